@@ -1,0 +1,57 @@
+# make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
+# make test        sets up the same way and runs every test that needs no GPU
+# make gpu-carry   collects what the GPU session needs on a machine without network (tests/gpu_session.sh)
+PY = .venv/bin/python
+RANKS ?= 2
+MPIFORT ?= mpifort
+MPIRUN ?= mpirun
+FFLAGS ?= -O3 -march=native
+NAMELIST ?= fortran_stub/demo.nml
+
+# More ranks than cores and root in a container are fine; no warnings about fabrics that are not there. Open MPI 4 and 5.
+export OMPI_MCA_rmaps_base_oversubscribe = 1
+export OMPI_MCA_btl_base_warn_component_unused = 0
+export OMPI_MCA_btl_vader_single_copy_mechanism = none
+export PRTE_MCA_rmaps_default_mapping_policy = :oversubscribe
+export UCX_LOG_LEVEL = error
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT = 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+endif
+
+# In the order in which their modules use each other.
+HOST = $(patsubst %,fortran_stub/%.f90,species_tables peng_robinson chung diffusion properties \
+         host_config host_field host_layer host_compare host_output host)
+
+.PHONY: demo test setup setup-test gpu-carry clean
+
+demo: setup
+	@$(MAKE) --no-print-directory build/demo_host
+	$(MPIRUN) -n $(RANKS) build/demo_host $(NAMELIST)
+	$(PY) fortran_stub/plot_fields.py
+
+test: setup-test
+	@$(MAKE) --no-print-directory build/libframe.so
+	$(PY) -m pytest
+
+setup:
+	@sh setup_machine.sh demo
+
+setup-test:
+	@sh setup_machine.sh test
+
+# libframe records the interpreter that built it, so a new .venv means a new library.
+build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
+	$(PY) -m frame build
+
+# By rpath the host finds libframe beside itself.
+build/demo_host: $(HOST) build/libframe.so
+	@mkdir -p build/host
+	$(MPIFORT) $(FFLAGS) -J build/host $(HOST) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'
+
+gpu-carry: setup
+	@$(MAKE) --no-print-directory build/demo_host
+	sh tests/gpu_carry.sh
+
+clean:
+	rm -rf build .carry .pytest_cache

@@ -1,0 +1,126 @@
+!> Binary and mixture-averaged diffusion with Takahashi's correction for pressure, one grid point at a time.
+module diffusionModule
+  use speciesTables
+  implicit none
+  private
+  public :: diffCalcTakahashi, diffCalcBinary, diffCalcMixtureAveraged
+
+  real(dp), parameter :: tiny_x = 1.0e-20_dp
+  integer, parameter  :: nrow = 17
+  ! Columns: Pr, D0, A, B, C, E of (D0)(1 - A Tr^-B)(1 - C Tr^-E), as Takahashi's table
+  real(dp), parameter :: taka(6, nrow) = reshape([ &
+     0.1_dp, 1.01_dp, 0.038042_dp, 1.52267_dp, 0.0_dp,      1.0_dp, &
+     0.2_dp, 1.01_dp, 0.067433_dp, 2.16794_dp, 0.0_dp,      1.0_dp, &
+     0.3_dp, 1.01_dp, 0.098317_dp, 2.42910_dp, 0.0_dp,      1.0_dp, &
+     0.4_dp, 1.01_dp, 0.137610_dp, 2.77605_dp, 0.0_dp,      1.0_dp, &
+     0.5_dp, 1.01_dp, 0.175081_dp, 2.98256_dp, 0.0_dp,      1.0_dp, &
+     0.6_dp, 1.01_dp, 0.216376_dp, 3.11384_dp, 0.0_dp,      1.0_dp, &
+     0.8_dp, 1.01_dp, 0.314051_dp, 3.50264_dp, 0.0_dp,      1.0_dp, &
+     1.0_dp, 1.02_dp, 0.385736_dp, 3.07773_dp, 0.141211_dp, 13.45454_dp, &
+     1.2_dp, 1.02_dp, 0.514553_dp, 3.54744_dp, 0.278407_dp, 14.0_dp, &
+     1.4_dp, 1.02_dp, 0.599184_dp, 3.61216_dp, 0.372683_dp, 10.00900_dp, &
+     1.6_dp, 1.02_dp, 0.557725_dp, 3.41882_dp, 0.504894_dp, 8.57519_dp, &
+     1.8_dp, 1.03_dp, 0.593007_dp, 3.18415_dp, 0.678469_dp, 10.37483_dp, &
+     2.0_dp, 1.03_dp, 0.696001_dp, 3.37660_dp, 0.665702_dp, 11.21674_dp, &
+     2.5_dp, 1.04_dp, 0.790770_dp, 3.27984_dp, 0.0_dp,      1.0_dp, &
+     3.0_dp, 1.05_dp, 0.502100_dp, 3.39031_dp, 0.602907_dp, 6.19043_dp, &
+     4.0_dp, 1.06_dp, 0.837452_dp, 3.23513_dp, 0.0_dp,      1.0_dp, &
+     5.0_dp, 1.07_dp, 0.890390_dp, 3.13001_dp, 0.0_dp,      1.0_dp], [6, nrow])
+
+contains
+
+  !> One row of the table at Tr.
+  pure subroutine takahashiRow(row, Tr, f)
+    integer, intent(in)   :: row
+    real(dp), intent(in)  :: Tr
+    real(dp), intent(out) :: f
+    f = taka(2, row)*(1 - taka(3, row)*Tr**(-taka(4, row)))
+    if (taka(5, row) /= 0) f = f*(1 - taka(5, row)*Tr**(-taka(6, row)))
+  end subroutine takahashiRow
+
+  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table has no
+  !! row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0.
+  pure subroutine diffCalcTakahashi(Pr, Tr, factor)
+    real(dp), intent(in)  :: Pr, Tr
+    real(dp), intent(out) :: factor
+    real(dp) :: f1, f2, weight
+    integer  :: row
+    if (takahashi_form == TAKAHASHI_OFF) then
+      factor = 1
+    else if (Pr < taka(1, 1)) then
+      factor = 1
+      if (takahashi_form == TAKAHASHI_SMOOTH) then
+        call takahashiRow(1, Tr, f2)
+        factor = 1 + (f2 - 1)*Pr/taka(1, 1)
+      end if
+    else if (Pr >= taka(1, nrow)) then
+      call takahashiRow(nrow, Tr, factor)
+    else
+      row = 1
+      do while (Pr >= taka(1, row + 1))
+        row = row + 1
+      end do
+      weight = (Pr - taka(1, row))/(taka(1, row + 1) - taka(1, row))
+      call takahashiRow(row, Tr, f1)
+      call takahashiRow(row + 1, Tr, f2)
+      factor = (1 - weight)*f1 + weight*f2
+    end if
+    factor = max(factor, 1.0e-20_dp)
+  end subroutine diffCalcTakahashi
+
+  !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state.
+  pure subroutine diffCalcBinary(T, p, X, D)
+    real(dp), intent(in)  :: T, p, X(ns)
+    real(dp), intent(out) :: D(ns, ns)
+    real(dp) :: lnT, Tpow, xi, xj, Tr, Pr, factor
+    integer  :: i, j
+    lnT = log(T)
+    if (diffusion_form == DIFFUSION_KINETIC) then
+      Tpow = T**1.5_dp
+    else
+      Tpow = T**1.75_dp
+    end if
+    do j = 1, ns
+      do i = 1, j
+        xi = max(X(i), tiny_x)
+        xj = max(X(j), tiny_x)
+        Tr = T*(xi + xj)/(xi*Tc(i) + xj*Tc(j))
+        Pr = p*(xi + xj)/(xi*pc(i) + xj*pc(j))
+        call diffCalcTakahashi(Pr, Tr, factor)
+        if (diffusion_form == DIFFUSION_KINETIC) then
+          D(i, j) = pD_fit(1, i, j) + lnT*(pD_fit(2, i, j) + lnT*(pD_fit(3, i, j) &
+                    + lnT*(pD_fit(4, i, j) + lnT*pD_fit(5, i, j))))
+        else
+          D(i, j) = pD_fuller(i, j)
+        end if
+        D(i, j) = D(i, j)*Tpow*factor/p
+        D(j, i) = D(i, j)
+      end do
+    end do
+  end subroutine diffCalcBinary
+
+  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; x_j floored, so that a pure point has its limit.
+  pure subroutine diffCalcMixtureAveraged(T, p, X, Wmix, D)
+    real(dp), intent(in)  :: T, p, X(ns), Wmix
+    real(dp), intent(out) :: D(ns)
+    real(dp) :: Dij(ns, ns), mass, friction, xj
+    integer  :: j, k
+    call diffCalcBinary(T, p, X, Dij)
+    if (ns == 1) then
+      D(1) = Dij(1, 1)
+      return
+    end if
+    do k = 1, ns
+      mass = 0
+      friction = 0
+      do j = 1, ns
+        if (j == k) cycle
+        xj = max(X(j), tiny_x)
+        mass = mass + xj*W(j)
+        friction = friction + xj/Dij(j, k)
+      end do
+      D(k) = mass/(Wmix*friction)
+    end do
+  end subroutine diffCalcMixtureAveraged
+
+end module diffusionModule

@@ -1,0 +1,57 @@
+"""What can be set from outside: environment variables, frame_setoption, frame_setparameter."""
+from __future__ import annotations
+
+import os
+
+from .errors import ArgumentError
+
+BACKENDS = ("auto", "cuda", "cpu")
+MODEL = ("root", "alpha", "mixing", "chung", "diffusion", "takahashi")     # their values are checked by kernels.Mixture
+PARAMETERS = ("timers", "check", "threads")
+
+
+class Config:
+    """backend, threads, timers, check, and the model options that the host chose.
+
+    From FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_CHECK; the calls override them. Errors: ArgumentError.
+    """
+
+    def __init__(self, environment=os.environ):
+        self.backend = _one_of("FRAME_BACKEND", environment.get("FRAME_BACKEND") or "auto", BACKENDS)
+        self.threads = _whole("FRAME_THREADS", environment.get("FRAME_THREADS") or "1", 1, 4096)
+        self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
+        self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
+        self.model: dict[str, str] = {}
+
+    def set_option(self, name: str, value: str) -> None:
+        if name == "backend":
+            self.backend = _one_of("option 'backend'", value, BACKENDS)
+        elif name in MODEL:
+            self.model[name] = value
+        else:
+            raise ArgumentError(f"unknown option '{name}'; known: backend, {', '.join(MODEL)}. Is //char(0) missing?")
+
+    def set_parameter(self, name: str, value: float) -> None:
+        if name in ("timers", "check"):
+            setattr(self, name, bool(_whole(f"parameter '{name}'", value, 0, 1)))
+        elif name == "threads":
+            self.threads = _whole("parameter 'threads'", value, 1, 4096)
+        else:
+            raise ArgumentError(f"unknown parameter '{name}'; known: {', '.join(PARAMETERS)}. Is //char(0) missing?")
+
+
+def _one_of(what: str, value: str, known) -> str:
+    if value not in known:
+        raise ArgumentError(f"{what} is '{value}', wanted one of {', '.join(known)}.")
+    return value
+
+
+def _whole(what: str, value, low: int, high: int) -> int:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not (number == number and number in range(low, high + 1)):
+        raise ArgumentError(f"{what} is {value}, wanted a whole number {low}..{high}; for a Fortran double, was %VAL() forgotten?"
+                            if what.startswith("parameter") else f"{what} is {value}, wanted a whole number {low}..{high}.")
+    return int(number)

@@ -1,0 +1,69 @@
+"""What runs behind the C shim: every row of the table becomes an `extern "Python"` function that calls Frame."""
+from __future__ import annotations
+
+import numpy as np
+
+from .entry import ENTRIES, Entry
+from .errors import DONE, FAILED, status_of, text_of
+from .frame import Frame
+
+_CONVERTED = ("tag", "text", "doubles", "fields", "corner")
+
+
+def serve(ffi, lib) -> Frame:
+    """Bind the table to one Frame, the one of this process."""
+    frame = Frame()
+
+    def on_error(_kind, error, _traceback):
+        lib.frame_set_error(text_of(error).encode("utf-8", "replace"))
+        return status_of(error)
+
+    for entry in ENTRIES:
+        ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(_bind(ffi, entry, getattr(frame, entry.serves)))
+    return frame
+
+
+def _bind(ffi, entry: Entry, method):
+    """C arguments to Python ones. Nothing that points into the host's memory outlives the call."""
+    if all(a.kind not in _CONVERTED for a in entry.args):
+        def call(*values):
+            method(*values)
+            return DONE
+        return call
+    if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
+        string = ffi.string         # the calls of every chunk take this way
+
+        def call(tag, *values):
+            method(string(tag).decode("ascii"), *values)
+            return DONE
+        return call
+
+    at = {a.name: i for i, a in enumerate(entry.args)}     # fields pass their count behind them
+
+    def array(address, dims, values):
+        shape = tuple(int(d) if d.isdigit() else values[at[d]] for d in dims)
+        buffer = ffi.buffer(ffi.cast("double *", address), 8 * int(np.prod(shape)))
+        return np.frombuffer(buffer, dtype=np.float64).reshape(shape, order="F")
+
+    def field(f):
+        rank = f.rank
+        return (ffi.string(f.tag).decode("ascii"), bool(f.way), f.address,
+                tuple(ffi.unpack(f.extent, rank)) if rank else (), tuple(ffi.unpack(f.stride, rank)) if rank else ())
+
+    def call(*values):
+        given = iter(values)
+        out = []
+        for arg in entry.args:
+            value = next(given)
+            if arg.kind in ("tag", "text"):
+                value = ffi.string(value).decode("utf-8", "replace")
+            elif arg.kind == "fields":
+                value = [field(value[i]) for i in range(next(given))]
+            elif arg.kind == "corner":
+                value = tuple(ffi.unpack(value, 4))
+            elif arg.kind == "doubles":
+                value = array(value, arg.dims, values)
+            out.append(value)
+        method(*out)
+        return DONE
+    return call

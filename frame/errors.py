@@ -1,0 +1,28 @@
+"""The exceptions of the layer and the statuses that the entry points make of them.
+
+0 done; 1 Python could not start; 2 called before frame_initialize; 3 bad argument; 4 a failed kernel or an
+unexpected exception; 5 initialize called again with other arguments. 1, 2 and 5 are found by the C shim.
+"""
+from __future__ import annotations
+
+import traceback
+
+from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
+
+__all__ = ["ArgumentError", "BackendError", "FrameError", "MixtureError", "StateError", "status_of", "text_of", "DONE", "FAILED"]
+
+DONE = 1      # what Python hands to the shim for success: cffi's own 0 must not pass for it
+FAILED = 4
+LONGEST = 3900    # bytes: what the shim's buffer holds beside the name of the entry point
+
+
+def status_of(error: BaseException) -> int:
+    """The status for an exception: its own for the layer's errors, 4 for any other, SystemExit included."""
+    return error.status if isinstance(error, FrameError) else FAILED
+
+
+def text_of(error: BaseException) -> str:
+    """The message for frame_lasterror: the layer's errors say all themselves, others come with their traceback."""
+    if isinstance(error, FrameError):
+        return str(error)
+    return "".join(traceback.format_exception(error))[-LONGEST:]

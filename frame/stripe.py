@@ -1,0 +1,104 @@
+"""Block, selection, stripe: from Fortran's bounds to the index arithmetic of kernels.marshal, and its NumPy reference.
+
+A block is what one rank owns of a field, fringe included. Bounds select the points that take part and the variables;
+the selected points are numbered with x fastest, then y, then z, and a stripe is a range of these numbers.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.marshal import Block
+
+from .errors import ArgumentError
+
+HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
+
+
+def block_from_bounds(address: int, extents, bounds) -> Block:
+    """The selection of an old-style call: a contiguous Fortran array (nx, ny, nz, nvar).
+
+    extents: (nx, ny, nz); bounds: SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData.
+    How many variables the array has is not told, so EptData alone is not checked against it.
+    Errors: ArgumentError names the axis, the bounds, and what fits.
+    """
+    nx, ny, nz = extents
+    shape = (nx, ny, nz, max(bounds[7], 1))
+    lo, n = [], []
+    for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
+        if not 1 <= first <= last <= extent:
+            within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
+            raise ArgumentError(f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}")
+        lo.append(first - 1)
+        n.append(last - first + 1)
+    return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
+
+
+def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int) -> Block:
+    """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
+
+    The last dimension is the variables when the view has several rows or the array has rank 4. lo, hi: up to four
+    bounds in space, 0 = not given. Errors: ArgumentError on rank, number of variables, bounds.
+    """
+    extent, stride = tuple(extent), tuple(stride)
+    variables, variable_stride = 1, 0
+    if rows > 1 or len(extent) == 4:
+        if not extent or extent[-1] != rows:
+            raise ArgumentError(f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.")
+        *extent, variables = extent
+        *stride, variable_stride = stride
+    rank = len(extent)
+    for what, bounds in (("lo", lo), ("hi", hi)):
+        if any(bounds[rank:]):
+            raise ArgumentError(f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.")
+    start, count = [], []
+    for d in range(rank):
+        first, last = lo[d] or 1, hi[d] or extent[d]
+        if not 1 <= first <= last <= extent[d]:
+            raise ArgumentError(f"array for '{name}': bounds {_shown(first)}:{_shown(last)} in dimension {d + 1}, wanted within 1:{extent[d]}, "
+                                "counted from 1 in the array as passed.")
+        start.append(first - 1)
+        count.append(last - first + 1)
+    pad = 3 - rank
+    return Block(address, (*extent, *[1] * pad, variables), (*stride, *[0] * pad, variable_stride),
+                 (*start, *[0] * pad, 0), (*count, *[1] * pad, variables))
+
+
+def _shown(index):
+    return 0 if index == -(2**31 - 1) else index       # the module's mark for a bound 0
+
+
+def points(block: Block) -> int:
+    """Number of selected points."""
+    mx, my, mz, _ = block.n
+    return mx * my * mz
+
+
+def point(block: Block, t: int) -> tuple[int, int, int]:
+    """Fortran indices (i, j, k) in the host's block of the selected point number t (zero-based)."""
+    mx, my, _, _ = block.n
+    return t % mx + block.lo[0] + 1, t // mx % my + block.lo[1] + 1, t // (mx * my) + block.lo[2] + 1
+
+
+def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
+    """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the chunk."""
+    total = points(block)
+    if not 1 <= first <= last <= total:
+        raise ArgumentError(f"stripe {first}..{last}, wanted within 1..{total}, the selected points; {HINT}")
+    if last - first + 1 > chunk:
+        raise ArgumentError(f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints).")
+    return last - first + 1
+
+
+def reference_gather(array: np.ndarray, lo, n, start: int, count: int) -> np.ndarray:
+    """What gather has to give: array (nx, ny, nz, nvar); lo, n zero-based starts and extents. (nvar selected, count)."""
+    part = array[tuple(slice(a, a + m) for a, m in zip(lo, n))]
+    return part.reshape(-1, n[3], order="F").T[:, start:start + count].copy()
+
+
+def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) -> np.ndarray:
+    """What scatter has to leave: a copy of array in which the stripe is replaced by view (nvar selected, count)."""
+    out = array.copy(order="F")
+    for t in range(start, start + view.shape[1]):
+        i, j, k = t % n[0], t // n[0] % n[1], t // (n[0] * n[1])
+        out[lo[0] + i, lo[1] + j, lo[2] + k, lo[3]:lo[3] + n[3]] = view[:, t - start]
+    return out

@@ -1,0 +1,17 @@
+# Runs inside libframe, once, when the first entry point is called. build.py fills in the place of the package.
+import os
+import sys
+
+# NumPy's BLAS would start a thread a core in every rank; it has to be told before NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from _libframe import ffi, lib
+
+try:
+    if os.path.isfile(os.path.join(FRAME_ROOT, "frame", "embedded.py")) and FRAME_ROOT not in sys.path:
+        sys.path.insert(0, FRAME_ROOT)
+    from frame.embedded import serve
+
+    serve(ffi, lib)
+except BaseException as error:
+    lib.frame_set_error(f"Python {sys.executable} started, but {type(error).__name__}: {error}".encode())
+    raise

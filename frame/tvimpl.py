@@ -1,0 +1,280 @@
+"""TVImpl: named views on the device and launchers by name, with the books on what is filled, for which stripe, from what.
+
+No formulas, no units, no host pointers: a Block is used within the call that brings it.
+"""
+from __future__ import annotations
+
+import difflib
+
+import kernels
+
+from . import stripe as stripes
+from .check import Check
+from .errors import ArgumentError, StateError
+from .launcher import Launcher, Timer
+
+IN_Q = ("p", "u", "v", "w", "T")      # then Y_1..Y_ns, then what else the host keeps in Q
+
+
+class View:
+    """A named device array (rows, row length), the point fastest, with its state.
+
+    version counts fillings of all views; stripe is the (first, last) it was filled for; count how many points;
+    basis the (view, version) pairs a computed view came from: it is stale once one of them has changed.
+    """
+
+    __slots__ = ("name", "unit", "rows", "matrix", "array", "version", "stripe", "count", "basis", "parts", "maker")
+
+    def __init__(self, name, unit, matrix, flat):
+        self.name, self.unit, self.rows, self.matrix = name, unit, matrix.shape[0], matrix
+        self.array = matrix[0] if flat else matrix
+        self.version, self.stripe, self.count, self.basis, self.parts, self.maker = 0, None, 0, (), (), ""
+
+    def stale(self) -> bool:
+        for source, version in self.basis:
+            if source.version != version:
+                return True
+        return False
+
+
+class TVImpl:
+    """Views and launchers for one chunk size, one mixture, one backend.
+
+    chunk: points that the views hold. Everything is allocated and compiled when first named, and stays.
+    """
+
+    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0):
+        self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
+        self.row = backend.pad(chunk)
+        self.views: dict[str, View] = {}
+        self.launchers: dict[str, Launcher] = {}
+        self.mixture = None
+        self.stripe = None              # (first, last) of the stripe that was populated last
+        self.geometry = None            # its block, to turn a point into (i, j, k); its address is not used again
+        self.timers: dict[str, Timer] | None = None
+        self.check = Check(rank)
+        self.checking = False
+        self._version = 0
+
+    # ---- views ----
+
+    def view(self, name: str) -> View:
+        """The view of that name, allocated when first asked for. Errors: ArgumentError lists the names."""
+        found = self.views.get(name)
+        return found if found is not None else self._allocate(name)
+
+    def _allocate(self, name: str) -> View:
+        if (name == "Q" or name in IN_Q or name == "Y") and (name == "Q" or self.nq >= self.ns + 4):
+            self._allocate_q()
+            return self.views[name]
+        quantity = kernels.quantities.get(name)
+        if quantity is None:
+            names = sorted([*kernels.quantities, "Q"])
+            raise ArgumentError(f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?")
+        matrix = self.backend.empty((quantity.rows(self.ns), self.row))
+        self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
+        return self.views[name]
+
+    def _allocate_q(self) -> None:
+        """Q and the views that are rows of it: no copy. With nq = ns + 4 one row more, for the last mass fraction."""
+        ns, nq = self.ns, self.nq
+        storage = self.backend.empty((nq + (nq == ns + 4), self.row))
+        q = self.views["Q"] = View("Q", "SI", storage[:nq], False)
+        if nq >= ns + 4:
+            units = {n: kernels.quantities[n].unit if n in kernels.quantities else "SI" for n in (*IN_Q, "Y")}
+            for i, name in enumerate(IN_Q):
+                self.views[name] = View(name, units[name], storage[i:i + 1], True)
+            self.views["Y"] = View("Y", units["Y"], storage[5:5 + ns], False)
+            q.parts = tuple(self.views[n] for n in (*IN_Q, "Y"))
+
+    @staticmethod
+    def _near(name, names) -> str:
+        close = difflib.get_close_matches(name, names, 1)
+        return f", did you mean '{close[0]}'" if close else ""
+
+    def rows_for(self, name: str, variables: int) -> int:
+        """Variables that a host brings for a view. Y may come without its last species, which is then 1 - sum."""
+        rows = self.view(name).rows
+        if variables == rows or (name == "Y" and variables == rows - 1 >= 1):
+            return variables
+        raise ArgumentError(f"'{name}' has {rows} variable{'s' * (rows > 1)}, {variables} given (SptData..EptData).")
+
+    # ---- copies ----
+
+    def populate_input(self, name: str, block, first: int, last: int) -> None:
+        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is stale then."""
+        view = self.view(name)
+        variables = block.n[3]
+        if variables != view.rows:
+            self.rows_for(name, variables)
+        count = stripes.check_stripe(block, first, last, self.chunk)
+        matrix = view.matrix if variables == view.rows else view.matrix[:variables]
+        if self.timers is None:
+            self.backend.gather(block, first - 1, count, matrix)
+        else:
+            begin = self.backend.mark()
+            self.backend.gather(block, first - 1, count, matrix)
+            self._timer(f"put {name}").add(begin, self.backend.mark(), count)
+        if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
+            self._last_fraction(count)
+        self.stripe, self.geometry = (first, last), block
+        self._filled(view, count)
+        for part in view.parts:
+            self._filled(part, count)
+        if self.checking:
+            for filled in view.parts or (view,):
+                self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
+
+    def _filled(self, view: View, count: int) -> None:
+        self._version += 1
+        view.version, view.stripe, view.count, view.basis = self._version, self.stripe, count, ()
+
+    def _last_fraction(self, count: int) -> None:
+        """Y_ns = 1 - sum of the others, on the device, for each point in the order of the species."""
+        fractions = self.views["Y"].matrix
+        last = fractions[self.ns - 1, :count]
+        last[...] = 1.0
+        for s in range(self.ns - 1):
+            last -= fractions[s, :count]
+
+    def populate_output(self, name: str, block, first: int, last: int) -> None:
+        """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or stale."""
+        view = self.view(name)
+        if block.n[3] != view.rows:
+            raise ArgumentError(f"'{name}' has {view.rows} variable{'s' * (view.rows > 1)}, {block.n[3]} given (SptData..EptData).")
+        count = stripes.check_stripe(block, first, last, self.chunk)
+        problem = self._problem(view, count, (first, last))
+        if problem:
+            raise StateError(f"'{name}' {problem}.")
+        if self.timers is None:
+            self.backend.scatter(block, first - 1, count, view.matrix)
+        else:
+            begin = self.backend.mark()
+            self.backend.scatter(block, first - 1, count, view.matrix)
+            self._timer(f"get {name}").add(begin, self.backend.mark(), count)
+
+    def _problem(self, view: View, count: int, stripe) -> str:
+        """Why a view cannot be read for `count` points of this stripe; '' when it can."""
+        if view.parts:
+            for part in view.parts:
+                problem = self._problem(part, count, stripe)
+                if problem:
+                    return f"cannot be used: its '{part.name}' {problem}"
+            if view.rows <= len(IN_Q) + self.ns:
+                return ""
+        if not view.version:
+            return "was never filled: populate it" + self._made_by(view.name)
+        if view.stripe != stripe:
+            return f"is stale: it holds stripe {view.stripe[0]}..{view.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
+        for source, version in view.basis:
+            if source.version != version:
+                return f"is stale: '{source.name}' was changed after '{view.maker}' computed it"
+        if view.count < count:
+            return f"holds {view.count} points, {count} wanted"
+        return ""
+
+    def _made_by(self, name: str) -> str:
+        makers = [c.name for c in kernels.registry.collections.values() if name in c.outputs]
+        makers += [k.name for k in kernels.registry.kernels.values() if name in k.writes]
+        return f" or launch {' or '.join(repr(m) for m in makers[:3])}" if makers else ""
+
+    # ---- launches ----
+
+    def set_mixture(self, mixture) -> None:
+        """Launchers hold the constants of the mixture they were made for, so they go."""
+        self.mixture = mixture
+        self.launchers.clear()
+        self._version += 1
+        for view in self.views.values():        # what an earlier mixture gave is stale
+            if view.basis:
+                view.version, view.stripe, view.basis = 0, None, ()
+
+    def launcher(self, name: str) -> Launcher:
+        """The launcher of that name, compiled and bound when first asked for. Errors: ArgumentError lists the names."""
+        found = self.launchers.get(name)
+        return found if found is not None else self._make(name)
+
+    def _make(self, name: str) -> Launcher:
+        registry = kernels.registry
+        if name not in registry.collections and name not in registry.kernels:
+            names = [*registry.collections, *registry.kernels]
+            raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
+                                "Is //char(0) missing?")
+        if self.mixture is None:
+            raise StateError(f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
+                             "frame_tvproperties_populatepreosshareddata first.")
+        collection = registry.collections.get(name)
+        if collection is None:
+            program = kernels.Program(self.mixture, kernels=[name], backend=self.backend)
+        else:
+            outputs, given = list(collection.outputs), list(collection.given)
+            if "h" in outputs and "h0" in kernels.quantities and "h0" not in outputs and self.nq >= self.ns + 4:
+                outputs, given = [*outputs, "h0"], [*given, "u", "v", "w"]      # the velocities are there, as rows of Q
+            program = kernels.Program(self.mixture, outputs=outputs, given=given, backend=self.backend)
+        views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
+        self.launchers[name] = Launcher(name, program, views)
+        return self.launchers[name]
+
+    def safe_launch(self, name: str, n_active: int) -> None:
+        """Run a launcher on the first n_active points of its views.
+
+        Errors: ArgumentError for an unknown name or n_active outside the chunk; StateError names every input that is
+        missing, stale or short; in check mode StateError for a result that is not a number.
+        """
+        launcher = self.launchers.get(name)
+        if launcher is None:
+            launcher = self._make(name)
+        if not 1 <= n_active <= self.chunk:
+            raise ArgumentError(f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?")
+        stripe = self.stripe
+        for view in launcher.reads:
+            if view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active or view.basis and view.stale():
+                self._refuse(launcher, n_active)
+        if self.timers is None:
+            launcher.run(n_active)
+        else:
+            begin = self.backend.mark()
+            launcher.run(n_active)
+            self._timer(name).add(begin, self.backend.mark(), n_active)
+        basis = tuple(pair for v in launcher.sources for pair in ((v, v.version), *v.basis))
+        self._version += 1
+        for view in launcher.writes:
+            view.version, view.stripe, view.count, view.basis, view.maker = self._version, stripe, n_active, basis, name
+        if self.checking:
+            self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
+
+    def _refuse(self, launcher: Launcher, n_active: int) -> None:
+        if self.stripe is None:
+            raise StateError(f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.")
+        problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
+        raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
+
+    def block(self, name: str, inputs, outputs) -> None:
+        """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of points."""
+        sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
+        if len(sizes) != 1:
+            raise ArgumentError("the arrays of a block call select different numbers of points: "
+                                + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs)) + ".")
+        total = sizes.pop()
+        for first in range(1, total + 1, self.chunk):
+            last = min(first + self.chunk - 1, total)
+            for tag, block in inputs:
+                self.populate_input(tag, block, first, last)
+            self.safe_launch(name, last - first + 1)
+            for tag, block in outputs:
+                self.populate_output(tag, block, first, last)
+
+    # ---- timers ----
+
+    def time(self, on: bool) -> None:
+        """Timers on (from zero) or off. Off, a launch pays one comparison."""
+        self.timers = ({} if self.timers is None else self.timers) if on else None
+
+    def _timer(self, name: str) -> Timer:
+        return self.timers.get(name) or self.timers.setdefault(name, Timer(self.backend))
+
+    def free(self) -> None:
+        """Drop views and launchers: the device's memory goes back."""
+        self.backend.synchronize()
+        self.launchers.clear()
+        self.views.clear()

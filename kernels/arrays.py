@@ -1,0 +1,72 @@
+"""Calling programs on whole arrays: broadcasting, shapes, NumPy and CuPy."""
+from __future__ import annotations
+
+import numpy as np
+
+from .backend import get_backend
+from .declare import quantities
+from .errors import ArgumentError
+
+
+def _on_device(array) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def call(mixture, what, names, arrays, backend, precision) -> dict:
+    """Run the program `what` (keywords of Mixture.program) on named arrays; see Mixture.properties."""
+    unknown = [n for n in [*names, *arrays] if n not in quantities]
+    if unknown:
+        raise ArgumentError(f"unknown quantity '{unknown[0]}'; known: {', '.join(sorted(quantities))}.")
+    if not names:
+        raise ArgumentError("no quantities asked for.")
+    device = any(_on_device(a) for a in arrays.values())
+    if backend is None:
+        backend = "cuda" if device else "cpu"
+    if isinstance(backend, str):
+        backend = get_backend(backend)
+    if device and backend.name != "cuda":
+        raise ArgumentError(f"arrays on a device were given, but backend is '{backend.name}'.")
+    inputs, points = {}, ()
+    for name, array in arrays.items():
+        rows = quantities[name].rows(mixture.ns)
+        array = array if _on_device(array) else np.asarray(array, dtype=np.float64)
+        per = quantities[name].per
+        if per and (array.ndim == 0 or array.shape[0] != rows):
+            raise ArgumentError(f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.")
+        inputs[name] = array
+        shape = tuple(array.shape[1:] if per else array.shape)
+        try:
+            points = np.broadcast_shapes(points, shape)
+        except ValueError:
+            raise ArgumentError(f"'{name}': shape {shape} after the species axis does not broadcast with {points} of the arrays before it.") from None
+    n = int(np.prod(points))
+    made = [x for x in names if x not in inputs]
+    out = {x: inputs[x] for x in names if x in inputs and "kernels" not in what}
+    if "kernels" in what:
+        made = list(names)
+    if made:
+        program = mixture.program(**{**what, **({} if "kernels" in what else {"outputs": made})}, backend=backend, precision=precision)
+        bound = {}
+        for name in program.reads:
+            rows, array = quantities[name].rows(mixture.ns), inputs[name]
+            full = (rows, *points) if quantities[name].per else points
+            array = backend.from_host(array)
+            if quantities[name].per:
+                array = array.reshape(rows, *(1,)*(len(points) - array.ndim + 1), *array.shape[1:])
+            bound[name] = _contiguous(array, full, copy=name in program.writes).reshape(rows, n)
+        fresh = {name: backend.empty((quantities[name].rows(mixture.ns), n)) for name in program.writes if name not in bound}
+        bound.update(fresh)
+        if n:
+            program.bind(bound)(n)
+        for name in program.writes:
+            result = bound[name].reshape((-1, *points) if quantities[name].per else points)
+            out[name] = result if device else backend.to_host(result)
+    return {name: out[name] for name in names}
+
+
+def _contiguous(array, shape, copy):
+    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates it)."""
+    if tuple(array.shape) == tuple(shape) and array.flags.c_contiguous:
+        return array.copy() if copy else array
+    xp = np if isinstance(array, np.ndarray) else __import__("cupy")
+    return xp.ascontiguousarray(xp.broadcast_to(array, shape)) if not copy else xp.array(xp.broadcast_to(array, shape), order="C")

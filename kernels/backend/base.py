@@ -1,0 +1,74 @@
+"""What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has."""
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+
+from ..errors import ArgumentError
+
+
+class Backend(abc.ABC):
+    name: str
+
+    @abc.abstractmethod
+    def describe(self) -> dict:
+        """Facts for `python -m frame info`."""
+
+    @abc.abstractmethod
+    def pad(self, n: int) -> int:
+        """Row length to allocate for n points."""
+
+    @abc.abstractmethod
+    def empty(self, shape):
+        """Uninitialised float64 array, rows contiguous."""
+
+    @abc.abstractmethod
+    def compile(self, plan, name: str, precision: str):
+        """A Program's machine code; cached on disk. Returns what `prepare` takes."""
+
+    @abc.abstractmethod
+    def prepare(self, code, constants, plan, arrays):
+        """`run(n)` with all arguments resolved: pointers, strides, constants."""
+
+    @abc.abstractmethod
+    def synchronize(self): ...
+
+    @abc.abstractmethod
+    def mark(self):
+        """A point in the backend's time; costs next to nothing and waits for nothing."""
+
+    @abc.abstractmethod
+    def elapsed(self, start, end) -> float:
+        """Seconds between two marks; may wait."""
+
+    @abc.abstractmethod
+    def gather(self, block, start: int, count: int, view): ...
+
+    @abc.abstractmethod
+    def scatter(self, block, start: int, count: int, view): ...
+
+    @abc.abstractmethod
+    def to_host(self, array) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def from_host(self, array): ...
+
+    def release(self):
+        """Give back what is held beyond arrays (device memory pools, registered host memory)."""
+
+
+def check_rows(name, array, rows: int):
+    """Shape (ld,) for one row, (rows, ld) else; float64, points contiguous. Returns (row stride in elements, row length)."""
+    shape = tuple(array.shape)
+    if str(array.dtype) != "float64":
+        raise ArgumentError(f"array '{name}': type {array.dtype}, wanted float64.")
+    if len(shape) == 1 and rows == 1:
+        shape, strides = (1, shape[0]), (0, array.strides[0])
+    else:
+        strides = array.strides
+    if len(shape) != 2 or shape[0] != rows:
+        raise ArgumentError(f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)" + (" or (points,)." if rows == 1 else "."))
+    if shape[1] > 1 and strides[1] != 8:
+        raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
+    return strides[0]//8, shape[1]

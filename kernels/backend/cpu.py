@@ -1,0 +1,180 @@
+"""CPU vector units: generated C++, compiled by the system's compiler, loaded through cffi. Nothing else runs the compiler."""
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import time
+
+import cffi
+import numpy as np
+
+from .. import cache, emit
+from ..errors import ArgumentError, BackendError
+from .base import Backend, check_rows
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+ALIGN = 64
+# Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
+FLAGS = ["-std=gnu++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC", "-shared", "-fopenmp",
+         "-fno-semantic-interposition", "-Wno-psabi"]
+
+ffi = cffi.FFI()
+ffi.cdef("""
+int frame_run(const void *constants, double *const *array, const long *ld, long n, int threads);
+typedef struct { long extent[3], stride[4], variables; } frame_region;
+void frame_gather(double *view, long ld, const double *first, const frame_region *region, long start, long count);
+void frame_scatter(const double *view, long ld, double *first, const frame_region *region, long start, long count);
+""")
+
+
+def default_threads() -> int:
+    text = os.environ.get("FRAME_THREADS", "1")
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentError(f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 or more.")
+    return int(text)
+
+
+@functools.lru_cache(None)
+def compiler() -> tuple[str, str]:
+    """The C++ compiler (FRAME_CXX, CXX, else g++) and its version; ("", "") when there is none."""
+    name = os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
+    path = shutil.which(name)
+    return (path, "") if path else ("", "")
+
+
+@functools.lru_cache(None)
+def target() -> tuple[str, ...]:
+    """Architecture flags: FRAME_ARCH (such as x86-64-v3), else what this processor has."""
+    return ("-march=" + (os.environ.get("FRAME_ARCH") or "native"),)
+
+
+@functools.lru_cache(None)
+def processor() -> str:
+    """What -march=native stands for on this node, so that nodes that differ do not share machine code."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+        keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part", "cpu family", "model")]
+        return platform.machine() + "\n" + "\n".join(keep)
+    except OSError:
+        return platform.machine() + platform.processor()
+
+
+def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
+    """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
+    flags = [*FLAGS, *target(), *extra]
+    wanted = os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
+    texts = [p.read_bytes() for p in depends]
+    folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
+
+    def make(path):
+        program, _ = compiler()
+        if not program:
+            raise BackendError(f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
+                               "install g++, or fill the cache beforehand with python -m frame compile.")
+        file = path.with_suffix(".cpp")
+        file.write_text(source)
+        done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path), *(["-lquadmath"] if "FRAME_WIDE" in source else [])],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
+        file.unlink()
+
+    return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor())}", ".so", make)
+
+
+@functools.lru_cache(None)
+def _version(name: str) -> str:
+    """Identity of the compiler without starting it: a filled cache must not fork inside an MPI job."""
+    path = shutil.which(name)
+    if not path:
+        return ""
+    real = os.path.realpath(path)
+    return f"{os.path.basename(real)} {os.stat(real).st_size}"
+
+
+@functools.lru_cache(None)
+def marshal():
+    source = HERE / "marshal" / "marshal.h"
+    text = '#include "marshal.h"\n'
+    return ffi.dlopen(str(shared_object(text, [source], "marshal")))
+
+
+class CpuBackend(Backend):
+    name = "cpu"
+
+    def __init__(self, threads: int = 1):
+        self.threads = threads
+
+    def describe(self) -> dict:
+        program, _ = compiler()
+        version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0] if program else "none"
+        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": " ".join(target()), "cores": os.cpu_count()}
+
+    def pad(self, n: int) -> int:
+        return -(-max(n, 1)//16)*16 + 8        # whole packs; 64 bytes more so that rows are not a power of two apart
+
+    def empty(self, shape):
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        raw = np.empty(int(np.prod(shape))*8 + ALIGN, np.uint8)
+        at = -raw.ctypes.data % ALIGN
+        return raw[at:at + int(np.prod(shape))*8].view(np.float64).reshape(shape)
+
+    def compile(self, plan, name, precision):
+        source = emit.cpu_source(plan, precision)
+        path = shared_object(source, emit.dependencies(plan), name)
+        try:
+            return ffi.dlopen(str(path))
+        except OSError:                        # sound by its checksum and yet not loadable: another system's library
+            path.unlink(missing_ok=True)
+            return ffi.dlopen(str(shared_object(source, emit.dependencies(plan), name)))
+
+    def prepare(self, code, constants, plan, arrays):
+        count = len(plan.arguments)
+        layout = [check_rows(a, arrays[a], plan.rows(a)) for a in plan.arguments]
+        pointers = ffi.new("double *[]", [ffi.cast("double *", arrays[a].ctypes.data) for a in plan.arguments]) if count else ffi.NULL
+        strides = ffi.new("long []", [stride for stride, _ in layout])
+        shortest = min(length for _, length in layout)
+        data = ffi.cast("void *", constants.ctypes.data)
+        function, threads = code.frame_run, self.threads
+
+        def run(n, keep=(constants, [arrays[a] for a in plan.arguments])):
+            if n > shortest:
+                raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
+            if function(data, pointers, strides, n, threads):
+                raise BackendError("no memory for the scratch of a kernel.")
+
+        return run
+
+    def synchronize(self):
+        pass
+
+    def mark(self):
+        return time.perf_counter()
+
+    def elapsed(self, start, end) -> float:
+        return end - start
+
+    def gather(self, block, start, count, view):
+        first, region = _region(block)
+        stride, _ = check_rows("view", view, block.n[3])
+        marshal().frame_gather(ffi.cast("double *", view.ctypes.data), stride, first, region, start, count)
+
+    def scatter(self, block, start, count, view):
+        first, region = _region(block)
+        stride, _ = check_rows("view", view, block.n[3])
+        marshal().frame_scatter(ffi.cast("double *", view.ctypes.data), stride, first, region, start, count)
+
+    def to_host(self, array):
+        return array
+
+    def from_host(self, array):
+        return np.asarray(array, dtype=np.float64)
+
+
+def _region(block):
+    region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3]})
+    return ffi.cast("double *", block.first), region

@@ -1,0 +1,94 @@
+"""NVRTC, CUDA's run-time compiler, by ctypes: it compiles without a GPU, a driver or CuPy.
+
+So a login node can fill the cache for compute nodes, and a machine without a GPU can test every CUDA source.
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+import pathlib
+import re
+
+from ..errors import BackendError
+
+
+def _candidates():
+    """Where libnvrtc may be: NVIDIA's wheels in this Python, the loader's path, a toolkit."""
+    spec = importlib.util.find_spec("nvidia")
+    for root in (spec.submodule_search_locations or []) if spec else []:
+        for pattern in ("cu1[0-9]/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
+            yield from sorted(map(str, pathlib.Path(root).glob(pattern)), reverse=True)
+    yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+    for home in filter(None, (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda")):
+        yield from sorted(map(str, pathlib.Path(home).glob("lib64/libnvrtc.so*")))
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The loaded libnvrtc. Raises BackendError when there is none."""
+    for path in _candidates():
+        try:
+            lib = ctypes.CDLL(path)
+            break
+        except OSError:
+            continue
+    else:
+        raise BackendError("NVRTC not found (libnvrtc.so): install the wheel nvidia-cuda-nvrtc, or set CUDA_HOME.")
+    lib.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return lib
+
+
+def _check(code: int, what: str) -> None:
+    if code:
+        raise BackendError(f"NVRTC, {what}: {library().nvrtcGetErrorString(code).decode()}")
+
+
+@functools.cache
+def version() -> tuple[int, int]:
+    """(major, minor) of the compiler."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "version")
+    return major.value, minor.value
+
+
+def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
+    """Compile CUDA C++ to machine code for `arch` ("sm_90"). Returns (cubin, compiler's log).
+
+    Raises BackendError with the log when the source does not compile.
+    """
+    lib, prog = library(), ctypes.c_void_p()
+    _check(lib.nvrtcCreateProgram(ctypes.byref(prog), source.encode(), name.encode(), 0, None, None), "create")
+    try:
+        flags = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in options)]
+        code = lib.nvrtcCompileProgram(prog, len(flags), (ctypes.c_char_p * len(flags))(*flags))
+        log = _fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, prog).rstrip(b"\0").decode(errors="replace")
+        if code:
+            raise BackendError(f"NVRTC {version()[0]}.{version()[1]} for {arch}, {name}:\n{log.strip()[:4000]}")
+        return _fetch(lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, prog), log
+    finally:
+        lib.nvrtcDestroyProgram(ctypes.byref(prog))
+
+
+def _fetch(size_of, read, prog) -> bytes:
+    size = ctypes.c_size_t()
+    _check(size_of(prog, ctypes.byref(size)), "read size")
+    text = ctypes.create_string_buffer(size.value)
+    _check(read(prog, text), "read")
+    return text.raw
+
+
+def resources(log: str) -> dict[str, dict[str, int]]:
+    """Registers and spills by kernel, out of the log of a compile with REPORT."""
+    out = {}
+    for part in re.split(r"Compiling entry function '", log)[1:]:
+        found = {key: re.search(pattern, part) for key, pattern in _FIGURES.items()}
+        out[part.split("'")[0]] = {key: int(m.group(1)) if m else 0 for key, m in found.items()}
+    return out
+
+
+REPORT = "--ptxas-options=-v"
+_FIGURES = {"registers": r"Used (\d+) registers", "stack": r"(\d+) bytes stack frame",
+            "spill_stores": r"(\d+) bytes spill stores", "spill_loads": r"(\d+) bytes spill loads",
+            "constant": r"(\d+) bytes cmem\[3\]"}

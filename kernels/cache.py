@@ -1,0 +1,71 @@
+"""Compiled kernels on disk. One entry is one file and its checksum; ranks that need the same entry wait for one maker.
+
+Keyed by everything that decides the machine code: source, headers, flags, compiler and processor. A broken entry
+(a full disk, a killed job) is rebuilt. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+
+from .errors import BackendError
+
+
+def folder() -> pathlib.Path:
+    named = os.environ.get("FRAME_CACHE")
+    path = pathlib.Path(named) if named else pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "castles-frame"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot make the kernel cache folder {path} ({error}); set FRAME_CACHE to a writable one.") from None
+    return path
+
+
+def key(*parts) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()[:32]
+
+
+def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
+    try:
+        return check.read_text() == hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path):
+    with open(path, "w") as handle:
+        with contextlib.suppress(OSError):       # a file system without locks: the atomic rename below still holds
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def entry(name: str, suffix: str, make) -> pathlib.Path:
+    """The file of entry `name`; `make(path)` writes it when it is not there or not sound. Returns its path."""
+    where = folder()
+    path, check = where / (name + suffix), where / (name + ".sha256")
+    if _sound(path, check):
+        return path
+    try:
+        with _locked(where / (name + ".lock")):
+            if _sound(path, check):              # another rank made it while this one waited
+                return path
+            part, part_check = where / f"{name}.{os.getpid()}{suffix}", where / f"{name}.{os.getpid()}.sha256"
+            try:
+                make(part)
+                part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest())
+                os.replace(part, path)
+                os.replace(part_check, check)
+            finally:
+                part.unlink(missing_ok=True)
+                part_check.unlink(missing_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder.") from error
+    return path

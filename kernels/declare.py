@@ -1,0 +1,180 @@
+"""Declarations: quantities, point kernels, collections, and how kernels join by the names they read and write.
+
+A declaration says everything about a kernel except its formula, which stands once, as a C++ function template
+over the number type, in the header named here. Emitter, views, tests, timers and tables read these records.
+"""
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import pathlib
+
+from .errors import ArgumentError
+
+PER = ("", "ns", "ns*ns")
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """A named field: one value a point, or `ns` or `ns*ns` values a point."""
+
+    name: str
+    unit: str
+    what: str
+    per: str = ""
+
+    def rows(self, ns: int) -> int:
+        return {"": 1, "ns": ns, "ns*ns": ns * ns}[self.per]
+
+
+@dataclasses.dataclass(frozen=True)
+class PointKernel:
+    """One quantity, or the few that fall out of one sweep over the species, at one point.
+
+    reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
+    constants: names of the mixture constants that the body uses as members of its first argument.
+    """
+
+    name: str
+    header: pathlib.Path
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    constants: tuple[str, ...]
+    source: str
+    valid: str
+    note: str = ""
+    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def serves(self, options: dict) -> bool:
+        """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
+        return all(options.get(key) in values for key, values in self.when)
+
+
+@dataclasses.dataclass(frozen=True)
+class Collection:
+    """A named set of outputs, computed from `given` in one launch."""
+
+    name: str
+    given: tuple[str, ...]
+    outputs: tuple[str, ...]
+    what: str = ""
+
+
+quantities: dict[str, Quantity] = {}
+kernels: dict[str, PointKernel] = {}
+collections: dict[str, Collection] = {}
+
+
+def _split(names) -> tuple[str, ...]:
+    return tuple(names.split()) if isinstance(names, str) else tuple(names)
+
+
+def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
+    """Declare a field. Declaring it again with another unit or shape is an error."""
+    new = Quantity(name, unit, what, per)
+    old = quantities.get(name)
+    if per not in PER:
+        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {PER}.")
+    if old is not None and (old.unit, old.per) != (unit, per):
+        raise ArgumentError(f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per {old.per or 'point'}].")
+    return quantities.setdefault(name, new)
+
+
+def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None) -> PointKernel:
+    """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
+    import sys
+
+    here = pathlib.Path(sys._getframe(1).f_globals["__file__"]).resolve().parent
+    path = here / header
+    if not path.is_file():
+        raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
+    new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
+                      tuple((k, _split(v)) for k, v in (when or {}).items()))
+    unknown = [q for q in new.reads + new.writes if q not in quantities]
+    if unknown:
+        raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")
+    if not new.writes:
+        raise ArgumentError(f"kernel '{name}' writes nothing.")
+    old = kernels.get(name)
+    if old is not None and old != new:
+        raise ArgumentError(f"kernel '{name}' is already declared in {old.header}.")
+    kernels[name] = new
+    return new
+
+
+def collection(name, *, given, outputs, what="") -> Collection:
+    """Declare a collection: the outputs wanted and the names that are given."""
+    new = Collection(name, _split(given), _split(outputs), what)
+    unknown = [q for q in new.given + new.outputs if q not in quantities]
+    if unknown:
+        raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
+    if name in kernels or collections.get(name, new) != new:
+        raise ArgumentError(f"collection '{name}': the name is taken.")
+    collections[name] = new
+    return new
+
+
+def load_declarations(path) -> list[str]:
+    """Run a declaration file of the host's own; returns the names of the kernels and collections it added."""
+    path = pathlib.Path(path).resolve()
+    if not path.is_file():
+        raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
+    before = set(kernels) | set(collections)
+    spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ArgumentError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"kernel declaration file {str(path)!r} failed: {type(error).__name__}: {error}") from error
+    return sorted((set(kernels) | set(collections)) - before)
+
+
+def resolve(outputs, given, options) -> list[PointKernel]:
+    """The kernels that lead from `given` to `outputs`, in an order in which each finds its inputs.
+
+    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken.
+    Raises ArgumentError that names what is missing.
+    """
+    makers: dict[str, list[PointKernel]] = {}
+    for kernel in kernels.values():
+        if kernel.serves(options):
+            for name in kernel.writes:
+                makers.setdefault(name, []).append(kernel)
+    order: list[PointKernel] = []
+    have = set(given)
+    missing: list[str] = []
+
+    def make(name, underway) -> bool:
+        if name in have:
+            return True
+        for kernel in makers.get(name, ()):
+            if kernel in underway:
+                continue
+            mark, known = len(order), set(have)
+            if all(make(read, underway | {kernel}) for read in kernel.reads):
+                if kernel not in order:
+                    order.append(kernel)
+                    have.update(kernel.writes)
+                return True
+            del order[mark:]
+            have.clear()
+            have.update(known)
+        missing.append(name)
+        return False
+
+    for name in outputs:
+        if name not in quantities:
+            raise ArgumentError(f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
+        missing.clear()
+        if not make(name, frozenset()):
+            roots = sorted({m for m in missing if m not in makers or m == name} or set(missing))
+            raise ArgumentError(f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(roots)}.")
+    return order
+
+
+def described(kernel: PointKernel) -> str:
+    """One line for tables: name, what it makes, from what, by which source."""
+    what = "; ".join(f"{w} [{quantities[w].unit}] {quantities[w].what}" for w in kernel.writes)
+    return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"

@@ -1,0 +1,148 @@
+"""Block -> stripe and back on a CUDA device.
+
+How a block is reached depends on where it lies, which the driver knows from the address:
+
+- device or managed memory, or host memory that is pinned (by the host or by `pin`): one kernel reads or writes it
+  where it is;
+- pageable host memory: the compiled CPU marshal packs the selected points into a pinned buffer, and one copy takes
+  that to the device. Packing returns before the copy has arrived, so it runs beside the kernels of the chunk before.
+
+Either way a scatter touches the selected points alone: fringe data that the host writes between two calls stays.
+No address is kept when a call returns: when memory is freed, its pinned pages stay with the driver, and a later
+array at the same address would be another one.
+"""
+from __future__ import annotations
+
+import ctypes
+import pathlib
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).with_suffix(".cu")
+THREADS = 256                       # as in cuda.cu
+SELECTION = np.dtype([(n, np.int64) for n in ("sx", "sy", "sz", "sv", "mx", "my", "start")]
+                     + [(n, np.int32) for n in ("count", "variables")], align=True)
+PAGEABLE, PINNED, DEVICE, MANAGED = range(4)      # cudaMemoryType
+
+
+class CudaMarshal:
+    """gather and scatter for one device; `cp` is CuPy, `module` the loaded cuda.cu, `host` the CPU backend."""
+
+    def __init__(self, cp, stream, module, host):
+        self.cp, self.runtime, self.stream, self.host = cp, cp.cuda.runtime, stream, host
+        self._gather = module.get_function("gather_stripe")
+        self._scatter = module.get_function("scatter_stripe")
+        self._in = [_Staging(cp), _Staging(cp)]
+        self._out = _Staging(cp)
+
+    def gather(self, block, start: int, count: int, view) -> None:
+        """Selected points start .. start+count-1 of each selected variable -> view[v, :count]."""
+        if count < 1:
+            return
+        where = self._where(block)
+        if where == PAGEABLE:
+            slot = self._in[0]
+            self._in.reverse()
+            packed = slot.rows(block.n[3], self.host.pad(count))     # waits until the slot's last copy is through
+            self.host.gather(block, start, count, packed)
+            self._copy(view, packed, count, self.runtime.memcpyHostToDevice)
+            slot.used(self.stream)
+            return
+        self._launch(self._gather, block, start, count, view)
+        if where != DEVICE:
+            self.stream.synchronize()        # the host may write its array as soon as the call returns
+
+    def scatter(self, block, start: int, count: int, view) -> None:
+        """view[v, :count] -> selected points start .. start+count-1 of each selected variable, and nothing else."""
+        if count < 1:
+            return
+        where = self._where(block)
+        if where == PAGEABLE:
+            packed = self._out.rows(block.n[3], self.host.pad(count))
+            self._copy(packed, view, count, self.runtime.memcpyDeviceToHost)
+            self.stream.synchronize()
+            self.host.scatter(block, start, count, packed)
+            return
+        self._launch(self._scatter, block, start, count, view)
+        if where != DEVICE:
+            self.stream.synchronize()        # the host reads its array as soon as the call returns
+
+    def pin(self, address: int, nbytes: int) -> bool:
+        """Pin host memory until `unpin`. For a caller that knows that the memory outlives both.
+
+        False when it is refused (pinned already, or over the system's limit): the block is then staged as before.
+        """
+        try:
+            self.runtime.hostRegister(address, nbytes, 0)
+        except self.runtime.CUDARuntimeError:
+            self.runtime.getLastError()      # a refusal is an answer here; it must not surface at the next launch
+            return False
+        return True
+
+    def unpin(self, address: int) -> None:
+        """End what `pin` began, once everything queued has read the memory."""
+        self.stream.synchronize()
+        self.runtime.hostUnregister(address)
+
+    def release(self) -> None:
+        """Give back the pinned buffers."""
+        self.stream.synchronize()
+        for slot in (*self._in, self._out):
+            slot.free()
+
+    def _where(self, block) -> int:
+        """Memory type of the block's selection; pageable unless both of its ends are reachable from the device."""
+        ends = _ends(block)
+        kinds = [self.runtime.pointerGetAttributes(end).type for end in ends]
+        return kinds[0] if kinds[0] == kinds[1] else PAGEABLE
+
+    def _launch(self, function, block, start, count, view) -> None:
+        sx, sy, sz, sv = block.strides
+        mx, my, _, variables = block.n
+        select = np.array([(sx, sy, sz, sv, mx, my, start, count, variables)], dtype=SELECTION)      # one element: passed by value
+        first = block.address + 8*sum(lo*stride for lo, stride in zip(block.lo, block.strides))
+        grid = (-(-count//THREADS), min(variables, 8))
+        function(grid, (THREADS,), (first, view.data.ptr, view.strides[0]//8, select),
+                 stream=self.stream)
+
+    def _copy(self, to, source, count, kind) -> None:
+        self.runtime.memcpy2DAsync(_address(to), to.strides[0], _address(source), source.strides[0],
+                                   8*count, len(to if kind == self.runtime.memcpyDeviceToHost else source),
+                                   kind, self.stream.ptr)
+
+
+class _Staging:
+    """A pinned buffer that grows as asked, and the event after which it may be written again."""
+
+    def __init__(self, cp):
+        self.cp, self.memory, self.event = cp, None, None
+
+    def rows(self, n: int, row: int) -> np.ndarray:
+        """A float64 array (n, row) in pinned memory, aligned to 64 bytes."""
+        if self.event is not None:
+            self.event.synchronize()
+        need = 8*n*row + 64
+        if self.memory is None or self.memory.mem.size < need:
+            self.memory = self.cp.cuda.PinnedMemoryPointer(self.cp.cuda.PinnedMemory(need), 0)
+        start = -(-self.memory.ptr//64)*64
+        flat = (ctypes.c_double*(n*row)).from_address(start)
+        return np.frombuffer(flat, dtype=np.float64).reshape(n, row)
+
+    def used(self, stream) -> None:
+        if self.event is None:
+            self.event = self.cp.cuda.Event(disable_timing=True)
+        self.event.record(stream)
+
+    def free(self) -> None:
+        self.memory = self.event = None
+
+
+def _ends(block) -> tuple[int, int]:
+    """Addresses of the lowest and the highest element of the selection."""
+    reach = [(n - 1)*stride for n, stride in zip(block.n, block.strides)]
+    first = block.address + 8*sum(lo*stride for lo, stride in zip(block.lo, block.strides))
+    return first + 8*sum(min(r, 0) for r in reach), first + 8*sum(max(r, 0) for r in reach)
+
+
+def _address(array) -> int:
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr

@@ -1,0 +1,102 @@
+// Binary and mixture-averaged diffusion: a low-pressure model, 1/(p D_ij), times Takahashi's correction for pressure.
+#pragma once
+
+// Index of the pair (i, j <= i) in tables over the lower triangle with its diagonal.
+POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
+
+// What the pairs share at one point.
+template <class R> struct DiffusionState { R ln_T, temperature_factor, p, T; };
+
+template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T, const R p) {
+    DiffusionState<R> state;
+    const R root = sqrt(select(T > 0.0, T, R(NOT_A_NUMBER)));
+    state.T = T;
+    state.p = select(p > 0.0, p, R(NOT_A_NUMBER));
+    if constexpr (M::diffusion_kinetic) {
+        state.ln_T = log(T);
+        state.temperature_factor = 1.0/(T*root);
+    } else {
+        state.ln_T = T;
+        state.temperature_factor = 1.0/(T*root*sqrt(root));     // T^1.75
+    }
+    return state;
+}
+
+// Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair, linear in Pr between rows.
+// `table`: 1 below Pr = 0.1 (a step to 1.01(...) there); `smooth`: linear from 1 at Pr = 0 to the first row.
+template <class M, class R>
+POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
+    const R ln_Tr = log(state.T*inv*pc), Pr = state.p*inv*tc;
+    const R cell = floor_small(select(Pr > 0.0, at_most(Pr, 5.0), R(0.0))*10.0), row = table_row(m.takahashi_row, cell);
+    R factor[2];
+    UNROLL for (int side = 0; side < 2; ++side) {
+        const R at = row + double(side);
+        factor[side] = table_row(m.takahashi_D, at)*(1.0 - table_row(m.takahashi_A, at)*exp(-ln_Tr*table_row(m.takahashi_B, at)))
+                       *(1.0 - table_row(m.takahashi_C, at)*exp(-ln_Tr*table_row(m.takahashi_E, at)));
+    }
+    const R share = (at_most(Pr, 5.0) - table_row(m.takahashi_Pr, row))*table_row(m.takahashi_inv_step, row);
+    R result = factor[0] + share*(factor[1] - factor[0]);
+    if constexpr (M::takahashi_table) result = select(Pr < 0.1, R(1.0), result);
+    return at_least(result, 1e-20);
+}
+
+// 1/(p D_ij) [1/(Pa m2/s)]
+template <class M, class R>
+POINT_FN R inverse_pD(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    const int pair = pair_index(i, j);
+    R pD = R(1.0), over = state.temperature_factor;
+    if constexpr (M::diffusion_kinetic) {
+        constexpr int pairs = M::NS*(M::NS + 1)/2;
+        const double *c = m.binary_fit + pair;
+        pD = c[0] + state.ln_T*(c[pairs] + state.ln_T*(c[2*pairs] + state.ln_T*(c[3*pairs] + state.ln_T*c[4*pairs])));
+    } else over = over*m.fuller_inverse[pair];
+    if constexpr (!M::takahashi_off) pD = pD*takahashi_factor(m, state, i, j, xi, xj);
+    return over/pD;
+}
+
+// Mole fraction floored at 1e-20, so that a pure point keeps a limit.
+template <class M, class R, class Species>
+POINT_FN R floored_x(const M &m, const Species &Y, const R W, int s) { return at_least(Y[s]*m.inv_W[s]*W, 1e-20); }
+
+template <class M, class R, class Species, class Out>
+POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_ij) {
+    const DiffusionState<R> state = diffusion_state<M>(T, p);
+    for (int i = 0; i < M::NS; ++i)
+        for (int j = 0; j <= i; ++j) {
+            const R D = 1.0/(state.p*inverse_pD(m, state, i, j, floored_x(m, Y, W, i), floored_x(m, Y, W, j)));
+            D_ij.set(i*M::NS + j, D);
+            D_ij.set(j*M::NS + i, D);
+        }
+}
+
+// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation.
+template <class M, class R, class Species, class Out>
+POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
+    const DiffusionState<R> state = diffusion_state<M>(T, p);
+    if constexpr (M::NS == 1) D.set(0, W/(W*state.p*inverse_pD(m, state, 0, 0, R(1.0), R(1.0))));
+    else {
+        R x[M::NS], resistance[M::NS], others = R(0.0);
+        FOR_SPECIES(s, M::NS) {
+            x[s] = floored_x(m, Y, W, s);
+            resistance[s] = R(0.0);
+        }
+        FOR_SPECIES(i, M::NS) FOR_SPECIES(j, i) {
+            const R inverse = inverse_pD(m, state, i, j, x[i], x[j]);
+            resistance[i] += x[j]*inverse;
+            resistance[j] += x[i]*inverse;
+        }
+        const R scale = 1.0/(W*state.p);
+        R mass[M::NS];
+        FOR_SPECIES(s, M::NS) {             // sums of x W before and behind s, never a difference
+            mass[s] = others;
+            others += x[s]*m.W[s];
+        }
+        others = R(0.0);
+        FOR_SPECIES(back, M::NS) {
+            const int s = M::NS - 1 - back;
+            D.set(s, (mass[s] + others)*scale/resistance[s]);
+            others += x[s]*m.W[s];
+        }
+    }
+}

@@ -1,0 +1,32 @@
+"""Composition, ideal-gas properties, total enthalpy."""
+from ..declare import point_kernel, quantity
+
+quantity("T", "K", "temperature")
+quantity("p", "Pa", "pressure")
+quantity("Y", "1", "mass fractions", per="ns")
+quantity("X", "1", "mole fractions", per="ns")
+quantity("W", "kg/mol", "mean molar mass")
+quantity("u", "m/s", "velocity, x")
+quantity("v", "m/s", "velocity, y")
+quantity("w", "m/s", "velocity, z")
+quantity("h", "J/kg", "enthalpy, formation included")
+quantity("h0", "J/kg", "total enthalpy")
+quantity("cp_ig", "J/kg/K", "ideal-gas heat capacity at constant pressure")
+quantity("h_ig", "J/kg", "ideal-gas enthalpy")
+quantity("s_ig", "J/kg/K", "ideal-gas entropy at T, p and this composition")
+
+COMPOSITION = "Y >= 0, sum(Y) = 1 within 1e-6 (else NaN)"
+NASA = "inv_W T_mid T_mid_lowest T_mid_highest nasa_low nasa_high"
+
+point_kernel("molar_mass", header="ideal_gas.h", reads="Y", writes="W", constants="inv_W",
+             source="definition, W = 1/sum(Y_i/W_i)", valid=COMPOSITION)
+point_kernel("mole_fractions", header="ideal_gas.h", reads="Y W", writes="X", constants="inv_W",
+             source="definition, X_i = Y_i W/W_i", valid=COMPOSITION)
+point_kernel("mass_fractions", header="ideal_gas.h", reads="X", writes="Y", constants="W",
+             source="definition, Y_i = X_i W_i/sum(X_j W_j)", valid="X >= 0")
+point_kernel("ideal_gas", header="ideal_gas.h", reads="T Y", writes="cp_ig h_ig", constants=NASA,
+             source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients", valid="T within the species' ranges; extrapolated beyond")
+point_kernel("ideal_gas_entropy", header="ideal_gas.h", reads="T p Y W", writes="s_ig", constants=NASA + " inv_p_ref",
+             source="McBride, Gordon & Reno 1993, 7 coefficients; ideal mixing", valid="p > 0")
+point_kernel("total_enthalpy", header="ideal_gas.h", reads="h u v w", writes="h0",
+             source="definition, h + |u|^2/2", valid="everywhere")

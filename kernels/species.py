@@ -1,0 +1,225 @@
+"""Species data of a mixture: what every model of the layer is computed from."""
+
+import dataclasses
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import MixtureError
+
+GAS_CONSTANT = 8.31446261815324     # J/mol/K, exact (SI 2019)
+OMEGA_A = 0.45723552892138218       # Peng & Robinson 1976, to the last digit of a double
+OMEGA_B = 0.0777960739038885
+ONE_ATM = 101325.0
+NASA_CONTINUITY = 1e-3              # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 2e-4
+KIJ_LIMIT = 0.9                     # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
+
+# field: (unit, lowest, highest, what). The bounds hold any real molecule and catch a number given in another unit.
+BOUNDS = {
+    "W": ("kg/mol", 5e-4, 2.0, "molar mass"),
+    "Tc": ("K", 1.0, 1e4, "critical temperature"),
+    "pc": ("Pa", 1e3, 1e10, "critical pressure"),
+    "omega": ("-", -1.0, 3.0, "acentric factor"),
+    "Vc": ("m3/mol", 1e-6, 1e-2, "critical molar volume"),
+    "dipole": ("debye", 0.0, 30.0, "dipole moment"),
+    "kappa_assoc": ("-", 0.0, 10.0, "association factor"),
+    "diameter": ("m", 1e-11, 1e-8, "Lennard-Jones diameter"),
+    "well_depth": ("K", 0.1, 1e5, "Lennard-Jones well depth"),
+    "polarizability": ("m3", 0.0, 1e-27, "polarizability"),
+    "rotational_relaxation": ("-", 0.0, 1e5, "rotational relaxation number"),
+    "fuller_volume": ("-", 0.1, 1e4, "Fuller diffusion volume"),
+    "T_min": ("K", 0.0, 1e5, "lowest temperature of the NASA polynomials"),
+    "T_mid": ("K", 1.0, 1e5, "temperature where the NASA polynomials meet"),
+    "T_max": ("K", 1.0, 1e5, "highest temperature of the NASA polynomials"),
+}
+OPTIONAL = ("Vc", "dipole", "diameter", "well_depth", "polarizability", "rotational_relaxation", "fuller_volume")
+
+
+@dataclass(frozen=True, eq=False)
+class SpeciesData:
+    """Arrays over the ns species of a mixture, read-only, SI per mole; nan where a value is not known.
+
+    kij is symmetric with a zero diagonal: a_ij = sqrt(a_i a_j)(1 - k_ij). nasa_low and nasa_high are (ns, 7) in the
+    order a0..a6: cp/R = a0 + a1 T + ... + a4 T^4, h/RT = a0 + a1 T/2 + ... + a5/T, s/R = a0 ln T + a1 T + ... + a6 at p_ref.
+    geometry: 0 atom, 1 linear, 2 nonlinear, -1 unknown. T_fit: range of the kinetic-theory fit of binary diffusion.
+    """
+
+    names: tuple
+    W: np.ndarray                       # kg/mol
+    Tc: np.ndarray                      # K
+    pc: np.ndarray                      # Pa
+    omega: np.ndarray
+    a: np.ndarray                       # Pa m6/mol2, without alpha(T)
+    b: np.ndarray                       # m3/mol
+    kij: np.ndarray                     # (ns, ns)
+    Vc: np.ndarray                      # m3/mol, measured
+    dipole: np.ndarray                  # debye
+    kappa_assoc: np.ndarray             # Chung's association factor
+    nasa_low: np.ndarray                # (ns, 7), T < T_mid
+    nasa_high: np.ndarray               # (ns, 7)
+    T_min: np.ndarray                   # K
+    T_mid: np.ndarray
+    T_max: np.ndarray
+    geometry: np.ndarray
+    diameter: np.ndarray                # m
+    well_depth: np.ndarray              # K
+    polarizability: np.ndarray          # m3
+    rotational_relaxation: np.ndarray   # at 298 K
+    fuller_volume: np.ndarray
+    p_ref: float                        # Pa, pressure of the ideal-gas entropies
+    T_fit: tuple                        # (T_low, T_high) [K]
+    sources: dict                       # name -> {block: note}, what the file says of its numbers
+
+    @property
+    def ns(self):
+        return len(self.names)
+
+    @classmethod
+    def from_arrays(cls, names, W, omega, nasa_low, nasa_high, T_mid, *, Tc=None, pc=None, a=None, b=None, kij=None,
+                    T_min=200.0, T_max=3500.0, kappa_assoc=0.0, geometry=-1, p_ref=ONE_ATM, T_fit=None, sources=None,
+                    where="species data", **optional):
+        """Build from arrays of length ns (scalars are spread), with the same checks as a file gets.
+
+        Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc, dipole,
+        diameter, well_depth, polarizability, rotational_relaxation, fuller_volume; absent means unknown (nan).
+        `where` starts the messages. Raises MixtureError; warns when the NASA polynomials do not meet at T_mid.
+        """
+        def bad(text):
+            raise MixtureError(f"{where}: {text}")
+
+        names = tuple(names)
+        ns = len(names)
+        if not ns or not all(isinstance(n, str) and n for n in names):
+            bad(f"species names are {names!r}, wanted at least one non-empty string.")
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            bad(f"species {', '.join(map(repr, twice))} given more than once.")
+        unknown = sorted(set(optional) - set(OPTIONAL))
+        if unknown:
+            bad(f"unknown field {unknown[0]!r}; optional fields are {', '.join(OPTIONAL)}.")
+
+        def array(field, value, shape, spread=True):
+            try:
+                value = np.array(value, float)
+            except (TypeError, ValueError) as error:
+                bad(f"{field} is not an array of numbers ({error}).")
+            if spread and value.ndim == 0:
+                value = np.full(shape, float(value))
+            if value.shape != shape:
+                bad(f"{field} has shape {value.shape}, wanted {shape} for {ns} species.")
+            return value
+
+        def check(field, values, low, high, unit):
+            for name, value in zip(names, values):
+                if not (low <= value <= high or (field in OPTIONAL and math.isnan(value))):
+                    bad(f"species {name!r}: {field} is {value:g}, wanted {low:g} to {high:g} {unit}.")
+
+        data = {"W": W, "omega": omega, "T_min": T_min, "T_mid": T_mid, "T_max": T_max, "kappa_assoc": kappa_assoc}
+        data |= {field: optional.get(field, np.nan) for field in OPTIONAL}
+        given = {"Tc": Tc, "pc": pc} if a is None and b is None else {"a": a, "b": b}
+        for field, value in given.items():
+            if value is None:
+                bad(f"{field} is missing, wanted Tc and pc, or a and b.")
+        data = {field: array(field, value, (ns,)) for field, value in (data | given).items()}
+        if "Tc" in data:
+            with np.errstate(all="ignore"):         # a zero or negative pc is refused below, by name
+                data["a"] = OMEGA_A*(GAS_CONSTANT*data["Tc"])**2/data["pc"]
+                data["b"] = OMEGA_B*GAS_CONSTANT*data["Tc"]/data["pc"]
+        else:
+            check("a", data["a"], 1e-6, 1e6, "Pa m6/mol2")
+            check("b", data["b"], 1e-7, 1e-1, "m3/mol")
+            data["Tc"] = data["a"]*OMEGA_B/(data["b"]*OMEGA_A*GAS_CONSTANT)
+            data["pc"] = OMEGA_B*GAS_CONSTANT*data["Tc"]/data["b"]
+        for field, (unit, low, high, _) in BOUNDS.items():
+            check(field, data[field], low, high, unit)
+        for s, name in enumerate(names):
+            lo, mid, hi = data["T_min"][s], data["T_mid"][s], data["T_max"][s]
+            if not (lo <= mid <= hi and lo < hi):
+                bad(f"species {name!r}: T_min, T_mid, T_max are {lo:g}, {mid:g}, {hi:g} K, wanted ascending.")
+
+        data["geometry"] = np.array(array("geometry", geometry, (ns,)), int)
+        if not np.isin(data["geometry"], (-1, 0, 1, 2)).all():
+            bad(f"geometry is {data['geometry'].tolist()}, wanted 0 (atom), 1 (linear), 2 (nonlinear), -1 (unknown).")
+        for field, value in (("nasa_low", nasa_low), ("nasa_high", nasa_high)):
+            data[field] = array(field, value, (ns, 7), spread=False)
+            for name, row in zip(names, data[field]):
+                if not np.isfinite(row).all():
+                    bad(f"species {name!r}: {field} is {row.tolist()}, wanted 7 finite numbers.")
+
+        kij = data["kij"] = array("kij", 0.0 if kij is None else kij, (ns, ns), spread=kij is None)
+        for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
+            bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}.")
+        for i, j in np.argwhere((kij != kij.T) | (np.eye(ns, dtype=bool) & (kij != 0))):
+            bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
+                "wanted a symmetric matrix with a zero diagonal.")
+        if not (isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf):
+            bad(f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
+        if T_fit is None:
+            T_fit = float(data["T_min"].max()), float(data["T_max"].min())
+        T_fit = tuple(float(T) for T in T_fit)
+        if len(T_fit) != 2 or not all(math.isfinite(T) for T in T_fit):
+            bad(f"T_fit is {T_fit}, wanted two temperatures in K.")
+
+        _warn_jumps(where, names, data)
+        for value in data.values():
+            value.flags.writeable = False
+        return cls(names=names, p_ref=float(p_ref), T_fit=T_fit, sources=dict(sources or {}), **data)
+
+    def require(self, *fields, purpose="the model"):
+        """Raise MixtureError that names the first species for which one of these optional fields is unknown."""
+        for field in fields:
+            for s in np.flatnonzero(np.isnan(getattr(self, field))):
+                unit, _, _, what = BOUNDS[field]
+                raise MixtureError(f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; {purpose} needs it.")
+
+    def index(self, name):
+        """Position of a species; MixtureError lists those present when there is none of that name."""
+        if name not in self.names:
+            raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
+        return self.names.index(name)
+
+    def with_fit_range(self, T_low, T_high):
+        """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to min(T_max))."""
+        return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
+
+    def subset(self, names):
+        """The same data for some of the species, in the order given. T_fit is derived anew unless it had been set."""
+        pick = [self.index(n) for n in names]
+        derived = self.T_fit == (self.T_min.max(), self.T_max.min())
+        arrays = {f: getattr(self, f)[pick] for f in (*BOUNDS, "geometry", "nasa_low", "nasa_high") if f not in ("Tc", "pc")}
+        out = type(self).from_arrays(
+            [self.names[s] for s in pick], a=self.a[pick], b=self.b[pick], kij=self.kij[np.ix_(pick, pick)],
+            p_ref=self.p_ref, T_fit=None if derived else self.T_fit,
+            sources={self.names[s]: self.sources[self.names[s]] for s in pick if self.names[s] in self.sources}, **arrays)
+        # Tc and pc as they were given, not through a and b and back
+        return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]))
+
+
+def _locked(value):
+    value.flags.writeable = False
+    return value
+
+
+def nasa7(coeff, T):
+    """cp/R, h/RT and s/R of NASA-7 coefficients (..., 7) at T [K] (...)."""
+    a0, a1, a2, a3, a4, a5, a6 = np.moveaxis(np.asarray(coeff, float), -1, 0)
+    cp = a0 + T*(a1 + T*(a2 + T*(a3 + T*a4)))
+    h = a0 + T*(a1/2 + T*(a2/3 + T*(a3/4 + T*a4/5))) + a5/T
+    s = a0*np.log(T) + T*(a1 + T*(a2/2 + T*(a3/3 + T*a4/4))) + a6
+    return cp, h, s
+
+
+def _warn_jumps(where, names, data):
+    low, high = (nasa7(data[f], data["T_mid"]) for f in ("nasa_low", "nasa_high"))
+    for what, below, above in zip(("cp/R", "h/RT", "s/R"), low, high):
+        for s in np.flatnonzero(np.abs(above - below) > NASA_CONTINUITY*np.maximum(1, np.abs(below))):
+            warnings.warn(f"{where}: species {names[s]!r}: {what} jumps from {below[s]:g} to {above[s]:g} "
+                          f"at T_mid = {data['T_mid'][s]:g} K.", stacklevel=3)
+
+
+def read_cantera_yaml(path, phase=None):
+    """(SpeciesData, phase name) of a Peng-Robinson phase in a Cantera YAML file. See kernels/cantera_yaml.py."""
+    from .cantera_yaml import read      # ruamel.yaml is needed for files only
+    return read(path, phase)

@@ -1,0 +1,18 @@
+// Quadruple precision: the same bodies become their own reference. CPU only.
+#pragma once
+#include <quadmath.h>
+typedef __float128 wide;
+POINT_FN wide select(bool condition, wide yes, wide no) { return condition ? yes : no; }
+POINT_FN wide sqrt(wide x) { return sqrtq(x); }
+POINT_FN wide exp(wide x) { return expq(x); }
+POINT_FN wide log(wide x) { return x > 0 ? logq(x) : wide(NOT_A_NUMBER); }
+POINT_FN wide cbrt(wide x) { return cbrtq(x); }
+POINT_FN wide cbrt_start(wide x) { return cbrtq(x); }
+POINT_FN wide fabs(wide x) { return fabsq(x); }
+POINT_FN wide copysign(wide size, wide sign) { return copysignq(size, sign); }
+POINT_FN wide floor_small(wide x) { return floorq(x); }
+POINT_FN wide table_row(const double *table, wide row) { return table[int(row)]; }
+POINT_FN void load(const double *address, wide &x) { x = *address; }
+POINT_FN void store(double *address, wide x) { *address = double(x); }
+POINT_FN void load(const wide *address, wide &x) { x = *address; }
+POINT_FN void store(wide *address, wide x) { *address = x; }

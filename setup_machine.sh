@@ -1,0 +1,91 @@
+#!/bin/sh
+# Sets up what `make demo` (level demo) or `make test` (level test) needs: compilers, MPI, a Python that can be
+# embedded, and .venv with the project in it. Safe to run again; when nothing changed it only looks.
+#   sh setup_machine.sh [demo|test]        PYTHON=/path/to/python3 chooses the interpreter
+# FRAME_BACKEND=cuda, or a working nvidia-smi, adds CuPy for the driver's CUDA version.
+set -eu
+level=${1:-demo}
+cd "$(dirname "$0")"
+say() { echo "setup: $*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# A Python fit for embedding: version, venv with pip, headers, and a libpython that can be loaded.
+fit_python='
+import ctypes, os, sys, sysconfig
+import ensurepip, venv
+assert sys.version_info >= (3, 10), "older than 3.10"
+include = sysconfig.get_paths()["include"]
+assert os.path.exists(os.path.join(include, "Python.h")), "no Python.h in " + include
+lib = sysconfig.get_config_var("INSTSONAME")
+path = os.path.join(sysconfig.get_config_var("LIBDIR"), lib)
+assert ".so" in lib, "built without a shared libpython"
+ctypes.CDLL(path if os.path.exists(path) else lib)
+print(os.path.realpath(sys.executable))'
+find_python() {
+    python=
+    for p in ${PYTHON:-python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10}; do
+        if python=$("$p" -c "$fit_python" 2>/dev/null); then return 0; fi
+    done
+    return 1
+}
+
+# 1. Programs and libraries of the system.
+missing_packages() {
+    if have g++ && have gcc; then :; else echo "g++"; fi
+    have gfortran || echo "gfortran"
+    have mpirun || echo "openmpi-bin"
+    have mpifort || echo "libopenmpi-dev"
+    find_python || echo "python3 python3-venv python3-dev"
+    # The second MPI is for the tests only: one libframe has to serve both.
+    if [ "$level" = test ]; then
+        have mpifort.mpich || have mpifort.openmpi && { have mpifort.mpich || echo "mpich libmpich-dev"; }
+    fi
+    return 0
+}
+missing=$(missing_packages | tr '\n' ' ')
+if [ -n "$missing" ]; then
+    as_root=none
+    if [ "$(id -u)" = 0 ]; then as_root=; elif have sudo && sudo -n true 2>/dev/null; then as_root="sudo -n"; fi
+    if have apt-get && [ "$as_root" != none ]; then
+        say "installing $missing"
+        $as_root apt-get update -qq
+        # shellcheck disable=SC2086
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+        missing=$(missing_packages | tr '\n' ' ')
+    fi
+    optional=
+    case "$missing" in *mpich*) optional="mpich libmpich-dev"; missing=$(echo "$missing" | sed 's/mpich libmpich-dev//') ;; esac
+    [ -z "$optional" ] || say "no MPICH here; the tests that need it are skipped. To run them: apt-get install $optional"
+    if [ -n "$(echo "$missing" | tr -d ' ')" ]; then
+        say "missing here, as Debian's package names: $missing"
+        say "install them, for example:  sudo apt-get install $missing"
+        case "$missing" in *python3*) say "(a python3 >= 3.10 with venv, headers and a shared libpython; PYTHON=... names one)" ;; esac
+        exit 1
+    fi
+fi
+
+# 2. The virtual environment. One whose interpreter is gone or unfit is made anew.
+if ! .venv/bin/python -c "$fit_python" >/dev/null 2>&1; then
+    find_python || { say "no fit python3 (set PYTHON=...)"; exit 1; }
+    say "virtual environment .venv from $python"
+    rm -rf .venv
+    "$python" -m venv .venv
+fi
+
+# 3. The project in it. The stamp says for which extras and which pyproject.toml this was done.
+extras=mpi,plot
+[ "$level" = test ] && extras=mpi,plot,test
+if [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev/null 2>&1; }; then
+    cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)
+    if [ "${cuda:-13}" -ge 13 ]; then extras=$extras,cuda; else extras=$extras,cuda12; fi
+fi
+sum=$(cksum < pyproject.toml | tr ' ' -)
+stamp=.venv/ready
+done_for() { [ -f "$stamp" ] && grep -qx "$1 $sum" "$stamp"; }
+case $level in test) ok=$(done_for "$extras" && echo y || :) ;;
+    *) ok=$( { done_for "$extras" || done_for "$(echo "$extras" | sed 's/mpi,plot/mpi,plot,test/')"; } && echo y || :) ;; esac
+if [ -z "$ok" ]; then
+    say "installing the project and its dependencies [$extras] into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras]"
+    echo "$extras $sum" > "$stamp"
+fi
