@@ -13,11 +13,11 @@ module hostConfig
     character(len=512) :: mixture = 'examples/mixtures/ch4_o2.yaml', phase = '', output = 'build/demo'
     character(len=32)  :: backend = 'auto', collection = 'thermal_viscous'
     character(len=32)  :: root = 'gibbs', alpha = 'pr78', chung = 'polefree', diffusion = 'kinetic', takahashi = 'smooth'
-    integer  :: num_devices = 0, chunk = 5000, ns = 0, steps = 3, repeats = 1
-    integer  :: cells(3) = [96, 72, 8], grow(3) = [8, -6, 2], rank_more(3) = [0, 0, 2]
+    integer  :: num_devices = 0, chunk = 12288, ns = 0, steps = 3, repeats = 1
+    integer  :: cells(3) = [96, 72, 8], grow(3) = 0, rank_more(3) = 0
     integer  :: fringe_x(2) = [3, 3], fringe_y(2) = [2, 1], fringe_z(2) = [0, 0]
-    real(dp) :: pressure = 100.0e5_dp, T_oxygen = 120, T_fuel = 200, T_products = 3000, T_wall = 400
-    real(dp) :: Y_oxygen(max_species) = 0, Y_fuel(max_species) = 0, Y_products(max_species) = 0
+    real(dp) :: pressure = 100.0e5_dp, T_oxygen = 120, T_fuel = 200, T_products = 3000, T_wall = 500
+    real(dp) :: Y_oxygen(max_species) = 0, Y_fuel(max_species) = 0, Y_products(max_species) = 0, Y_wall(max_species) = 0
     real(dp) :: tolerance_factor = 1
   end type HostInputs
 
@@ -91,10 +91,11 @@ contains
     integer  :: num_devices, chunk, n_species, steps, repeats, stat
     integer  :: cells(3), grow(3), rank_more(3), fringe_x(2), fringe_y(2), fringe_z(2)
     real(dp) :: pressure, T_oxygen, T_fuel, T_products, T_wall, tolerance_factor
-    real(dp) :: Y_oxygen(max_species), Y_fuel(max_species), Y_products(max_species)
+    real(dp) :: Y_oxygen(max_species), Y_fuel(max_species), Y_products(max_species), Y_wall(max_species)
     namelist /FrameInputs/ mixture, phase, output, backend, collection, root, alpha, chung, diffusion, takahashi, &
       num_devices, chunk, n_species, steps, repeats, cells, grow, rank_more, fringe_x, fringe_y, fringe_z, &
-      pressure, T_oxygen, T_fuel, T_products, T_wall, Y_oxygen, Y_fuel, Y_products, tolerance_factor
+      pressure, T_oxygen, T_fuel, T_products, T_wall, Y_oxygen, Y_fuel, Y_products, Y_wall, &
+      tolerance_factor
 
     mixture = inputs%mixture; phase = inputs%phase; output = inputs%output
     backend = inputs%backend; collection = inputs%collection
@@ -106,11 +107,13 @@ contains
     fringe_x = inputs%fringe_x; fringe_y = inputs%fringe_y; fringe_z = inputs%fringe_z
     pressure = inputs%pressure; T_oxygen = inputs%T_oxygen; T_fuel = inputs%T_fuel
     T_products = inputs%T_products; T_wall = inputs%T_wall; tolerance_factor = inputs%tolerance_factor
-    Y_oxygen = 0; Y_fuel = 0; Y_products = 0
+    Y_oxygen = 0; Y_fuel = 0; Y_products = 0; Y_wall = 0
 
+    message = 'no group &FrameInputs ... / in it.'
+    if (.not. any(index(adjustl(text), '&FrameInputs') == 1)) return
     message = ''
     read(text, nml=FrameInputs, iostat=stat, iomsg=message)
-    if (stat < 0) message = 'no complete group &FrameInputs ... / in it.'
+    if (stat < 0) message = 'the group &FrameInputs has no end: a line with / is missing.'
     if (stat /= 0) return
     message = ''
 
@@ -125,6 +128,7 @@ contains
     inputs%pressure = pressure; inputs%T_oxygen = T_oxygen; inputs%T_fuel = T_fuel
     inputs%T_products = T_products; inputs%T_wall = T_wall; inputs%tolerance_factor = tolerance_factor
     inputs%Y_oxygen = Y_oxygen; inputs%Y_fuel = Y_fuel; inputs%Y_products = Y_products
+    inputs%Y_wall = Y_wall
   end subroutine parse
 
   !> The mass fractions are scaled to a sum of one here; everything else is refused with the value found and the one wanted.
@@ -158,6 +162,7 @@ contains
     call fractions('Y_oxygen', inputs%Y_oxygen, ns, message)
     call fractions('Y_fuel', inputs%Y_fuel, ns, message)
     call fractions('Y_products', inputs%Y_products, ns, message)
+    call fractions('Y_wall', inputs%Y_wall, ns, message)
   end subroutine check
 
   subroutine oneOf(name, value, words, message)

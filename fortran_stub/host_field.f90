@@ -38,9 +38,9 @@ contains
     b%fortran = UNSET
   end subroutine allocateBlock
 
-  !> Three streams at one pressure, from below: liquid-like oxygen, cold fuel, hot products under a cooled wall. Both layers
-  !! between them have rolled up; the upper one is hot enough for dissociation, the lower one crosses the pseudo-critical
-  !! ridge, and at the wall the water in the products lets the cubic have two roots.
+  !> Streams at one pressure, from below: liquid-like oxygen, cold fuel, hot products under a cooled wall. Both layers between
+  !! them have rolled up: the upper one reaches 3000 K, the lower one crosses the pseudo-critical ridge. At the wall water is
+  !! near its dew point, and the cubic has two roots.
   subroutine fillField(inputs, rank, time, b)
     type(HostInputs), intent(in) :: inputs
     integer, intent(in)           :: rank
@@ -66,8 +66,8 @@ contains
           b%Q(i, j, k, 4) = 5*wave(x)*sin(6.283185307179586_dp*z)
           b%Q(i, j, k, 5) = T
           do s = 1, inputs%ns
-            b%Q(i, j, k, 5 + s) = (1 - products)*((1 - fuel)*inputs%Y_oxygen(s) + fuel*inputs%Y_fuel(s)) &
-                                  + products*inputs%Y_products(s)
+            b%Q(i, j, k, 5 + s) = (1 - wall)*((1 - products)*((1 - fuel)*inputs%Y_oxygen(s) + fuel*inputs%Y_fuel(s)) &
+                                              + products*inputs%Y_products(s)) + wall*inputs%Y_wall(s)
           end do
         end do
       end do
@@ -96,7 +96,6 @@ contains
     y_from = y
     swirl = 0
     shift = 0.4_dp*time + 0.06_dp*sin(6.283185307179586_dp*z)
-    dx = x - shift
     do m = -1, 1
       dx = x - shift - spacing*(floor((x - shift)/spacing) + 0.5_dp + m)
       dy = y - y0

@@ -38,7 +38,8 @@ module speciesTables
 
 contains
 
-  !> Fill the tables. W [kg/mol], Tc [K], pc [Pa], Vc [m3/mol] (NaN: unknown), dipole [debye], k_ij (ns, ns), NASA-7 (7, ns),
+  !> Fill the tables. W [kg/mol], Tc [K], pc [Pa], Vc [m3/mol] (NaN: unknown), dipole [debye] (NaN: none),
+  !! k_ij (ns, ns), NASA-7 (7, ns),
   !! binary_fit (5, ns, ns), fuller_volume [cm3/mol] (NaN: unknown). status: 0 done, 1 an option is out of range, 2 ns < 1,
   !! 3 Fuller's model was asked for and a volume is missing.
   subroutine speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, &
@@ -47,7 +48,7 @@ contains
     real(dp), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc_in(n), dipole(n), kappa_assoc(n), kij(n, n)
     real(dp), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
     integer, intent(out) :: status
-    real(dp) :: a(n), Vc(n), sigma(n), eps(n), assoc(n), s, Mij
+    real(dp) :: a(n), Vc(n), sigma(n), eps(n), assoc(n), dip(n), s, Mij
     integer  :: i, j
 
     status = 0
@@ -85,6 +86,8 @@ contains
       if (ieee_is_nan(Vc(i)) .or. chung_form == CHUNG_CANTERA) Vc(i) = omega_vc*Rgas*Tc(i)/pc(i)
     end do
     if (chung_form == CHUNG_CANTERA) assoc = 0
+    dip = dipole
+    where (ieee_is_nan(dip)) dip = 0            ! unknown counts as none
     sigma = 0.809_dp*(1.0e6_dp*Vc)**(1.0_dp/3.0_dp)
     eps = Tc/1.2593_dp
 
@@ -99,7 +102,7 @@ contains
         eps_sig3(i, j) = sqrt(eps(i)*eps(j))*s**3
         eps_sig2_rootM(i, j) = sqrt(eps(i)*eps(j))*s**2*sqrt(Mij)
         omega_sig3(i, j) = 0.5_dp*(omega(i) + omega(j))*s**3
-        dip4_sig3(i, j) = (dipole(i)*dipole(j))**2/s**3
+        dip4_sig3(i, j) = (dip(i)*dip(j))**2/s**3
         kappa_ij(i, j) = sqrt(assoc(i)*assoc(j))
         ! 0.00143 T^1.75/(p sqrt(M_ij) ...) in cm2/s and bar: 1e-4 m2/cm2 x 1e5 Pa/bar
         pD_fuller(i, j) = 0.0143_dp/(sqrt(Mij)*(fuller_volume(i)**(1.0_dp/3.0_dp) + fuller_volume(j)**(1.0_dp/3.0_dp))**2)

@@ -6,6 +6,8 @@ option that changes floating point for the host is used, and the interpreter tha
 from __future__ import annotations
 
 import compileall
+import contextlib
+import io
 import os
 import pathlib
 import shutil
@@ -220,7 +222,8 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     ffi.embedding_init_code(f"FRAME_ROOT = {str(ROOT)!r}\n" + (TEMPLATES / "start.py").read_text())
-    ffi.emit_c_code(str(path))
+    with contextlib.redirect_stdout(io.StringIO()):      # it tells of each file
+        ffi.emit_c_code(str(path))
 
 
 def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> pathlib.Path:

@@ -1,3 +1,165 @@
+"""Frame: the one object that a host talks to. Life cycle, configuration, communicator, device, report."""
+from __future__ import annotations
+
+import sys
+
+import kernels
+
+from .config import Config
+from .errors import StateError
+from .mpi import Alone, Communicator, count_devices, device_for
+from .report import table
+from .tvproperties import TVProperties
+
+
 class Frame:
-    def __init__(self): pass
-    def __getattr__(self, n): return lambda *a: print(n, a, flush=True)
+    """One per process. Options and the communicator may come before initialize; all else after it.
+
+    The methods named in entry.py's table are what the entry points call; they raise the classes of errors.py.
+    """
+
+    def __init__(self):
+        self.config = Config()
+        self.comm = Alone()
+        self.backend = None
+        self._properties: TVProperties | None = None
+        self._arguments: tuple | None = None
+        self._configured = False
+
+    # ---- life cycle ----
+
+    def initialize(self, device_id: int, chunk: int, ns: int, nq: int, turbulent: int) -> None:
+        """device_id -1: by rank on the node. chunk: points the views hold. Again after finalize; the C shim sees to repeats."""
+        if self._properties is not None:
+            raise StateError("initialize called twice; call finalize first.")
+        self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
+        self.backend = self._choose_backend(device_id)
+        self._make_properties()
+
+    def _make_properties(self) -> None:
+        _, chunk, ns, nq, turbulent = self._arguments
+        self._properties = TVProperties(self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank)
+        self._properties.impl.time(self.config.timers)
+        self._properties.impl.checking = self.config.check
+
+    def _choose_backend(self, device_id: int):
+        """The device is the rank on the node modulo the devices, so that ranks of one node spread over them."""
+        wanted = self.config.backend
+        devices = 0 if wanted == "cpu" else count_devices(wanted)
+        if wanted == "cpu" or (wanted == "auto" and devices == 0):
+            return kernels.get_backend("cpu", threads=self.config.threads)
+        return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+
+    def set_communicator(self, handle: int) -> None:
+        """The host's communicator (Fortran integer). Before the first view is made it may still change the device."""
+        before, self.comm = self.comm, Communicator(handle)
+        before.free()
+        if self._properties is None:
+            return
+        self._properties.impl.check.rank = self.comm.rank
+        backend = self._choose_backend(self._arguments[0])
+        if backend is not self.backend:
+            if self._properties.impl.views or self._properties.impl.mixture is not None:
+                raise StateError("frame_setcomm would change the device after work has begun on another: call it right after frame_initialize.")
+            self.backend = backend
+            self._make_properties()
+
+    def finalize(self) -> None:
+        """Free views, launchers, device memory, the duplicate communicator. Python stays: initialize may follow."""
+        if self._properties is not None:
+            self._properties.impl.free()
+            self.backend.release()
+        self._properties = self.backend = self._arguments = None
+        self.comm.free()
+        self.comm = Alone()
+        self.config = Config()
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    @property
+    def properties(self) -> TVProperties:
+        """Errors: StateError before initialize (Fortran hosts get status 2 from the shim instead)."""
+        if self._properties is None:
+            raise StateError("initialize first.")
+        return self._properties
+
+    # ---- configuration ----
+
+    def set_option(self, name: str, value: str) -> None:
+        """backend before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
+        if self._properties is not None:
+            if name == "backend":
+                raise StateError("option 'backend' has to be set before frame_initialize.")
+            if self._properties.impl.mixture is not None and value != self._properties.impl.mixture.options.get(name):
+                raise StateError(f"option '{name}' has to be set before the mixture is loaded.")
+        self.config.set_option(name, value)
+
+    def set_parameter(self, name: str, value: float) -> None:
+        """timers, check (any time), threads (before initialize)."""
+        if name == "threads" and self._properties is not None:
+            raise StateError("parameter 'threads' has to be set before frame_initialize.")
+        self.config.set_parameter(name, value)
+        if self._properties is not None:
+            self._properties.impl.time(self.config.timers)
+            self._properties.impl.checking = self.config.check
+
+    def register_kernel(self, file: str) -> None:
+        """Declarations of the host's own kernels. Errors: ArgumentError for a missing or failing file."""
+        kernels.load_declarations(file)
+
+    # ---- report ----
+
+    def report(self) -> None:
+        """Print the timers on rank 0; with a communicator, collective."""
+        timers = self.properties.impl.timers
+        rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
+        gathered = self.comm.gather(rows)
+        if gathered is not None:
+            print(table(gathered, self.backend.name), flush=True)
+
+    # ---- what TVProperties answers: bound once, looked up on the object of this initialize ----
+
+    def populate_input(self, *a):
+        self._properties.populate_input(*a)
+
+    def populate_output(self, *a):
+        self._properties.populate_output(*a)
+
+    def launch(self, *a):
+        self._properties.launch(*a)
+
+    def put(self, *a):
+        self._properties.put(*a)
+
+    def get(self, *a):
+        self._properties.get(*a)
+
+    def block(self, *a):
+        self._properties.block(*a)
+
+    def block_of_fields(self, *a):
+        self._properties.block_of_fields(*a)
+
+    def load_mixture(self, *a):
+        self._properties.load_mixture(*a)
+
+    def populate_preos(self, *a):
+        self._properties.populate_preos(*a)
+
+    def populate_chung(self, *a):
+        self._properties.populate_chung(*a)
+
+    def get_species(self, *a):
+        self._properties.get_species(*a)
+
+    def eosthermalproperties(self, n):
+        self._properties.eos_thermal(n)
+
+    def eosviscousproperties(self, n):
+        self._properties.eos_viscous(n)
+
+    def eosthermalandviscousproperties(self, n):
+        self._properties.eos_thermal_viscous(n)
+
+    def eoscriticalstate(self, n):
+        self._properties.eos_critical(n)

@@ -37,6 +37,15 @@ class View:
         return False
 
 
+class _NoSpecies(kernels.Mixture):
+    """For a host that brings its own kernels and no mixture: no constants, so kernels that need some refuse it."""
+
+    def __init__(self, ns: int):
+        self.species, self.ns, self.names = None, ns, tuple(f"species_{s + 1}" for s in range(ns))
+        self.options = {key: values[0] for key, values in kernels.OPTIONS.items()}
+        self.sizes, self.constants, self.lacks, self.structure = {"NS": ns, "PANEL": 1}, {}, {}, "none"
+
+
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
@@ -130,7 +139,7 @@ class TVImpl:
         view.version, view.stripe, view.count, view.basis = self._version, self.stripe, count, ()
 
     def _last_fraction(self, count: int) -> None:
-        """Y_ns = 1 - sum of the others, on the device, for each point in the order of the species."""
+        """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its place."""
         fractions = self.views["Y"].matrix
         last = fractions[self.ns - 1, :count]
         last[...] = 1.0
@@ -200,20 +209,26 @@ class TVImpl:
             names = [*registry.collections, *registry.kernels]
             raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
                                 "Is //char(0) missing?")
-        if self.mixture is None:
+        try:
+            program = self._program(name)
+        except ArgumentError as error:
+            if self.mixture is not None:
+                raise
             raise StateError(f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
-                             "frame_tvproperties_populatepreosshareddata first.")
-        collection = registry.collections.get(name)
-        if collection is None:
-            program = kernels.Program(self.mixture, kernels=[name], backend=self.backend)
-        else:
-            outputs, given = list(collection.outputs), list(collection.given)
-            if "h" in outputs and "h0" in kernels.quantities and "h0" not in outputs and self.nq >= self.ns + 4:
-                outputs, given = [*outputs, "h0"], [*given, "u", "v", "w"]      # the velocities are there, as rows of Q
-            program = kernels.Program(self.mixture, outputs=outputs, given=given, backend=self.backend)
+                             "frame_tvproperties_populatepreosshareddata first.") from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
         self.launchers[name] = Launcher(name, program, views)
         return self.launchers[name]
+
+    def _program(self, name: str):
+        mixture = self.mixture or _NoSpecies(self.ns)
+        collection = kernels.registry.collections.get(name)
+        if collection is None:
+            return kernels.Program(mixture, kernels=[name], backend=self.backend)
+        outputs, given = list(collection.outputs), list(collection.given)
+        if "h" in outputs and "h0" not in outputs and self.nq >= self.ns + 4:
+            outputs, given = [*outputs, "h0"], [*given, "u", "v", "w"]      # the velocities are there, as rows of Q
+        return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, name=name)
 
     def safe_launch(self, name: str, n_active: int) -> None:
         """Run a launcher on the first n_active points of its views.

@@ -1,9 +1,9 @@
 """Reads a Peng-Robinson phase of a Cantera YAML file into SpeciesData.
 
 What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
-beside this one), and of each species `composition`, `thermo` (NASA7), `equation-of-state` (Peng-Robinson: a, b, acentric-factor,
-binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Beyond Cantera's keys, which
-ignores them: `critical-molar-volume` (measured) in critical-parameters; in a species a map `real-gas` with
+beside this one), and of each species `composition`, `thermo` (NASA7), `equation-of-state` (Peng-Robinson: a, b,
+acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys that
+Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; in a species a map `real-gas` with
 `association-factor` and `diffusion-volume`; in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess.
@@ -141,7 +141,7 @@ class _File:
 def read(path, phase=None):
     """(SpeciesData, phase name). phase None: the first Peng-Robinson phase of the file.
 
-    Raises MixtureError, whose message names the file, the species or phase, the field, what was found and what was wanted.
+    Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
     file = _File(path)
     node = _choose_phase(file, phase)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
+import numpy as np
+
 from .declare import PointKernel, quantities
 from .errors import ArgumentError
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
+LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 HELD_SPECIES = 16           # CUDA: up to here species arrays are held in registers and loops are unrolled
 
 
@@ -59,8 +62,6 @@ def plan(kernels, outputs, mixture) -> Plan:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
                 raise ArgumentError(f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.")
-            elif name in getattr(mixture, "lacks", {}):
-                raise ArgumentError(f"kernel '{kernel.name}': {mixture.lacks[name]}.")
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
@@ -71,8 +72,21 @@ def plan(kernels, outputs, mixture) -> Plan:
 def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
-    data = "\n".join(f"    double {k}[{n}];" for k, n in p.constants) or "    double unused[1];"
+    data = "\n".join(f"    const double *{k};" if n > LARGE else f"    double {k}[{n}];" for k, n in p.constants) or "    double unused[1];"
     return f"struct Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+
+
+def pack_constants(p: Plan, constants, backend):
+    """The struct's bytes as float64, and what must be kept alive: arrays that it points to, in the backend's memory."""
+    parts, keep = [], []
+    for name, length in p.constants:
+        if length > LARGE:
+            address, array = backend.resident(constants[name])
+            keep.append(array)
+            parts.append(np.array([address], dtype=np.uint64).view(np.float64))
+        else:
+            parts.append(constants[name])
+    return np.concatenate(parts or [np.zeros(1)]), keep
 
 
 def _include(name: str) -> str:
@@ -140,7 +154,7 @@ def cuda_source(p: Plan, threads: int) -> str:
 
 def constants_fit(p: Plan) -> bool:
     """Whether the constants go into __constant__ memory (64 KiB less what the compiler itself puts there)."""
-    return 8*sum(n for _, n in p.constants) <= 60*1024
+    return 8*sum(n if n <= LARGE else 1 for _, n in p.constants) <= 60*1024
 
 
 # ---------------------------------------------------------------- CPU

@@ -3,9 +3,9 @@
     p D_ij = (3/16) sqrt(2 pi/m_ij) (k T)^(3/2) / (pi sigma_ij^2 Omega11(T*_ij, delta*_ij))                    [Pa m2/s]
 
 m_ij is the reduced mass, T* = k T/eps_ij, delta* = mu_i mu_j/(2 (4 pi eps_0) eps_ij sigma_ij^3). Combining rules: sigma_ij
-the arithmetic mean, eps_ij the geometric mean, both corrected when one partner is polar and the other is not (Hirschfelder,
-Curtiss & Bird 1954, sec. 8.6; original not seen). Tables, interpolation and fit follow Cantera's GasTransport, so that D
-can be compared with Cantera digit by digit.
+the arithmetic mean, eps_ij the geometric mean, both corrected when one partner is polar and the other is not
+(Hirschfelder, Curtiss & Bird 1954, sec. 8.6; original not seen). Tables, interpolation and fit follow Cantera's
+GasTransport, so that D can be compared with Cantera digit by digit.
 """
 
 from functools import lru_cache

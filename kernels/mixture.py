@@ -1,6 +1,8 @@
 """Mixture: species data and model options turned into the constants that kernels read, and the way to call them on arrays."""
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from . import declare
@@ -30,6 +32,26 @@ TAKAHASHI = np.array([
     (2.0, 1.03, 0.696001, 3.37660, 0.665702, 11.21674), (2.5, 1.04, 0.790770, 3.27984, 0.0, 1.0),
     (3.0, 1.05, 0.502100, 3.39031, 0.602907, 6.19043), (4.0, 1.06, 0.837452, 3.23513, 0.0, 1.0),
     (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0)])
+
+
+WINDOWS = 256             # of the tables below; cubic error 2e-7, tested against the formula
+
+
+@functools.lru_cache(None)
+def takahashi_table() -> np.ndarray:
+    """(17*WINDOWS, 8): (DP)_R = P(x) + Pr Q(x) for each interval of Pr and each window of 1/(1 + Tr), P and Q cubic.
+
+    x in [0, 1) runs through the window; coefficients interpolate the rows' formula at Chebyshev points.
+    """
+    nodes = 0.5 - 0.5*np.cos((np.arange(4) + 0.5)*np.pi/4)
+    w = (np.arange(WINDOWS)[:, None] + nodes)/WINDOWS                     # 1/(1 + Tr)
+    z = w/(1 - w)                                                        # 1/Tr
+    Pr, D, A, B, C, E = TAKAHASHI.T[:, :, None, None]
+    with np.errstate(over="ignore"):
+        rows = np.clip(D*(1 - A*z**B)*(1 - C*z**E), -1e30, 1e30)           # far below any Tr the floor stands anyway
+    slope = np.diff(rows, axis=0)/np.diff(TAKAHASHI[:, 0])[:, None, None]
+    P = rows[:-1] - TAKAHASHI[:-1, 0, None, None]*slope
+    return np.concatenate([np.linalg.solve(np.vander(nodes, increasing=True), v[..., None])[..., 0] for v in (P, slope)], axis=-1).reshape(-1, 8)
 
 
 def checked_options(given: dict) -> dict:
@@ -174,6 +196,8 @@ class Mixture:
             rows = np.searchsorted(TAKAHASHI[:, 0], np.arange(51)/10 + 1e-9, side="right") - 1
             const["takahashi_row"] = np.minimum(rows, len(TAKAHASHI) - 2)
             const["takahashi_inv_step"] = 1/np.diff(TAKAHASHI[:, 0])
+            if self.options["takahashi"] == "smooth":
+                const["takahashi_lines"] = takahashi_table()
             for name, column in zip(("Pr", "D", "A", "B", "C", "E"), TAKAHASHI.T):
                 const[f"takahashi_{name}"] = column
         if self.options["diffusion"] == "fuller":

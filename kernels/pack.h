@@ -163,6 +163,34 @@ POINT_FN vec table_row(const double *table, vec row) {
 #endif
 }
 
+// Line `line` of a table of 8 columns, for each lane: whole cache lines are loaded and transposed.
+POINT_FN void table_line(const double *table, vec line, vec (&c)[8]) {
+    lanes_i n;
+    nearest(line, n);
+#if VECTOR_LANES == 8
+    __m512d r[8], s[8];
+    UNROLL for (int i = 0; i < 8; ++i) r[i] = _mm512_loadu_pd(table + 8*n[i]);
+    UNROLL for (int i = 0; i < 8; i += 2) {
+        s[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
+        s[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+    }
+    UNROLL for (int i = 0; i < 2; ++i) {
+        const __m512d a = _mm512_shuffle_f64x2(s[i], s[i + 2], 0x88), b = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0x88);
+        const __m512d d = _mm512_shuffle_f64x2(s[i], s[i + 2], 0xdd), e = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0xdd);
+        c[i] = vec((lanes_d)_mm512_shuffle_f64x2(a, b, 0x88));
+        c[i + 4] = vec((lanes_d)_mm512_shuffle_f64x2(a, b, 0xdd));
+        c[i + 2] = vec((lanes_d)_mm512_shuffle_f64x2(d, e, 0x88));
+        c[i + 6] = vec((lanes_d)_mm512_shuffle_f64x2(d, e, 0xdd));
+    }
+#else
+    UNROLL for (int k = 0; k < 8; ++k) {
+        lanes_d r;
+        for (int i = 0; i < VECTOR_LANES; ++i) r[i] = table[8*n[i] + k];
+        c[k] = vec(r);
+    }
+#endif
+}
+
 template <> struct number<vec> {
     static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;

@@ -29,6 +29,10 @@ POINT_FN bool any_of(bool condition) { return condition; }
 POINT_FN bool all_of(bool condition) { return condition; }
 POINT_FN double cbrt_start(double x) { return cbrt(x); }
 POINT_FN double table_row(const double *table, double row) { return table[int(row)]; }
+POINT_FN void table_line(const double *table, double line, double (&c)[8]) {
+    const double *from = table + 8*int(line);
+    UNROLL for (int k = 0; k < 8; ++k) c[k] = from[k];
+}
 POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
@@ -54,6 +58,8 @@ template <> struct number<wide> {
 // Bounds that keep NaN, unlike fmin and fmax: a NaN x compares false and stays.
 template <class R> POINT_FN R at_least(R x, double floor) { return select(x < floor, R(floor), x); }
 template <class R> POINT_FN R at_most(R x, double ceiling) { return select(x > ceiling, R(ceiling), x); }
+// What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
+template <class R> POINT_FN R bounded_index(R x, double ceiling) { return select(x > 0.0, at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 
 // The values of one point (or one pack of points) of an array (count, points) with points fastest.

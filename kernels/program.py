@@ -1,8 +1,6 @@
 """Program: kernels joined into one launch for one mixture on one backend."""
 from __future__ import annotations
 
-import numpy as np
-
 from . import declare, emit
 from .backend import get_backend
 from .errors import ArgumentError
@@ -35,7 +33,7 @@ class Program:
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(self.writes))
-        self._constants = np.concatenate([mixture.constants[n] for n, _ in self.plan.constants] or [np.zeros(1)])
+        self._constants, self._resident = emit.pack_constants(self.plan, mixture.constants, backend)
         self._code = backend.compile(self.plan, self.name, precision)
 
     def bind(self, arrays):

@@ -13,7 +13,7 @@ GAS_CONSTANT = 8.31446261815324     # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218       # Peng & Robinson 1976, to the last digit of a double
 OMEGA_B = 0.0777960739038885
 ONE_ATM = 101325.0
-NASA_CONTINUITY = 1e-3              # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 2e-4
+NASA_CONTINUITY = 1e-3              # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
 KIJ_LIMIT = 0.9                     # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
 
 # field: (unit, lowest, highest, what). The bounds hold any real molecule and catch a number given in another unit.
@@ -42,7 +42,8 @@ class SpeciesData:
     """Arrays over the ns species of a mixture, read-only, SI per mole; nan where a value is not known.
 
     kij is symmetric with a zero diagonal: a_ij = sqrt(a_i a_j)(1 - k_ij). nasa_low and nasa_high are (ns, 7) in the
-    order a0..a6: cp/R = a0 + a1 T + ... + a4 T^4, h/RT = a0 + a1 T/2 + ... + a5/T, s/R = a0 ln T + a1 T + ... + a6 at p_ref.
+    order a0..a6: cp/R = a0 + a1 T + ... + a4 T^4, h/RT = a0 + a1 T/2 + ... + a5/T, s/R = a0 ln T + a1 T + ... + a6
+    at p_ref.
     geometry: 0 atom, 1 linear, 2 nonlinear, -1 unknown. T_fit: range of the kinetic-theory fit of binary diffusion.
     """
 
@@ -82,8 +83,8 @@ class SpeciesData:
                     where="species data", **optional):
         """Build from arrays of length ns (scalars are spread), with the same checks as a file gets.
 
-        Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc, dipole,
-        diameter, well_depth, polarizability, rotational_relaxation, fuller_volume; absent means unknown (nan).
+        Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc,
+        dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume; absent means unknown (nan).
         `where` starts the messages. Raises MixtureError; warns when the NASA polynomials do not meet at T_mid.
         """
         def bad(text):
@@ -158,9 +159,10 @@ class SpeciesData:
             bad(f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
         if T_fit is None:
             T_fit = float(data["T_min"].max()), float(data["T_max"].min())
-        T_fit = tuple(float(T) for T in T_fit)
-        if len(T_fit) != 2 or not all(math.isfinite(T) for T in T_fit):
-            bad(f"T_fit is {T_fit}, wanted two temperatures in K.")
+        else:
+            T_fit = tuple(float(T) for T in T_fit)
+            if len(T_fit) != 2 or not 0 < T_fit[0] < T_fit[1] < math.inf:
+                bad(f"T_fit is {T_fit}, wanted two ascending temperatures in K.")
 
         _warn_jumps(where, names, data)
         for value in data.values():
@@ -172,7 +174,8 @@ class SpeciesData:
         for field in fields:
             for s in np.flatnonzero(np.isnan(getattr(self, field))):
                 unit, _, _, what = BOUNDS[field]
-                raise MixtureError(f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; {purpose} needs it.")
+                raise MixtureError(f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; "
+                                   f"{purpose} needs it.")
 
     def index(self, name):
         """Position of a species; MixtureError lists those present when there is none of that name."""
@@ -188,7 +191,8 @@ class SpeciesData:
         """The same data for some of the species, in the order given. T_fit is derived anew unless it had been set."""
         pick = [self.index(n) for n in names]
         derived = self.T_fit == (self.T_min.max(), self.T_max.min())
-        arrays = {f: getattr(self, f)[pick] for f in (*BOUNDS, "geometry", "nasa_low", "nasa_high") if f not in ("Tc", "pc")}
+        fields = (set(BOUNDS) | {"geometry", "nasa_low", "nasa_high"}) - {"Tc", "pc"}
+        arrays = {f: getattr(self, f)[pick] for f in fields}
         out = type(self).from_arrays(
             [self.names[s] for s in pick], a=self.a[pick], b=self.b[pick], kij=self.kij[np.ix_(pick, pick)],
             p_ref=self.p_ref, T_fit=None if derived else self.T_fit,

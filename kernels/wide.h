@@ -16,3 +16,6 @@ POINT_FN void load(const double *address, wide &x) { x = *address; }
 POINT_FN void store(double *address, wide x) { *address = double(x); }
 POINT_FN void load(const wide *address, wide &x) { x = *address; }
 POINT_FN void store(wide *address, wide x) { *address = x; }
+POINT_FN void table_line(const double *table, wide line, wide (&c)[8]) {
+    for (int k = 0; k < 8; ++k) c[k] = table[8*int(line) + k];
+}

@@ -256,7 +256,7 @@ def test_sum_of_squares_equals_double_sum():
     assert (f > 0).any(0).sum() > 100 and (f < 0).any(0).sum() > 100
     root = (X*np.abs(f)*np.sqrt(sp.a)[:, None]).sum(0)
     terms = (X*(1 + np.abs(1 - f))*np.sqrt(sp.a)[:, None]).sum(0)           # f itself cancels
-    assert (np.abs(a - root**2)/(root*terms)).max() < 100*np.finfo(LD).eps
+    assert (np.abs(a - root**2)/(root*terms)).max() < 4*EPS                 # Tc recovered from a and b, which are doubles
 
 
 def test_temperature_where_alpha_vanishes():
@@ -303,7 +303,7 @@ def test_hydrogen_oxygen_pole_and_its_absence_in_the_default():
     E = chung._coefficients(chung.tables("cantera")[0], m.omega, m.mur4, m.kappa)
     den = E[0]*E[3] + E[1] + E[2]
     crossing = x[1:][(den[1:] > 0) != (den[:-1] > 0)]
-    assert crossing.size == 1 and abs(crossing[0] - 0.3925) < 1e-3
+    assert crossing.size == 1 and abs(crossing[0] - 0.3925) < 2e-3
     free = value(evaluate(data, T, p, X=X, fit=data.binary_fit).mu).astype(float)
     assert (free > 0).all() and np.abs(np.diff(np.log(free))).max() < 0.02
 

@@ -32,6 +32,10 @@ class Backend(abc.ABC):
         """`run(n)` with all arguments resolved: pointers, strides, constants."""
 
     @abc.abstractmethod
+    def resident(self, array):
+        """(address, owner): a host array's values where kernels can read them; the owner keeps them there."""
+
+    @abc.abstractmethod
     def synchronize(self): ...
 
     @abc.abstractmethod

@@ -149,6 +149,9 @@ class CpuBackend(Backend):
 
         return run
 
+    def resident(self, array):
+        return array.ctypes.data, array
+
     def synchronize(self):
         pass
 

@@ -18,6 +18,9 @@ import pathlib
 
 import numpy as np
 
+from ..backend.base import check_rows
+from ..errors import ArgumentError
+
 SOURCE = pathlib.Path(__file__).with_suffix(".cu")
 THREADS = 256                       # as in cuda.cu
 SELECTION = np.dtype([(n, np.int64) for n in ("sx", "sy", "sz", "sv", "mx", "my", "start")]
@@ -28,8 +31,8 @@ PAGEABLE, PINNED, DEVICE, MANAGED = range(4)      # cudaMemoryType
 class CudaMarshal:
     """gather and scatter for one device; `cp` is CuPy, `module` the loaded cuda.cu, `host` the CPU backend."""
 
-    def __init__(self, cp, stream, module, host):
-        self.cp, self.runtime, self.stream, self.host = cp, cp.cuda.runtime, stream, host
+    def __init__(self, cp, module, host):
+        self.cp, self.runtime, self.host = cp, cp.cuda.runtime, host
         self._gather = module.get_function("gather_stripe")
         self._scatter = module.get_function("scatter_stripe")
         self._in = [_Staging(cp), _Staging(cp)]
@@ -39,33 +42,35 @@ class CudaMarshal:
         """Selected points start .. start+count-1 of each selected variable -> view[v, :count]."""
         if count < 1:
             return
-        where = self._where(block)
+        where, row = self._where(block), _row(view, block, count)
         if where == PAGEABLE:
             slot = self._in[0]
             self._in.reverse()
             packed = slot.rows(block.n[3], self.host.pad(count))     # waits until the slot's last copy is through
             self.host.gather(block, start, count, packed)
-            self._copy(view, packed, count, self.runtime.memcpyHostToDevice)
-            slot.used(self.stream)
+            self.runtime.memcpy2DAsync(view.data.ptr, row, packed.ctypes.data, packed.strides[0], 8*count, block.n[3],
+                                       self.runtime.memcpyHostToDevice, self._stream)
+            slot.used()
             return
-        self._launch(self._gather, block, start, count, view)
+        self._launch(self._gather, block, start, count, view, row)
         if where != DEVICE:
-            self.stream.synchronize()        # the host may write its array as soon as the call returns
+            self._wait()        # the host may write its array as soon as the call returns
 
     def scatter(self, block, start: int, count: int, view) -> None:
         """view[v, :count] -> selected points start .. start+count-1 of each selected variable, and nothing else."""
         if count < 1:
             return
-        where = self._where(block)
+        where, row = self._where(block), _row(view, block, count)
         if where == PAGEABLE:
             packed = self._out.rows(block.n[3], self.host.pad(count))
-            self._copy(packed, view, count, self.runtime.memcpyDeviceToHost)
-            self.stream.synchronize()
+            self.runtime.memcpy2DAsync(packed.ctypes.data, packed.strides[0], view.data.ptr, row, 8*count, block.n[3],
+                                       self.runtime.memcpyDeviceToHost, self._stream)
+            self._wait()
             self.host.scatter(block, start, count, packed)
             return
-        self._launch(self._scatter, block, start, count, view)
+        self._launch(self._scatter, block, start, count, view, row)
         if where != DEVICE:
-            self.stream.synchronize()        # the host reads its array as soon as the call returns
+            self._wait()        # the host reads its array as soon as the call returns
 
     def pin(self, address: int, nbytes: int) -> bool:
         """Pin host memory until `unpin`. For a caller that knows that the memory outlives both.
@@ -81,34 +86,36 @@ class CudaMarshal:
 
     def unpin(self, address: int) -> None:
         """End what `pin` began, once everything queued has read the memory."""
-        self.stream.synchronize()
+        self._wait()
         self.runtime.hostUnregister(address)
 
     def release(self) -> None:
         """Give back the pinned buffers."""
-        self.stream.synchronize()
+        self._wait()
         for slot in (*self._in, self._out):
             slot.free()
 
+    @property
+    def _stream(self) -> int:
+        return self.cp.cuda.get_current_stream().ptr
+
+    def _wait(self) -> None:
+        self.runtime.streamSynchronize(self._stream)
+
     def _where(self, block) -> int:
         """Memory type of the block's selection; pageable unless both of its ends are reachable from the device."""
+        if block.on_device:
+            return DEVICE
         ends = _ends(block)
         kinds = [self.runtime.pointerGetAttributes(end).type for end in ends]
         return kinds[0] if kinds[0] == kinds[1] else PAGEABLE
 
-    def _launch(self, function, block, start, count, view) -> None:
+    def _launch(self, function, block, start, count, view, row) -> None:
         sx, sy, sz, sv = block.strides
         mx, my, _, variables = block.n
         select = np.array([(sx, sy, sz, sv, mx, my, start, count, variables)], dtype=SELECTION)      # one element: passed by value
-        first = block.address + 8*sum(lo*stride for lo, stride in zip(block.lo, block.strides))
         grid = (-(-count//THREADS), min(variables, 8))
-        function(grid, (THREADS,), (first, view.data.ptr, view.strides[0]//8, select),
-                 stream=self.stream)
-
-    def _copy(self, to, source, count, kind) -> None:
-        self.runtime.memcpy2DAsync(_address(to), to.strides[0], _address(source), source.strides[0],
-                                   8*count, len(to if kind == self.runtime.memcpyDeviceToHost else source),
-                                   kind, self.stream.ptr)
+        function(grid, (THREADS,), (block.first, view.data.ptr, row//8, select))
 
 
 class _Staging:
@@ -128,10 +135,10 @@ class _Staging:
         flat = (ctypes.c_double*(n*row)).from_address(start)
         return np.frombuffer(flat, dtype=np.float64).reshape(n, row)
 
-    def used(self, stream) -> None:
+    def used(self) -> None:
         if self.event is None:
             self.event = self.cp.cuda.Event(disable_timing=True)
-        self.event.record(stream)
+        self.event.record()
 
     def free(self) -> None:
         self.memory = self.event = None
@@ -140,9 +147,12 @@ class _Staging:
 def _ends(block) -> tuple[int, int]:
     """Addresses of the lowest and the highest element of the selection."""
     reach = [(n - 1)*stride for n, stride in zip(block.n, block.strides)]
-    first = block.address + 8*sum(lo*stride for lo, stride in zip(block.lo, block.strides))
-    return first + 8*sum(min(r, 0) for r in reach), first + 8*sum(max(r, 0) for r in reach)
+    return block.first + 8*sum(min(r, 0) for r in reach), block.first + 8*sum(max(r, 0) for r in reach)
 
 
-def _address(array) -> int:
-    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+def _row(view, block, count: int) -> int:
+    """Bytes from one row of the view to the next, after checking its shape."""
+    stride, length = check_rows("view", view, block.n[3])
+    if count > length:
+        raise ArgumentError(f"{count} points for a view of {length}.")
+    return 8*stride if block.n[3] > 1 else 8*length

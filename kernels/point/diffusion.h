@@ -23,21 +23,41 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
 }
 
 // Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair, linear in Pr between rows.
-// `table`: 1 below Pr = 0.1 (a step to 1.01(...) there); `smooth`: linear from 1 at Pr = 0 to the first row.
+// `table`: 1 below Pr = 0.1 (a step to 1.01(...) there). `smooth`: linear from 1 at Pr = 0 to the first row.
 template <class M, class R>
-POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
-    const R ln_Tr = log(state.T*inv*pc), Pr = state.p*inv*tc;
-    const R cell = floor_small(select(Pr > 0.0, at_most(Pr, 5.0), R(0.0))*10.0), row = table_row(m.takahashi_row, cell);
+POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
+    const R ln_Tr = log(Tr), row = table_row(m.takahashi_row, floor_small(Pr*10.0));
     R factor[2];
     UNROLL for (int side = 0; side < 2; ++side) {
         const R at = row + double(side);
         factor[side] = table_row(m.takahashi_D, at)*(1.0 - table_row(m.takahashi_A, at)*exp(-ln_Tr*table_row(m.takahashi_B, at)))
                        *(1.0 - table_row(m.takahashi_C, at)*exp(-ln_Tr*table_row(m.takahashi_E, at)));
     }
-    const R share = (at_most(Pr, 5.0) - table_row(m.takahashi_Pr, row))*table_row(m.takahashi_inv_step, row);
-    R result = factor[0] + share*(factor[1] - factor[0]);
-    if constexpr (M::takahashi_table) result = select(Pr < 0.1, R(1.0), result);
+    return factor[0] + (Pr - table_row(m.takahashi_Pr, row))*table_row(m.takahashi_inv_step, row)*(factor[1] - factor[0]);
+}
+
+// The same from cubics in 1/(1 + Tr): no logarithm, no powers; absolute error below 2e-7.
+template <class M, class R>
+POINT_FN R takahashi_lookup(const M &m, const R w, const R Pr) {
+    const R place = w*256.0, window = floor_small(place), x = place - window;
+    R c[8];
+    table_line(m.takahashi_lines, table_row(m.takahashi_row, floor_small(Pr*10.0))*256.0 + window, c);
+    return c[0] + x*(c[1] + x*(c[2] + x*c[3])) + Pr*(c[4] + x*(c[5] + x*(c[6] + x*c[7])));
+}
+
+template <class M, class R>
+POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
+    R result;
+    if constexpr (M::takahashi_smooth && !number<R>::wide) {
+        const R warm = tc + both*state.T, inv = 1.0/(warm*pc);          // 1/(1 + Tr) = tc/warm
+        const R Pr = both*state.p*(warm*inv);
+        result = takahashi_lookup(m, bounded_index(tc*(pc*inv), 0.999), bounded_index(Pr, 5.0));
+    } else {
+        const R inv = both/(tc*pc), Pr = state.p*(inv*tc);
+        result = takahashi_formula(m, state.T*(inv*pc), bounded_index(Pr, 5.0));
+        if constexpr (M::takahashi_table) result = select(Pr < 0.1, R(1.0), result);
+    }
     return at_least(result, 1e-20);
 }
 

@@ -130,14 +130,18 @@ def reduced_density(rho, M, m, form):
 
 def viscosity(T, rho, M, m, form="polefree"):
     """mu [Pa s] at T [K], rho [kg/m3], mean molar mass M [kg/mol], m = pair_rules(...)."""
+    _, Fc, omega_v = dilute(T, m)
+    return reduced_viscosity(T/m.eps, omega_v, Fc, rho, M, m, form)
+
+
+def reduced_viscosity(Ts, omega_v, Fc, rho, M, m, form):
+    """The same from T*, Omega_v and Fc."""
     y = reduced_density(rho, M, m, form)
     omega, mur4, kappa = m.omega, m.mur4, m.kappa
     if form == "polefree":
         omega = np.maximum(omega, LD(0))
         mur4, kappa = np.minimum(mur4, pole(omega)/2), 0*kappa
     E = _coefficients(tables(form)[0], omega, mur4, kappa)
-    _, Fc, omega_v = dilute(T, m)
-    Ts = T/m.eps
     G1 = (1 - y/2)/(1 - y)**3
     G2 = _shape(E, y, G1)
     dense = E[6]*y*y*G2*np.exp(E[7] + E[8]/Ts + E[9]/(Ts*Ts))
@@ -147,10 +151,13 @@ def viscosity(T, rho, M, m, form="polefree"):
 
 def conductivity(T, rho, M, cv_mol, m, form="polefree"):
     """lam [W/m/K]; cv_mol [J/mol/K] of the ideal gas, of the real gas in form cantera."""
+    return reduced_conductivity(T/m.Tc, dilute(T, m)[0], rho, M, cv_mol, m, form)
+
+
+def reduced_conductivity(Tr, eta0, rho, M, cv_mol, m, form):
+    """The same from T/Tc_m and eta0."""
     y = reduced_density(rho, M, m, form)
     B = _coefficients(tables(form)[1], m.omega, m.mur4, m.kappa)
-    eta0, _, _ = dilute(T, m)
-    Tr = T/m.Tc
     G1 = (1 - y/2)/(1 - y)**3
     H2 = _shape(B, y, G1)
     alpha = cv_mol/R - LD("1.5")

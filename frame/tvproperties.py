@@ -1,0 +1,176 @@
+"""TVProperties: what a host may ask for, by name. Units are SI and per kg; a view's unit is kernels.quantities[name].unit.
+
+Chooses names and checks counts; the arrays are TVImpl's, the formulas the kernels'.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+import kernels
+
+from . import stripe as stripes
+from .errors import ArgumentError, StateError
+from .tvimpl import TVImpl
+
+KEPT = 512      # selections remembered: a host uses the same few again and again
+
+
+class TVProperties:
+    """Thermal and viscous properties for one frame_initialize.
+
+    ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own); with nq = ns + 4 the last mass
+    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT.
+    """
+
+    def __init__(self, backend, chunk: int, ns: int, nq: int, turbulent: bool, model: dict, rank: int = 0):
+        self.ns, self.nq, self.model = ns, nq, model
+        if turbulent:
+            kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
+        self.impl = TVImpl(backend, chunk, ns, nq, rank)
+        self._selections: dict[tuple, object] = {}
+        self._preos: dict | None = None
+        self._chung: dict | None = None
+
+    # ---- the mixture ----
+
+    @property
+    def mixture(self):
+        """The mixture in use. Errors: StateError before one was loaded."""
+        if self.impl.mixture is None:
+            raise StateError("no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.")
+        return self.impl.mixture
+
+    def load_mixture(self, file: str, phase: str) -> None:
+        """Read a Cantera YAML file. Errors: MixtureError; ArgumentError when it has another number of species than ns."""
+        self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
+
+    def _use(self, mixture, what: str) -> None:
+        if mixture.ns != self.ns:
+            raise ArgumentError(f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
+                                f"frame_initialize was told ns = {self.ns}.")
+        self.impl.set_mixture(mixture)
+
+    def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
+        """The host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K]. Copied."""
+        self._same_ns(ns)
+        self._preos = {"W": W.copy(), "Tc": Tc.copy(), "pc": pc.copy(), "omega": omega.copy(), "kij": kij.copy(),
+                       "nasa_low": nasa_low.T.copy(), "nasa_high": nasa_high.T.copy(), "T_mid": T_mid.copy()}
+        self._from_arrays()
+
+    def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
+        """The host's species data: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes [cm3/mol]. Copied."""
+        self._same_ns(ns)
+        self._chung = {"Vc": Vc.copy(), "dipole": dipole.copy(), "kappa_assoc": kappa.copy(), "fuller_volume": fuller.copy()}
+        self._from_arrays()
+
+    def _same_ns(self, ns: int) -> None:
+        if ns != self.ns:
+            raise ArgumentError(f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
+
+    def _from_arrays(self) -> None:
+        """Both calls in either order; with the first of them alone the thermal properties work already."""
+        if self._preos is None:
+            return
+        data = {**self._preos, **(self._chung or {})}
+        names = [f"species_{s + 1}" for s in range(self.ns)]
+        species = kernels.SpeciesData.from_arrays(names, data.pop("W"), data.pop("omega"), data.pop("nasa_low"), data.pop("nasa_high"),
+                                                  data.pop("T_mid"), where="species data of the host", **data)
+        model = {**self.model, "diffusion": "fuller"}      # arrays carry no well depths for the kinetic theory
+        self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
+
+    def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
+        """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: k fastest, then i, then j."""
+        species = self.mixture.species
+        if tag == "binary_fit":
+            from kernels.kinetic_theory import binary_fit
+
+            data = binary_fit(species, *species.T_fit).ravel(order="F")
+        elif tag in ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume"):
+            data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
+        else:
+            raise ArgumentError(f"unknown species data '{tag}'; known: W Tc pc omega Vc dipole kappa kij nasa_low nasa_high T_mid "
+                                "fuller_volume binary_fit. Is //char(0) missing?")
+        if n != data.size:
+            raise ArgumentError(f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
+        out[:] = data
+
+    # ---- copies ----
+
+    def populate_input(self, tag: str, address: int, *given: int) -> None:
+        """given: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd (Fortran's)."""
+        self.impl.populate_input(tag, self._selection(address, given), given[11], given[12])
+
+    def populate_output(self, tag: str, address: int, *given: int) -> None:
+        """The reverse: writes the selected points of the stripe and nothing else."""
+        self.impl.populate_output(tag, self._selection(address, given), given[11], given[12])
+
+    def _selection(self, address: int, given):
+        key = (address, given[:11])
+        block = self._selections.get(key)
+        if block is None:
+            block = self._keep(key, stripes.block_from_bounds(address, given[:3], given[3:11]))
+        return block
+
+    def _keep(self, key, block):
+        """Remember a checked selection. The address is part of the key: it is only used by a call that brings it again."""
+        if len(self._selections) >= KEPT:
+            self._selections.clear()
+        self._selections[key] = block
+        return block
+
+    def _field(self, field, lo, hi):
+        name, _, address, extent, stride = field
+        key = (name, address, extent, stride, lo, hi)
+        block = self._selections.get(key)
+        if block is None:
+            view = self.impl.view(name)
+            rows = view.rows - 1 if name == "Y" and extent and len(extent) > 1 and extent[-1] == view.rows - 1 else view.rows
+            block = self._keep(key, stripes.block_from_field(name, address, extent, stride, lo, hi, rows))
+        return name, block
+
+    def put(self, fields, lo, hi, first: int, last: int) -> None:
+        name, block = self._field(fields[0], lo, hi)
+        self.impl.populate_input(name, block, first or 1, last or stripes.points(block))
+
+    def get(self, fields, lo, hi, first: int, last: int) -> None:
+        name, block = self._field(fields[0], lo, hi)
+        self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
+
+    # ---- work ----
+
+    def launch(self, tag: str, n_active: int) -> None:
+        self.impl.safe_launch(tag, n_active)
+
+    def block(self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out) -> None:
+        """A whole block: lists of names, each in one array whose variables follow each other in the order of the names."""
+        space = (sx, ex, sy, ey, sz, ez)
+
+        def listed(tags, address, variables, what):
+            out, at = [], 1
+            for name in (t.strip() for t in tags.split(",")):
+                rows = self.impl.view(name).rows
+                if at + rows - 1 > variables:
+                    raise ArgumentError(f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}.")
+                out.append((name, self._selection(address, (nx, ny, nz, *space, at, at + rows - 1))))
+                at += rows
+            return out
+        self.impl.block(collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags"))
+
+    def block_of_fields(self, collection, fields, lo, hi) -> None:
+        self.impl.block(collection, [self._field(f, lo, hi) for f in fields if not f[1]], [self._field(f, lo, hi) for f in fields if f[1]])
+
+    def eos_thermal(self, n_active: int) -> None:
+        """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings velocities."""
+        self.impl.safe_launch("thermal", n_active)
+
+    def eos_viscous(self, n_active: int) -> None:
+        """mu [Pa s], lam [W/m/K], D [m2/s] from T, p, Y and rho."""
+        self.impl.safe_launch("viscous", n_active)
+
+    def eos_thermal_viscous(self, n_active: int) -> None:
+        """Both in one launch: sums that both need are made once."""
+        self.impl.safe_launch("thermal_viscous", n_active)
+
+    def eos_critical(self, n_active: int) -> None:
+        """Tc_mix [K], pc_mix [Pa], vc_mix [m3/mol] of the mixture taken as one fluid."""
+        self.impl.safe_launch("critical_state_of_mixture", n_active)

@@ -1,0 +1,196 @@
+"""CUDA devices: generated CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
+
+CuPy is imported here and nowhere else, and only when a device is asked for; compiling needs neither CuPy nor a device.
+Everything runs on CuPy's current stream (the default stream unless the caller sets another), so arrays that the caller
+makes or uses with CuPy are in order with the launches. No verb waits for the device but `synchronize`, `elapsed`,
+`to_host`, and gather and scatter where the host's memory is involved.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+
+import numpy as np
+
+from .. import cache, emit
+from ..errors import ArgumentError, BackendError
+from . import nvrtc
+from .base import Backend, check_rows
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+THREADS = 128          # a block; enough blocks for every multiprocessor from about 20 000 points on
+# FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
+OPTIONS = ("--std=c++17",)
+
+
+def _cupy():
+    try:
+        import cupy
+    except ImportError as error:
+        raise BackendError(f"backend cuda needs CuPy ({error}): install the project's extra 'cuda' (CUDA 13) or 'cuda12'.") from None
+    return cupy
+
+
+def device_count() -> int:
+    """Devices that the driver shows; 0 when there is none or no driver. Raises BackendError without CuPy."""
+    runtime = _cupy().cuda.runtime
+    try:
+        return runtime.getDeviceCount()
+    except runtime.CUDARuntimeError:
+        return 0
+
+
+def mps() -> str:
+    """Whether a CUDA MPS daemon serves this node's processes: its control pipe tells."""
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    return f"running ({folder})" if os.path.exists(os.path.join(folder, "control")) else "not running"
+
+
+def machine_code(source: str, arch: str, name: str, folders=(), depends=()) -> pathlib.Path:
+    """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
+    options = [*OPTIONS, *(f"--include-path={f}" for f in folders)]
+
+    def make(path):
+        path.write_bytes(nvrtc.compile_cubin(source, arch, options, name=f"{name}.cu")[0])
+
+    texts = [p.read_bytes() for p in depends]
+    return cache.entry(f"{name[:40]}-{arch}-{cache.key(source, *texts, ' '.join(OPTIONS), arch, _compiler())}", ".cubin", make)
+
+
+def _compiler() -> str:
+    return "{}.{}".format(*nvrtc.version())
+
+
+def program_code(plan, arch: str, name: str) -> pathlib.Path:
+    """The cubin of a Program's plan; `python -m frame compile` fills the cache with it on nodes that have no device."""
+    depends = emit.dependencies(plan)
+    folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
+    return machine_code(emit.cuda_source(plan, THREADS), arch, name, folders, depends)
+
+
+class CudaBackend(Backend):
+    """One device. Raises BackendError when CuPy, a driver or the device is not there."""
+
+    name = "cuda"
+
+    def __init__(self, device: int = 0):
+        self.cp = cp = _cupy()
+        count = device_count()
+        if count == 0:
+            raise BackendError("backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it).")
+        if not 0 <= device < count:
+            raise BackendError(f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.")
+        self.device = device
+        self._runtime = cp.cuda.runtime
+        self._use()
+        facts = self._runtime.getDeviceProperties(device)
+        self.arch = f"sm_{facts['major']}{facts['minor']}"
+        self._facts = facts
+
+    def _use(self):
+        """Make the device current for the calling thread (a host may call from several)."""
+        self._runtime.setDevice(self.device)
+
+    def describe(self) -> dict:
+        version = lambda v: f"{v//1000}.{v % 1000//10}"     # noqa: E731
+        return {"name": "cuda", "device": self.device, "devices": device_count(), "product": self._facts["name"].decode(),
+                "arch": self.arch, "memory": f"{self._facts['totalGlobalMem']/2**30:.0f} GiB",
+                "driver": version(self._runtime.driverGetVersion()), "runtime": version(self._runtime.runtimeGetVersion()),
+                "nvrtc": _compiler(), "cupy": self.cp.__version__, "MPS": mps()}
+
+    def pad(self, n: int) -> int:
+        return -(-max(n, 1)//32)*32              # each row starts on a 256-byte boundary
+
+    def empty(self, shape):
+        self._use()
+        return self.cp.empty(shape, dtype=self.cp.float64)
+
+    # ---- programs
+    def compile(self, plan, name, precision):
+        if precision != "double":
+            raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has 'double'.")
+        return self._load(program_code(plan, self.arch, name))
+
+    def _load(self, path):
+        self._use()
+        module = self.cp.cuda.Module()           # one a Program: __constant__ memory belongs to the module
+        try:
+            module.load_file(str(path))
+        except self.cp.cuda.driver.CUDADriverError as error:
+            raise BackendError(f"the driver refuses {path.name} ({error}): NVRTC {_compiler()} is newer than the driver "
+                               "serves; install nvidia-cuda-nvrtc of the driver's CUDA version.") from None
+        return module
+
+    def prepare(self, code, constants, plan, arrays):
+        self._use()
+        layout = [check_rows(a, arrays[a], plan.rows(a)) for a in plan.arguments]
+        shortest = min((length for _, length in layout), default=0)
+        if emit.constants_fit(plan):
+            table = None
+            self._runtime.memcpy(code.get_global_var("mixture"), constants.ctypes.data, constants.nbytes, self._runtime.memcpyHostToDevice)
+        else:
+            table = self.cp.asarray(constants)
+        data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
+        function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
+        pointer = 0 if table is None else table.data.ptr
+
+        def run(n, keep=(table, [arrays[a] for a in plan.arguments])):
+            if n > shortest:
+                raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
+            use(device)
+            function((-(-n//THREADS),), (THREADS,), (pointer, n, *data))
+
+        return run
+
+    def resident(self, array):
+        copy = self.from_host(array)
+        return copy.data.ptr, copy
+
+    # ---- time
+    def synchronize(self):
+        self._use()
+        self._runtime.streamSynchronize(self.cp.cuda.get_current_stream().ptr)
+
+    def mark(self):
+        self._use()
+        event = self.cp.cuda.Event()
+        event.record()
+        return event
+
+    def elapsed(self, start, end) -> float:
+        end.synchronize()
+        return self.cp.cuda.get_elapsed_time(start, end)*1e-3
+
+    # ---- memory
+    @functools.cached_property
+    def marshal(self):
+        from ..marshal import cuda as marshal
+        from . import get_backend
+
+        code = machine_code(marshal.SOURCE.read_text(), self.arch, "marshal")
+        return marshal.CudaMarshal(self.cp, self._load(code), get_backend("cpu"))
+
+    def gather(self, block, start, count, view):
+        self._use()
+        self.marshal.gather(block, start, count, view)
+
+    def scatter(self, block, start, count, view):
+        self._use()
+        self.marshal.scatter(block, start, count, view)
+
+    def to_host(self, array) -> np.ndarray:
+        self._use()
+        return self.cp.asnumpy(array)            # waits
+
+    def from_host(self, array):
+        self._use()
+        return self.cp.asarray(array, dtype=self.cp.float64)
+
+    def release(self):
+        if "marshal" in self.__dict__:
+            self._use()
+            self.marshal.release()
+            del self.__dict__["marshal"]
+        self.cp.get_default_memory_pool().free_all_blocks()
+        self.cp.get_default_pinned_memory_pool().free_all_blocks()

@@ -1,0 +1,182 @@
+"""A stand-in for CuPy that runs the layer's CUDA on the CPU, thread by thread, where there is no GPU.
+
+It holds what kernels/backend/cuda.py and kernels/marshal/cuda.py use of CuPy. The CUDA C++ itself is the real one:
+g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as variables. Memory is watched as on a
+device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
+"""
+import ctypes
+import re
+import subprocess
+import time
+import types
+
+import numpy as np
+
+PREFIX = """#define __CUDACC_RTC__
+#include <math.h>
+#include <string.h>
+#define __global__
+#define __device__
+#define __constant__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+struct Index { int x, y, z; };
+static Index blockIdx, gridDim, blockDim, threadIdx;
+static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
+"""
+LAUNCH = """
+extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
+{{
+    gridDim = {{gx, gy, 1}}, blockDim = {{bx, 1, 1}};
+    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) for (int t = 0; t < bx; ++t) {{
+        blockIdx = {{x, y, 0}}, threadIdx = {{t, 0, 0}};
+        {name}({values});
+    }}
+}}
+"""
+SIGNATURE = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\(\w+\)\s+)?(\w+)\(([^)]*)\)')
+PAGEABLE, PINNED, DEVICE = range(3)
+
+
+def compile_for_cpu(source, path, folders=()):
+    """A shared object with launch_<kernel> for each kernel of the CUDA source."""
+    text = PREFIX + source
+    for name, parameters in SIGNATURE.findall(source):
+        kinds = [re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",")]
+        kinds = [re.sub(r"^(.*\*) *const$", r"\1", k) for k in kinds]
+        values = ", ".join(f"*({k.replace('const long', 'long')} *)a[{i}]" for i, k in enumerate(kinds))
+        text += LAUNCH.format(name=name, values=values)
+    file = path.with_suffix(".cpp")
+    file.write_text(text)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC",
+                    *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
+
+
+class Memory:
+    """Which addresses are reachable from the device, and as what."""
+
+    def __init__(self):
+        self.ranges = {}
+
+    def add(self, address, size, kind):
+        self.ranges[address] = (size, kind)
+
+    def kind(self, address):
+        return next((kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), PAGEABLE)
+
+
+class Array(np.ndarray):
+    """A cupy.ndarray: the address is data.ptr."""
+
+    @property
+    def data(self):
+        return types.SimpleNamespace(ptr=self.ctypes.data)
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.__array_interface__
+
+
+def make():
+    """The module to stand in for cupy."""
+    memory, calls = Memory(), []
+
+    class CUDARuntimeError(RuntimeError):
+        pass
+
+    class Failed(RuntimeError):
+        pass
+
+    def empty(shape, dtype=np.float64):
+        array = np.full(shape, np.nan, dtype).view(Array)
+        memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
+        keep.append(array)                  # an address is not given out twice, so ranges never change their kind
+        return array
+
+    keep = []
+
+    def asarray(value, dtype=None):
+        if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE:
+            return value
+        out = empty(np.shape(value))
+        out[...] = value
+        return out
+
+    def copy(to, source, size, kind, stream=0):
+        copy_2d(to, size, source, size, size, 1, kind, stream)
+
+    def copy_2d(to, to_pitch, source, source_pitch, width, height, kind, stream=0):
+        assert width <= min(to_pitch, source_pitch) or height == 1
+        wanted = {1: (False, True), 2: (True, False)}[kind]
+        assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
+        calls.append("copy")
+        for row in range(height):
+            ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
+
+    def register(address, size, flags):
+        if memory.kind(address) != PAGEABLE:
+            raise CUDARuntimeError("cudaErrorHostMemoryAlreadyRegistered")
+        memory.add(address, size, PINNED)
+
+    runtime = types.SimpleNamespace(
+        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, getDeviceCount=lambda: 1,
+        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
+        setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
+        memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register, getLastError=lambda: 0,
+        hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+
+    class PinnedMemory:
+        def __init__(self, size):
+            self.size, self.block = size, np.empty(size, np.uint8)
+            self.ptr = self.block.ctypes.data
+            memory.add(self.ptr, size, PINNED)
+            keep.append(self.block)
+
+    class PinnedMemoryPointer:
+        def __init__(self, mem, offset):
+            self.mem, self.ptr = mem, mem.ptr + offset
+
+    class Event:
+        def __init__(self, disable_timing=False):
+            self.time = None
+
+        def record(self):
+            self.time = time.perf_counter()
+
+        def synchronize(self):
+            calls.append("wait")
+
+    class Module:
+        def load_file(self, path):
+            self.library = ctypes.CDLL(path)
+
+        def get_global_var(self, name):
+            address = ctypes.addressof(ctypes.c_char.in_dll(self.library, name))
+            memory.add(address, 60*1024, DEVICE)
+            return address
+
+        def get_function(self, name):
+            run = self.library["launch_" + name]
+
+            def launch(grid, block, arguments):
+                grid = (*grid, 1)
+                assert 0 < grid[0] < 2**31 and 0 < grid[1] < 2**16 and 0 < block[0] <= 1024, "not a grid"
+                holders = [a if isinstance(a, np.ndarray) else ctypes.c_longlong(a) for a in arguments]
+                assert all(a.size == 1 for a in holders if isinstance(a, np.ndarray))
+                pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
+                calls.append(name)
+                run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
+            return launch
+
+    pool = types.SimpleNamespace(free_all_blocks=lambda: None)
+    cuda = types.SimpleNamespace(
+        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, PinnedMemory=PinnedMemory,
+        PinnedMemoryPointer=PinnedMemoryPointer, get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+        get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
+    module = types.ModuleType("cupy")
+    module.__dict__.update(
+        cuda=cuda, float64=np.float64, empty=empty, asarray=asarray, asnumpy=lambda a: np.array(a), calls=calls, memory=memory,
+        array=lambda a, order=None: asarray(np.array(a)), ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
+        broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True), get_default_memory_pool=lambda: pool, ndarray=Array,
+        get_default_pinned_memory_pool=lambda: pool, __version__="stand-in")
+    return module

@@ -1,0 +1,107 @@
+"""What the kernel tests share: mixtures by NS, k_ij and options; oracle results for states, computed once; comparisons."""
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+import kernels
+from conditioning import assert_close
+from kernels import Mixture
+from kernels.kinetic_theory import binary_fit
+from mixtures_for_tests import species_set
+from reference import Tracked, chung, evaluate, oracle, single, species, value
+from states import grid, random_states
+
+# n of assert_close. The bound is that of the textbook sums in doubles with every function good to 1 ulp; the kernels'
+# sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
+# that contracts differently; the largest ratio seen is about 0.5 of the bound.
+N = 2
+THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig a_mix a_T a_TT b_mix v_mol p_v p_T pr_L Tc_mix pc_mix vc_mix"
+TRANSPORT = "mu lam D D_ij"
+PROJECT = Path(kernels.__file__).resolve().parent/"point"
+
+
+def project_kernels():
+    """The kernels that this project declares; hosts and other tests may add their own to the registry."""
+    return {name: k for name, k in kernels.registry.kernels.items() if k.header.parent == PROJECT}
+
+
+@lru_cache(None)
+def mixture(ns, kij="file", **options):
+    return Mixture.from_species(species_set(ns, kij), **dict(options))
+
+
+@lru_cache(None)
+def fit(ns):
+    data = species_set(ns)
+    return binary_fit(data, *data.T_fit)
+
+
+def velocity(n):
+    return np.random.default_rng(n).uniform(-500, 500, (3, n))
+
+
+@lru_cache(8)
+def states(ns, n, seed=0):
+    """T, p, Y and u, v, w as a dict; n = 0: the grid instead of random states."""
+    T, p, Y = grid(ns) if n == 0 else random_states(ns, n, seed)
+    return dict(T=T, p=p, Y=Y, **dict(zip("uvw", velocity(T.size))))
+
+
+@lru_cache(8)
+def expected(ns, n, kij="file", transport=True, diffusion=True, **options):
+    """The oracle at states(ns, n)."""
+    s = states(ns, n)
+    return evaluate(species_set(ns, kij), s["T"], s["p"], s["Y"], velocity=[s[c] for c in "uvw"], transport=transport,
+                    fit=fit(ns) if diffusion else None, **dict(options))
+
+
+def compare(names, got, q, what, n=N):
+    """Every name against the oracle q; D_ij as the kernel's (ns*ns, n). Returns the largest ratio to the bound by name."""
+    ratios = {}
+    for name in names.split():
+        reference = getattr(q, name)
+        if name == "D_ij":
+            reference = flat_pairs(reference)
+        ratios[name] = assert_close(got[name], reference, n, what=f"{what} {name}", skip=q.undecided)
+    assert q.undecided.mean() < 0.002, f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
+    return ratios
+
+
+def flat_pairs(D):
+    return Tracked(D.val.reshape(-1, *D.shape[2:]), D.err.reshape(-1, *D.shape[2:]))
+
+
+def mixture_inputs(q):
+    """Every name that any kernel reads, as float64 arrays, from an oracle result."""
+    m = q.chung
+    eta0, Fc, omega_v = chung.dilute(q.T, m)
+    out = {name: getattr(q, name) for name in (THERMAL + " T p u v w").split()}
+    out.update(sigma_m=np.cbrt(m.sigma3), eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa,
+               T_star=q.T/m.eps, Omega_v=omega_v, Fc=Fc, eta0=eta0)
+    return {name: value(v).astype(np.float64) for name, v in out.items()}
+
+
+def oracle_species(ns, kij="file"):
+    """species.arrays, tracked, with the diffusion fit as the single-kernel entries want it."""
+    sp = species.arrays(species_set(ns, kij), tracked=True)
+    sp.fit = Tracked(fit(ns), np.abs(fit(ns)))
+    return sp
+
+
+def check_single(name, ns, n, kij="file", **options):
+    """Kernel `name` alone, by its declared arguments, at n states against its oracle entry."""
+    record = kernels.registry.kernels[name]
+    options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
+    mix = mixture(ns, kij, **options)
+    q = expected(ns, n, kij, True, False, **options)
+    inputs = {key: mixture_inputs(q)[key] for key in record.reads}
+    got = mix.kernel(name)(**inputs)
+    assert set(got) == set(record.writes)
+    entry = {**single.THERMAL, **single.TRANSPORT}[name]
+    wanted = entry(oracle_species(ns, kij), {**oracle.OPTIONS, **options},
+                   **{key: Tracked(v, exact=True) for key, v in inputs.items()})
+    skip = wanted.pop("undecided", None)
+    assert set(wanted) == set(got)
+    return {key: assert_close(got[key], flat_pairs(v) if key == "D_ij" else v, N, what=f"kernel {name} NS={ns} {key}", skip=skip)
+            for key, v in wanted.items()}

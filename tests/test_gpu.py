@@ -1,0 +1,302 @@
+"""The CUDA backend: on a GPU with `pytest -m gpu`, otherwise the same tests on a stand-in that runs the CUDA on the CPU.
+
+The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py; it cannot show what the device's own
+exp, log and FMA do, nor ordering in time. Those are what the GPU run is for.
+"""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cuda_on_cpu
+from conditioning import assert_close
+from kernels import Mixture, backend as backends, declare, get_backend
+from kernels.backend import cuda
+from kernels.errors import ArgumentError, BackendError
+from kernels.marshal import Block
+from mixtures_for_tests import ROOT, species_set
+from reference import evaluate
+from states import random_states
+
+STAND_IN = "stand-in"
+SINGLE = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T mu lam X D".split()
+# Rounding errors allowed beyond the running bound of a float64 evaluation, as in test_reference.py: pair constants are
+# precomputed, sums run in another order, and the device's exp, log, cbrt are good to 1 or 2 ulp.
+N = 64
+
+
+@pytest.fixture(scope="module", params=[STAND_IN, pytest.param("gpu", marks=pytest.mark.gpu)])
+def be(request, tmp_path_factory):
+    """The CUDA backend."""
+    if request.param == "gpu":
+        yield get_backend("cuda")
+        return
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    folder = tmp_path_factory.mktemp("cuda")
+
+    def machine_code(source, arch, name, folders=(), depends=()):
+        path = folder / (hashlib.sha256(source.encode()).hexdigest()[:24] + ".so")
+        if not path.exists():
+            cuda_on_cpu.compile_for_cpu(source, path, folders)
+        # a copy, since one file is loaded once, and each Program has constants of its own
+        return shutil.copy(path, folder / f"{path.stem}-{len(list(folder.iterdir()))}.so")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
+        patch.setattr(backends, "_made", {})
+        patch.setattr(cuda, "machine_code", machine_code)
+        yield get_backend("cuda")
+
+
+def is_gpu(be):
+    return be.cp.__version__ != STAND_IN
+
+
+def bound(be, program, n, given):
+    """Device arrays for a program: inputs filled, outputs NaN."""
+    rows = {a: program.plan.rows(a) for a in program.plan.arguments}
+    arrays = {a: be.from_host(np.full((rows[a], be.pad(n)), np.nan)) for a in rows}
+    for name, value in given.items():
+        if name in arrays:
+            full = np.full((rows[name], be.pad(n)), np.nan)
+            full[:, :n] = value
+            arrays[name] = be.from_host(full)
+    return arrays
+
+
+# ---- programs
+
+@pytest.mark.parametrize("ns", [1, 2, 10, 53])
+def test_against_oracle_and_cpu(be, ns):
+    """Thermal and viscous properties at random states: against the oracle, and against the CPU backend."""
+    mix = Mixture(species_set(ns))
+    T, p, Y = random_states(ns, 10_000 if is_gpu(be) else 400, seed=21)
+    expected = evaluate(mix.species, T, p, Y, fit=fit_of(mix))
+    on_cpu = mix.properties(SINGLE, T=T, p=p, Y=Y, backend="cpu")
+    on_gpu = mix.properties(SINGLE, T=T, p=p, Y=Y, backend=be)
+    for name in SINGLE:
+        oracle = getattr(expected, name)
+        assert_close(on_gpu[name], oracle, N, what=f"{name} NS={ns} ", skip=expected.undecided)
+        assert_close(on_gpu[name], on_cpu[name], N, scale=oracle.err, what=f"{name} NS={ns} cuda-cpu ", skip=expected.undecided)
+
+
+def fit_of(mix):
+    from kernels.kinetic_theory import binary_fit
+
+    return binary_fit(mix.species, *mix.species.T_fit)
+
+
+@pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
+@pytest.mark.parametrize("ns", [2, 10, 53])
+def test_every_structure_of_kij(be, ns, kij):
+    mix = Mixture(species_set(ns, kij))
+    T, p, Y = random_states(ns, 200, seed=22)
+    expected = evaluate(mix.species, T, p, Y, transport=False)
+    got = mix.properties("rho h cp c", T=T, p=p, Y=Y, backend=be)
+    for name in got:
+        assert_close(got[name], getattr(expected, name), N, what=f"{name} NS={ns} {kij} ", skip=expected.undecided)
+
+
+@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "alpha=cantera", "chung=published", "chung=cantera", "diffusion=fuller",
+                                    "takahashi=table", "takahashi=off"])
+def test_every_option(be, option):
+    key, value = option.split("=")
+    mix = Mixture(species_set(10), **{key: value})
+    T, p, Y = random_states(10, 200, seed=23)
+    expected = evaluate(mix.species, T, p, Y, fit=fit_of(mix), **{key: value})
+    got = mix.properties("rho cp mu lam D", T=T, p=p, Y=Y, backend=be)
+    for name in got:
+        assert_close(got[name], getattr(expected, name), N, what=f"{name} {option} ", skip=expected.undecided)
+
+
+def test_bits_do_not_depend_on_the_place(be):
+    """One launch, stripes of 37, and another row length: the same bits at every point."""
+    mix, n = Mixture(species_set(10)), 333
+    T, p, Y = random_states(10, n, seed=24)
+    program = mix.program(outputs=("rho", "mu", "D"), given=("T", "p", "Y"), backend=be)
+
+    def run(first, last):
+        arrays = bound(be, program, last - first, {"T": T[first:last], "p": p[first:last], "Y": Y[:, first:last]})
+        program.bind(arrays)(last - first)
+        return [be.to_host(arrays[a])[:, :last - first] for a in ("rho", "mu", "D")]
+
+    whole = run(0, n)
+    parts = [np.concatenate(part, axis=1) for part in zip(*(run(i, min(i + 37, n)) for i in range(0, n, 37)))]
+    for a, b in zip(whole, parts):
+        assert np.array_equal(a, b) and np.isfinite(a).all()
+
+
+def test_only_the_first_n_points_are_written(be):
+    mix = Mixture(species_set(2))
+    program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=be)
+    T, p, Y = random_states(2, 150, seed=25)
+    arrays = bound(be, program, 150, {"T": T, "p": p, "Y": Y})
+    run = program.bind(arrays)
+    run(70)
+    rho = be.to_host(arrays["rho"])[0]
+    assert np.isfinite(rho[:70]).all() and np.isnan(rho[70:]).all()
+    with pytest.raises(ArgumentError, match="the arrays hold"):
+        run(be.pad(150) + 1)
+
+
+def test_two_mixtures_keep_their_constants(be):
+    """Programs of equal source have constants of their own."""
+    one, other = Mixture(species_set(10)), Mixture(species_set(10, "dense"))
+    state = dict(T=200.0, p=1e7, Y=np.full(10, 0.1))
+    third = Mixture(species_set(10).with_fit_range(200.0, 3000.0))
+    first = {m: m.properties("rho D", **state, backend=be) for m in (one, other, third)}
+    again = {m: m.properties("rho D", **state, backend=be) for m in (one, other, third)}
+    for m in first:
+        assert all(np.array_equal(first[m][q], again[m][q]) for q in ("rho", "D"))
+        assert_close(first[m]["rho"], m.properties("rho", **state, backend="cpu")["rho"], N, scale=np.abs(first[m]["rho"])*50)
+    assert not np.array_equal(first[one]["D"], first[third]["D"])
+
+
+def test_device_arrays_stay_on_the_device(be):
+    mix = Mixture(species_set(10))
+    T, p, Y = random_states(10, 60, seed=26)
+    host = mix.properties("rho D", T=T, p=p, Y=Y, backend=be)
+    made = mix.properties("rho D", T=be.from_host(T), p=be.from_host(p), Y=be.from_host(Y))
+    for name in host:
+        assert isinstance(made[name], be.cp.ndarray)
+        assert np.array_equal(be.to_host(made[name]), host[name])
+
+
+# ---- blocks and stripes
+
+def random_block(rng):
+    """A field in memory with a random layout, and a random selection: (array, lo, n)."""
+    shape = tuple(int(x) for x in rng.integers(1, 12, 4))
+    lo = tuple(int(rng.integers(0, s)) for s in shape)
+    n = tuple(int(rng.integers(1, s - o + 1)) for s, o in zip(shape, lo))
+    field = rng.random(shape[::-1]).T if rng.random() < 0.6 else rng.random(shape)
+    return (field[:, ::-1] if rng.random() < 0.3 else field), lo, n
+
+
+@pytest.mark.parametrize("where", ["pageable", "pinned", "device"])
+@pytest.mark.parametrize("seed", range(12))
+def test_gather_and_scatter(be, where, seed):
+    """A random stripe of a random selection; the rest of the view and of the block keep what they had."""
+    rng = np.random.default_rng(seed)
+    field, lo, n = random_block(rng)
+    points = n[0]*n[1]*n[2]
+    start = int(rng.integers(0, points))
+    count = int(rng.integers(1, points - start + 1))
+    picked = np.arange(field.size).reshape(field.shape)[tuple(slice(a, a + m) for a, m in zip(lo, n))]
+    stripe = picked.reshape(points, n[3], order="F")[start:start + count].T
+
+    base = field if field.base is None else field.base
+    base = base if base.base is None else base.base
+    low, flat = base.ctypes.data, base.reshape(-1)
+    strides = tuple(s//8 for s in field.strides)
+    before = field.copy()
+    if where == "device":
+        held = be.from_host(flat)
+        address = held.data.ptr + (field.ctypes.data - low)
+    else:
+        address = field.ctypes.data
+    if where == "pinned":
+        assert be.marshal.pin(low, base.nbytes)
+    try:
+        block = Block(address, field.shape, strides, lo, n, on_device=where == "device")
+        view = be.from_host(np.full((n[3], be.pad(count)), np.nan))
+        be.gather(block, start, count, view)
+        got = be.to_host(view)
+        assert np.array_equal(got[:, :count], before.reshape(-1)[stripe]) and np.isnan(got[:, count:]).all()
+        be.scatter(block, start, count, be.from_host(np.where(np.isnan(got), got, -got)))
+    finally:
+        if where == "pinned":
+            be.marshal.unpin(low)
+    if where == "device":
+        flat[...] = be.to_host(held)
+    after = before.copy()
+    after.reshape(-1)[stripe] *= -1
+    assert np.array_equal(field, after)
+
+
+def test_stripes_in_a_row_do_not_mix(be):
+    """Packing for the next stripe must wait for the copy of an earlier one: ten stripes, each into a view of its own."""
+    field = np.asfortranarray(np.random.default_rng(5).random((40, 30, 20, 6)))
+    block = Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (3, 2, 0, 0), (34, 26, 20, 6))
+    views, step = [], 34*26*2
+    for start in range(0, block.points, step):
+        views.append(be.empty((6, be.pad(step))))
+        be.gather(block, start, step, views[-1])
+    expected = field[3:37, 2:28].reshape(block.points, 6, order="F").T
+    got = np.concatenate([be.to_host(v)[:, :step] for v in views], axis=1)
+    assert np.array_equal(got, expected)
+
+
+def test_view_of_one_row(be):
+    field = np.random.default_rng(6).random(50)
+    block = Block(field.ctypes.data, (50, 1, 1, 1), (1, 50, 50, 50), (5, 0, 0, 0), (40, 1, 1, 1))
+    view = be.empty(64)
+    be.gather(block, 10, 20, view)
+    assert np.array_equal(be.to_host(view)[:20], field[15:35])
+    with pytest.raises(ArgumentError, match="65 points"):
+        be.gather(block, 0, 65, view)
+
+
+# ---- the rest
+
+def test_refusals(be):
+    with pytest.raises(BackendError, match="device 99 asked for"):
+        get_backend("cuda", device=99)
+    with pytest.raises(ArgumentError, match="'wide' is for the CPU"):
+        Mixture(species_set(1)).properties("rho", T=300.0, p=1e5, Y=[1.0], backend=be, precision="wide")
+
+
+def test_facts(be):
+    facts = be.describe()
+    assert facts["arch"].startswith("sm_") and facts["devices"] >= 1 and "MPS" in facts
+
+
+def test_time_between_marks(be):
+    first = be.mark()
+    mix = Mixture(species_set(10))
+    mix.properties("rho", T=np.full(1000, 300.0), p=1e6, Y=np.full(10, 0.1), backend=be)
+    last = be.mark()
+    assert 0 < be.elapsed(first, last) < 100
+
+
+@pytest.mark.gpu
+def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
+    """Four processes, one empty cache, one device: one cubin, equal bits."""
+    code = ("import numpy as np, sys; sys.path[:0] = %r; from kernels import Mixture; from mixtures_for_tests import species_set;"
+            "r = Mixture(species_set(10)).properties('rho mu', T=np.linspace(90, 3000, 500), p=1e7, Y=np.full(10, 0.1), backend='cuda');"
+            "print(r['rho'].tobytes().hex()[:2000], r['mu'].tobytes().hex()[:2000])") % [str(ROOT), str(ROOT / "tests")]
+    env = {**os.environ, "FRAME_CACHE": str(tmp_path)}
+    running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) for _ in range(4)]
+    texts = {process.communicate()[0] for process in running}
+    assert len(texts) == 1 and len(texts.pop()) > 1000
+    assert all(process.returncode == 0 for process in running)
+    assert len(list(tmp_path.glob("*.cubin"))) == 1
+
+
+@pytest.mark.gpu
+def test_every_kernel_alone(be):
+    """Each declared kernel on what the collections make, against the CPU."""
+    if not is_gpu(be):
+        pytest.skip("the stand-in's time is for the collections")
+    mix, n = Mixture(species_set(10)), 500
+    T, p, Y = random_states(10, n, seed=27)
+    have = dict(T=T, p=p, Y=Y, u=T, v=-T, w=0*T)
+    for kernel in declare.kernels.values():
+        if not kernel.serves(mix.options):
+            continue
+        missing = [r for r in kernel.reads if r not in have]
+        try:
+            have.update(mix.properties(missing, backend="cpu", **{k: have[k] for k in ("T", "p", "Y", "u", "v", "w")}) if missing else {})
+        except ArgumentError:
+            continue
+        given = {r: have[r] for r in kernel.reads}
+        on_cpu, on_gpu = (mix.kernel(kernel.name)(backend=b, **given) for b in ("cpu", be))
+        for name in kernel.writes:
+            # one formula each: a few roundings of its largest terms; sums that cancel are bounded in test_against_oracle_and_cpu
+            size = np.abs(on_cpu[name]) + np.nanmax(np.abs(on_cpu[name]))*1e-9
+            assert_close(on_gpu[name], on_cpu[name], 4096, scale=size, what=f"{kernel.name} {name} ")
