@@ -22,7 +22,9 @@ def status_of(error: BaseException) -> int:
 
 
 def text_of(error: BaseException) -> str:
-    """The message for frame_lasterror: the layer's errors say all themselves, others come with their traceback."""
+    """The message for frame_lasterror: the layer's errors say all themselves, others come with their traceback
+    behind the message."""
     if isinstance(error, FrameError):
         return str(error)
-    return "".join(traceback.format_exception(error))[-LONGEST:]
+    told = "".join(traceback.format_exception_only(error)).strip()
+    return f"{told}\n{''.join(traceback.format_exception(error)).strip()}"[:LONGEST]

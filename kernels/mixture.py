@@ -193,8 +193,6 @@ class Mixture:
         self.lacks: dict[str, str] = {}
         lower = np.tril_indices(self.ns)
         if self.options["takahashi"] != "off":
-            rows = np.searchsorted(TAKAHASHI[:, 0], np.arange(51)/10 + 1e-9, side="right") - 1
-            const["takahashi_row"] = np.minimum(rows, len(TAKAHASHI) - 2)
             const["takahashi_inv_step"] = 1/np.diff(TAKAHASHI[:, 0])
             if self.options["takahashi"] == "smooth":
                 const["takahashi_lines"] = takahashi_table()

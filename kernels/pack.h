@@ -87,6 +87,11 @@ POINT_FN vec nearest(vec a, lanes_i &n) {
 }
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
 POINT_FN vec floor_small(vec a) {        // |a| < 2^51
+#if VECTOR_LANES == 8
+    return vec((lanes_d)_mm512_floor_pd((__m512d)a.v));
+#elif VECTOR_LANES == 4
+    return vec((lanes_d)_mm256_floor_pd((__m256d)a.v));
+#endif
     lanes_i n;
     vec k = nearest(a, n);
     return select(k > a, k - 1.0, k);

@@ -1,91 +1,123 @@
-"""CUDA without a GPU: every source the emitter can produce compiles for sm_90, and the marshal kernels do what they say.
+"""CUDA without a GPU: every source that the emitter can produce compiles for sm_90.
 
-NVRTC compiles on any machine. The marshal kernels are also run on the CPU, thread by thread, against NumPy.
+NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py.
+    python tests/test_cuda_compile.py        registers, stack and spills of the collections
 """
-import ctypes
-import shutil
-import subprocess
+import concurrent.futures
 
-import numpy as np
 import pytest
 
-from kernels.backend import nvrtc
+from kernels import Mixture, declare, emit
+from kernels.backend import cuda, nvrtc
 from kernels.errors import BackendError
 from kernels.marshal import cuda as marshal
+from mixtures_for_tests import species_set
 
 ARCH = "sm_90"
+NS = (1, 2, 10, 53)
+KIJ = ("none", "dense", "low_rank", "sparse")
 
 
-def test_nvrtc_says_what_is_wrong():
+def option_sets():
+    """Twelve mixtures: every k_ij with every root rule, every value of the other options with either."""
+    for i in range(12):
+        yield KIJ[i % 4], dict(root=("gibbs", "vapour", "liquid")[i % 3], chung=("polefree", "published", "cantera")[i//2 % 3],
+                               diffusion=("kinetic", "fuller")[i % 2], takahashi=("smooth", "table", "off")[i//4],
+                               alpha=("pr78", "cantera")[i//6])
+
+
+def build(plan, name):
+    """Registers, stack, spills of one plan's kernel; raises when it does not compile."""
+    source, folders, _ = cuda.program_source(plan)
+    cubin, log = nvrtc.compile_cubin(source, ARCH, [*cuda.flags(folders), nvrtc.REPORT], name=name)
+    assert cubin.startswith(b"\x7fELF") and "warning" not in log, log
+    return nvrtc.resources(log)["frame_run"]
+
+
+def build_all(plans):
+    """Two at a time: NVRTC runs outside Python's lock."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(plans, pool.map(lambda name: build(plans[name], name), plans)))
+
+
+def collection_plans(ns, name):
+    c = declare.collections[name]
+    for kij, options in option_sets():
+        mix = Mixture(species_set(ns, kij), **options)
+        yield f"{name} NS={ns} {kij} {' '.join(options.values())}", emit.plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+
+
+@pytest.mark.parametrize("name", sorted(declare.collections))
+@pytest.mark.parametrize("ns", NS)
+def test_collections_compile_without_spills(ns, name):
+    report = build_all(dict(collection_plans(ns, name)))
+    assert len(report) == 12
+    for what, r in report.items():
+        # 255 registers a thread are there; a kernel that needs more than 168 leaves three blocks a multiprocessor
+        assert r["spill_stores"] == r["spill_loads"] == 0 and r["registers"] <= 255, (what, r)
+
+
+@pytest.mark.parametrize("ns", NS)
+def test_every_kernel_compiles_alone(ns):
+    """Each declared kernel under each set of options that it serves."""
+    plans = {}
+    for kij, options in option_sets():
+        mix = Mixture(species_set(ns, kij), **options)
+        for kernel in declare.kernels.values():
+            if kernel.serves(mix.options):
+                plan = emit.plan([kernel], None, mix)
+                plans.setdefault(relevant(plan), plan)
+    assert {name for name, *_ in plans} == set(declare.kernels)
+    build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
+
+
+def relevant(plan):
+    """A kernel's name and what of its source depends on the options: the flags that its header's bodies look at."""
+    kernel, = plan.kernels
+    text = "".join(p.read_text() for p in emit.dependencies(plan))
+    seen = tuple(sorted(flag for flag, on in plan.flags.items() if on and f"M::{flag}" in text and uses(kernel, flag)))
+    return (kernel.name, *seen, *(name for name, _ in plan.constants))
+
+
+def uses(kernel, flag):
+    """Flags of k_ij matter to kernels with its constants; the others where the kernel's own header names them."""
+    return "kij" in " ".join(kernel.constants) if flag.startswith("kij") else f"M::{flag}" in kernel.header.read_text()
+
+
+def test_a_broken_source_is_shown_with_the_compilers_words():
     with pytest.raises(BackendError, match="sm_90.*broken.cu(.|\n)*undefined_name"):
         nvrtc.compile_cubin("__global__ void k(double *x) { x[0] = undefined_name; }", ARCH, name="broken.cu")
 
 
 def test_marshal_compiles_without_spills():
-    cubin, log = nvrtc.compile_cubin(marshal.SOURCE.read_text(), ARCH, ["--std=c++17", nvrtc.REPORT])
+    cubin, log = nvrtc.compile_cubin(marshal.SOURCE.read_text(), ARCH, [*cuda.OPTIONS, nvrtc.REPORT])
     report = nvrtc.resources(log)
     assert cubin.startswith(b"\x7fELF")
     assert set(report) == {"gather_stripe", "scatter_stripe"}
+    # 64 registers: 1024 threads a multiprocessor, enough loads in flight for the link and for device memory
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
 
 
-# The marshal kernels as plain C++: a loop over the grid takes the place of the launch.
-ON_CPU = r"""
-#define __global__
-#define __device__
-#define __forceinline__ inline
-#define __launch_bounds__(n)
-struct Index { int x, y, z; };
-static Index blockIdx, gridDim, threadIdx;
-#include "%s"
-#define LAUNCH(kernel, A, B) extern "C" void run_##kernel(A block, B view, long long row, const Selection *s) { \
-    gridDim = {(s->count + 255)/256, 3, 1}; \
-    for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y) for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) \
-        for (threadIdx.x = 0; threadIdx.x < 256; ++threadIdx.x) kernel(block, view, row, *s); }
-LAUNCH(gather_stripe, const double *, double *)
-LAUNCH(scatter_stripe, double *, const double *)
-"""
+def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
+    """A login node's part: cubins land in the cache, are found again, and a damaged one is made anew."""
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    (what, plan), *_ = collection_plans(2, "thermal")
+    path = cuda.program_code(plan, ARCH, "thermal")
+    code = path.read_bytes()
+    assert path.parent == tmp_path and code.startswith(b"\x7fELF")
+    stamp = path.stat().st_mtime_ns
+    assert cuda.program_code(plan, ARCH, "thermal") == path and path.stat().st_mtime_ns == stamp
+    path.write_bytes(code[:100])
+    assert cuda.program_code(plan, ARCH, "thermal").read_bytes() == code
+    assert cuda.program_code(plan, "sm_80", "thermal") != path
 
 
-@pytest.fixture(scope="module")
-def on_cpu(tmp_path_factory):
-    """The marshal kernels, compiled for the CPU."""
-    if not shutil.which("g++"):
-        pytest.skip("needs g++")
-    folder = tmp_path_factory.mktemp("marshal")
-    (folder / "run.cpp").write_text(ON_CPU % marshal.SOURCE)
-    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", folder / "run.so", folder / "run.cpp"], check=True)
-    return ctypes.CDLL(str(folder / "run.so"))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_marshal_kernels_against_numpy(on_cpu, seed):
-    """Random shapes, fringes, strides (a reversed direction too) and stripes; nothing outside the selection is touched."""
-    rng = np.random.default_rng(seed)
-    shape = tuple(int(n) for n in rng.integers(1, 12, 4))
-    lo = tuple(int(rng.integers(0, n)) for n in shape)
-    n = tuple(int(rng.integers(1, s - o + 1)) for s, o in zip(shape, lo))
-    field = rng.random(shape[::-1]).T if seed % 2 else rng.random(shape)          # x fastest, or variable fastest
-    if seed % 3 == 0:
-        field = field[:, ::-1]
-    chosen = field[tuple(slice(o, o + m) for o, m in zip(lo, n))]
-    points = n[0]*n[1]*n[2]
-    start = int(rng.integers(0, points))
-    count = int(rng.integers(1, points - start + 1))
-    expected = chosen.reshape(points, n[3], order="F")[start:start + count].T
-
-    select = np.array([tuple(s//8 for s in field.strides) + (n[0], n[1], start, count, n[3])], dtype=marshal.SELECTION)
-    view = np.full((n[3], count + 5), np.nan)
-    first = ctypes.c_void_p(chosen.__array_interface__["data"][0])
-    arguments = (first, view.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(count + 5), select.ctypes.data_as(ctypes.c_void_p))
-    on_cpu.run_gather_stripe(*arguments)
-    assert np.array_equal(view[:, :count], expected) and np.isnan(view[:, count:]).all()
-
-    after = field.copy(order="K")
-    wanted = after[tuple(slice(o, o + m) for o, m in zip(lo, n))]
-    flat = wanted.reshape(points, n[3], order="F").copy()
-    flat[start:start + count] = -expected.T
-    wanted[...] = flat.reshape(n, order="F")
-    view[:, :count] = -expected
-    on_cpu.run_scatter_stripe(*arguments)
-    assert np.array_equal(field, after)
+if __name__ == "__main__":
+    print(f"NVRTC {'.'.join(map(str, nvrtc.version()))}, {ARCH}, {cuda.THREADS} threads a block; default options, k_ij none and dense")
+    print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
+    for name, c in declare.collections.items():
+        for ns in NS:
+            for kij in KIJ[:2]:
+                mix = Mixture(species_set(ns, kij))
+                r = build(emit.plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
+                print(f"{name[:17]:<18}{ns:>4} {kij:<6}{r['registers']:>10}{r['stack']:>9}{r['spill_stores'] + r['spill_loads']:>9}")

@@ -259,9 +259,22 @@ def test_facts(be):
 def test_time_between_marks(be):
     first = be.mark()
     mix = Mixture(species_set(10))
-    mix.properties("rho", T=np.full(1000, 300.0), p=1e6, Y=np.full(10, 0.1), backend=be)
+    mix.properties("rho", T=np.full(1000, 300.0), p=np.full(1000, 1e6), Y=np.full((10, 1000), 0.1), backend=be)
     last = be.mark()
     assert 0 < be.elapsed(first, last) < 100
+
+
+@pytest.mark.gpu
+def test_shapes_broadcast_on_the_device():
+    import cupy
+
+    mix = Mixture(species_set(10))
+    T, Y = np.linspace(100, 3000, 24).reshape(2, 3, 4), np.full((10, 1, 4), 0.1)
+    host = mix.properties("rho X", T=T, p=1e7, Y=Y, backend="cuda")
+    device = mix.properties("rho X", T=cupy.asarray(T), p=1e7, Y=cupy.asarray(Y))
+    assert host["rho"].shape == (2, 3, 4) and host["X"].shape == (10, 2, 3, 4)
+    for name in host:
+        assert np.array_equal(cupy.asnumpy(device[name]), host[name])
 
 
 @pytest.mark.gpu

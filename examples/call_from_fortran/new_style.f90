@@ -20,7 +20,7 @@ program new_style
   end do
   rho = 0; h = 0; c = 0
 
-  call frame_initialize(-1, 100, ns, ns + 5, 0)            ! device by rank, chunks of 100 points
+  call frame_initialize(-1, 100, ns, 1, 0)                 ! device by rank, chunks of 100 points, no block Q
   call frame_loadmixture('examples/mixtures/ch4_o2.yaml', '')
 
   ! The whole block at once: the layer runs the loop over chunks, and copies while it computes.

@@ -47,12 +47,14 @@ def mps() -> str:
     return f"running ({folder})" if os.path.exists(os.path.join(folder, "control")) else "not running"
 
 
+def flags(folders) -> list[str]:
+    return [*OPTIONS, *(f"--include-path={f}" for f in folders)]
+
+
 def machine_code(source: str, arch: str, name: str, folders=(), depends=()) -> pathlib.Path:
     """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
-    options = [*OPTIONS, *(f"--include-path={f}" for f in folders)]
-
     def make(path):
-        path.write_bytes(nvrtc.compile_cubin(source, arch, options, name=f"{name}.cu")[0])
+        path.write_bytes(nvrtc.compile_cubin(source, arch, flags(folders), name=f"{name}.cu")[0])
 
     texts = [p.read_bytes() for p in depends]
     return cache.entry(f"{name[:40]}-{arch}-{cache.key(source, *texts, ' '.join(OPTIONS), arch, _compiler())}", ".cubin", make)
@@ -62,11 +64,17 @@ def _compiler() -> str:
     return "{}.{}".format(*nvrtc.version())
 
 
-def program_code(plan, arch: str, name: str) -> pathlib.Path:
-    """The cubin of a Program's plan; `python -m frame compile` fills the cache with it on nodes that have no device."""
+def program_source(plan):
+    """(CUDA C++, include folders, files it includes) of a Program's plan."""
     depends = emit.dependencies(plan)
     folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
-    return machine_code(emit.cuda_source(plan, THREADS), arch, name, folders, depends)
+    return emit.cuda_source(plan, THREADS), folders, depends
+
+
+def program_code(plan, arch: str, name: str) -> pathlib.Path:
+    """The cubin of a Program's plan; needs no device, so a login node can fill the cache for compute nodes."""
+    source, folders, depends = program_source(plan)
+    return machine_code(source, arch, name, folders, depends)
 
 
 class CudaBackend(Backend):

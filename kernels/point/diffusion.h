@@ -24,9 +24,15 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
 
 // Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair, linear in Pr between rows.
 // `table`: 1 below Pr = 0.1 (a step to 1.01(...) there). `smooth`: linear from 1 at Pr = 0 to the first row.
+// The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
+template <class R> POINT_FN R takahashi_row(const R Pr) {
+    const R low = select(10.0*Pr < 3.0 + 5.0*Pr, 10.0*Pr, 3.0 + 5.0*Pr), high = select(9.0 + 2.0*Pr < 12.0 + Pr, 9.0 + 2.0*Pr, 12.0 + Pr);
+    return floor_small(at_most(select(low < high, low, high), 16.5));
+}
+
 template <class M, class R>
 POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
-    const R ln_Tr = log(Tr), row = table_row(m.takahashi_row, floor_small(Pr*10.0));
+    const R ln_Tr = log(Tr), row = takahashi_row(Pr);
     R factor[2];
     UNROLL for (int side = 0; side < 2; ++side) {
         const R at = row + double(side);
@@ -41,7 +47,7 @@ template <class M, class R>
 POINT_FN R takahashi_lookup(const M &m, const R w, const R Pr) {
     const R place = w*256.0, window = floor_small(place), x = place - window;
     R c[8];
-    table_line(m.takahashi_lines, table_row(m.takahashi_row, floor_small(Pr*10.0))*256.0 + window, c);
+    table_line(m.takahashi_lines, takahashi_row(Pr)*256.0 + window, c);
     return c[0] + x*(c[1] + x*(c[2] + x*c[3])) + Pr*(c[4] + x*(c[5] + x*(c[6] + x*c[7])));
 }
 

@@ -4,7 +4,7 @@ from ..declare import point_kernel, quantity
 quantity("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", per="ns*ns")
 quantity("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", per="ns")
 
-CONSTANTS = ("inv_W W Tc pc binary_fit? fuller_inverse? takahashi_lines? takahashi_row? takahashi_Pr? takahashi_inv_step? "
+CONSTANTS = ("inv_W W Tc pc binary_fit? fuller_inverse? takahashi_lines? takahashi_Pr? takahashi_inv_step? "
              "takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?")
 SOURCE = "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen)"
 

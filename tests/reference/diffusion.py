@@ -7,7 +7,7 @@ Takahashi, J. Chem. Eng. Japan 7 (1974) 417 (original not seen; the table as sev
 import numpy as np
 
 from .species import R
-from .tracked import LD, value
+from .tracked import EPS, LD, Tracked, value
 
 FLOOR = LD("1e-20")
 TABLE = [[LD(number) for number in line.split()] for line in """
@@ -37,8 +37,9 @@ def row_value(Tr, row):
     return D0*(1 - A*Tr**(-B))*(1 - C*Tr**(-E))
 
 
-def takahashi(Tr, Pr, mode):
-    """The factor on p D_ij; Tr, Pr arrays of one shape."""
+def takahashi(Tr, Pr, mode, error=0):
+    """The factor on p D_ij; Tr, Pr arrays of one shape. error: an absolute error that a tabulated factor may have,
+    added to the bound of a Tracked result."""
     if mode == "off":
         return 1 + 0*Tr
     if mode not in ("table", "smooth"):
@@ -51,7 +52,9 @@ def takahashi(Tr, Pr, mode):
     out = np.where(value(Pr) < knots[-1], f_low + (f_high - f_low)*weight, f_high)
     first = LD(1) if mode == "table" else 1 + (f_low - 1)*(Pr/knots[0])      # f_low is row 0.1 there
     out = np.where(value(Pr) < knots[0], first, out)
-    return np.where(value(out) < 0, FLOOR, out)
+    if error and isinstance(out, Tracked):
+        out = Tracked(out.val, out.err + error/EPS)
+    return np.where(value(out) < 0, Tracked(0*value(out) + FLOOR, out.err) if error and isinstance(out, Tracked) else FLOOR, out)
 
 
 def kinetic_pD(T, coefficients):
@@ -70,8 +73,8 @@ def fuller_pD(T, W_i, W_j, S_i, S_j):
     return in_cm2_bar*LD("1e-4")*LD("1e5")
 
 
-def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None):
-    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"."""
+def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, error=0):
+    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; error: see takahashi."""
     i, j = np.tril_indices(sp.ns)
     if model == "kinetic":
         pD = kinetic_pD(T, coefficients[:, i, j][:, :, None])
@@ -83,7 +86,7 @@ def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None):
     x = np.maximum(X, FLOOR)
     y_i, y_j = x[i]/(x[i] + x[j]), x[j]/(x[i] + x[j])
     Tc, pc = sp.Tc[:, None], sp.pc[:, None]
-    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode)
+    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode, error)
     place = np.empty((sp.ns, sp.ns), int)
     place[i, j] = place[j, i] = np.arange(len(i))
     return (factor*pD/p)[place]

@@ -186,9 +186,11 @@ def thermal(T, p, M, ideal, a, a_T, a_TT, b, u):
     rho = M/v
     kappa_T = -1/(v*p_v)
     beta = -p_T/(v*p_v)
+    # v + T p_T/p_v over the common p_v, where the ideal parts cancel by hand
+    h_p = (-RT*b/(free*free) + 2*a*v*(v + b)/(D*D) - T*a_T/D)/p_v
     return SimpleNamespace(
         a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, rho=rho, h=h/M, e=(h - p*v)/M, s=s/M, cp=cp/M, cv=cv/M,
-        gamma=cp/cv, c=v*np.sqrt(-(cp/cv)*p_v/M), rho_p=rho*kappa_T, rho_T=-rho*beta, h_p=(1 - beta*T)/rho,
+        gamma=cp/cv, c=v*np.sqrt(-(cp/cv)*p_v/M), rho_p=rho*kappa_T, rho_T=-rho*beta, h_p=h_p/M,
         h_T=cp/M, p_T=p_T, p_v=p_v, v=v, L=L, u=u)
 
 

@@ -75,6 +75,11 @@ def entropy(sp, o, W, s_ig, Z, b_mix, v_mol, a_T, pr_L):
     return dict(s=s_ig + (R*np.log(Z*(1 - b_mix/v_mol)) + a_T*pr_L)/W)
 
 
+def enthalpy_slopes(sp, o, T, W, a_mix, a_T, b_mix, v_mol, p_v, cp):
+    p_T = slopes(sp, o, T, a_mix, a_T, b_mix, v_mol)["p_T"]
+    return dict(h_p=(v_mol + T*p_T/p_v)/W, h_T=cp)
+
+
 def chung_mixture(sp, o, Y, W):
     m = chung.pair_rules(_X(Y, W, sp), sp, o["chung"])
     return dict(zip(MIXTURE, (np.cbrt(m.sigma3), m.eps, m.omega, m.M, m.mur4, m.kappa)))
@@ -120,7 +125,7 @@ THERMAL = {
     "heat_capacity_ratio": lambda sp, o, cp, cv: dict(gamma=cp/cv),
     # rho = W/v: drho/dp = -W/v^2 dv/dp with dv/dp = 1/p_v, and dv/dT at constant p = -p_T/p_v
     "density_slopes": lambda sp, o, W, v_mol, p_v, p_T: dict(rho_p=-W/(v_mol*v_mol*p_v), rho_T=W*p_T/(v_mol*v_mol*p_v)),
-    "enthalpy_slopes": lambda sp, o, T, W, v_mol, p_v, p_T, cp: dict(h_p=(v_mol + T*p_T/p_v)/W, h_T=cp),
+    "enthalpy_slopes": enthalpy_slopes,
     "sound_speed": lambda sp, o, gamma, rho_p: dict(c=np.sqrt(gamma/rho_p)),
     "internal_energy": lambda sp, o, p, rho, h: dict(e=h - p/rho),
 }

@@ -1,0 +1,91 @@
+"""Compiles the Fortran and C hosts of tests/fortran and runs them as a user would, serial or under an MPI."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+SOURCES = ROOT / "tests" / "fortran"
+OWN_KERNEL = ROOT / "examples" / "own_kernel" / "air.py"
+FORTRAN = os.environ.get("FC", "gfortran")
+TIMEOUT = 240       # a host that hangs is a failure, not a stuck test run
+
+
+@dataclasses.dataclass(frozen=True)
+class Mpi:
+    """compiler, launcher, and the arguments that let the launcher start more ranks than cores, as root."""
+
+    name: str
+    compiler: str
+    launcher: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        return "" if shutil.which(self.compiler) and shutil.which(self.launcher) else f"{self.name} is not installed ({self.compiler}, {self.launcher})"
+
+
+MPIS = (Mpi("openmpi", "mpifort.openmpi", "mpirun.openmpi", ("--oversubscribe",)), Mpi("mpich", "mpifort.mpich", "mpiexec.mpich"))
+OPENMPI, MPICH = MPIS
+
+
+def newest(*files) -> float:
+    return max(pathlib.Path(f).stat().st_mtime for f in files)
+
+
+@functools.lru_cache(None)
+def library() -> pathlib.Path:
+    """libframe.so, built when it is missing or older than what it is made from."""
+    made = BUILD / "libframe.so"
+    folder = ROOT / "frame"
+    source = [folder / "entry.py", folder / "build.py", ROOT / "fortran_stub" / "frame_interface.f90", *(folder / "templates").iterdir()]
+    if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):
+        done = subprocess.run([sys.executable, "-m", "frame", "build"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+@functools.lru_cache(None)
+def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
+    """The executable of a host; flags as given, the module and libframe added (last: --as-needed drops it else)."""
+    library()
+    compiler = FORTRAN if mpi is None else mpi.compiler
+    if mpi is not None and mpi.missing:
+        pytest.skip(mpi.missing)
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no Fortran compiler ({compiler})")
+    folder = BUILD / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "_".join([pathlib.Path(source).stem, *(f.strip("-").replace("=", "_").replace(",", "_") for f in flags), mpi.name if mpi else "serial"])
+    made = folder / name
+    file = SOURCES / source
+    if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
+        done = subprocess.run([compiler, "-cpp", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", *(flags or ("-O1",)),
+                               *(["-DWITH_MPI"] if mpi else []), f"-I{BUILD}", str(file), str(BUILD / "frame_interface.o"), "-o", str(made),
+                               f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return made
+
+
+def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environment: str) -> subprocess.CompletedProcess:
+    """Run a host. Environment: FRAME_BACKEND=cpu and what is given; None takes a variable away."""
+    env = {**os.environ, "FRAME_BACKEND": "cpu", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+           "OMPI_MCA_btl_base_warn_component_unused": "0"}
+    for name in ("FRAME_ON_ERROR", "FRAME_CHECK", "FRAME_TIMERS", "FRAME_THREADS"):
+        env.pop(name, None)
+    env.update({k: v for k, v in environment.items() if v is not None})
+    for name in (k for k, v in environment.items() if v is None):
+        env.pop(name, None)
+    command = [str(program), *map(str, arguments)]
+    if mpi is not None:
+        command = [mpi.launcher, *mpi.arguments, "-n", str(ranks), *command]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT)

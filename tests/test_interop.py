@@ -1,0 +1,296 @@
+"""Fortran calling embedded Python: each trap that was seen to happen, from a real compiled program."""
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from hosts import BUILD, FORTRAN, MPICH, MPIS, OPENMPI, OWN_KERNEL, ROOT, SOURCES, compiled, library, run
+
+RETURN = {"FRAME_ON_ERROR": "return"}
+
+
+def traps(case, *arguments, flags=(), mpi=None, **options):
+    return run(compiled("traps.f90", *flags, mpi=mpi), case, *arguments, mpi=mpi, **options)
+
+
+def told(done) -> dict:
+    """What the host printed: {call: (status, message)}."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {m[1]: (int(m[2]), m[3].strip()) for m in re.finditer(r"^(.+?): (-?\d+) ?(.*)$", done.stdout, re.M)}
+
+
+def python_file(folder: pathlib.Path, text: str) -> pathlib.Path:
+    path = folder / "code.py"
+    path.write_text(text)
+    return path
+
+
+# ---- failures come back as statuses -------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("code, status, message", [
+    ("raise ValueError('boom')", 3, "boom"),
+    ("import sys; sys.exit(0)", 4, "SystemExit"),
+    ("raise KeyboardInterrupt", 4, "KeyboardInterrupt"),
+    ("from kernels import StateError\nclass Odd(BaseException): pass\nraise Odd('odd one')", 4, "odd one"),
+    ("syntax error here", 3, "SyntaxError"),
+    ("raise MemoryError('gone')", 3, "gone"),
+])
+def test_an_exception_is_a_status_with_its_text(tmp_path, code, status, message):
+    done = traps("python", python_file(tmp_path, code))
+    got = told(done)["file"]
+    assert got[0] == status and message in got[1]
+    assert "host goes on" in done.stdout      # stat= was given: the host decides
+
+
+@pytest.mark.parametrize("code", ["raise ValueError('boom')", "import sys; sys.exit(0)"])
+def test_without_stat_a_failure_ends_the_run(tmp_path, code):
+    done = traps("python_old", python_file(tmp_path, code))
+    assert done.returncode == 70 + (3 if "boom" in code else 4)
+    assert "host goes on" not in done.stdout
+    assert "frame_registerkernel" in done.stderr
+
+
+def test_on_error_return_hands_the_status_to_the_host(tmp_path):
+    done = traps("python_old", python_file(tmp_path, "raise ValueError('boom')"), **RETURN)
+    assert told(done)["file"][0] == 3 and "host goes on" in done.stdout
+
+
+def test_python_that_cannot_start_is_status_1():
+    done = traps("early", FRAME_PYTHON="/nowhere/python3")
+    assert told(done)["launch"][0] == 1
+    assert "/nowhere/python3" in told(done)["put"][1] and "FRAME_PYTHON" in told(done)["put"][1]
+    assert traps("early_old", FRAME_PYTHON="/nowhere/python3").returncode == 71
+
+
+def test_python_without_the_packages_is_status_1(tmp_path):
+    """An interpreter that starts but has no NumPy: its virtual environment is empty."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "empty")], check=True)
+    status, message = told(traps("early", FRAME_PYTHON=str(tmp_path / "empty" / "bin" / "python")))["launch"]
+    assert status == 1 and "ModuleNotFoundError" in message and "empty" in message
+
+
+def test_before_initialize_is_status_2():
+    assert told(traps("early")) == {"launch": (2, "frame_launch: called before frame_initialize."),
+                                    "put": (2, "frame_put: called before frame_initialize.")}
+    assert told(traps("early_old", **RETURN))["launch"][0] == 2
+    assert traps("early_old").returncode == 72
+
+
+def test_initialize_again():
+    got = told(traps("twice", OWN_KERNEL))
+    assert [got[k][0] for k in ("first", "same", "other", "finalize", "between", "again")] == [0, 0, 5, 0, 2, 0]
+    assert "11" in got["other"][1] and "10" in got["other"][1]
+    assert got["launch"][0] == got["get"][0] == 0      # works after finalize: Python was not finalised
+
+
+def test_finalize_first_does_nothing():
+    assert told(traps("finalize_first")) == {"finalize": (0, "")}
+
+
+# ---- which Python, and what the host's environment does to it -----------------------------------------------------
+
+def test_the_interpreter_is_the_one_of_the_build(tmp_path):
+    """PATH, VIRTUAL_ENV, PYTHONHOME and PYTHONPATH of the job choose nothing."""
+    fake = tmp_path / "bin"
+    fake.mkdir()
+    (fake / "python3").symlink_to("/bin/false")
+    (tmp_path / "numpy.py").write_text("raise SystemExit('wrong numpy')")
+    code = python_file(tmp_path, "import sys\nprint('python is', sys.executable, sys.prefix)")
+    done = traps("python", code, PATH=f"{fake}:/usr/bin:/bin", PYTHONHOME=str(tmp_path), PYTHONPATH=str(tmp_path), VIRTUAL_ENV=str(tmp_path))
+    assert told(done)["file"][0] == 0
+    assert f"python is {sys.executable} {sys.prefix}" in done.stdout
+
+
+def test_prints_arrive_through_a_pipe(tmp_path):
+    assert "hello from inside" in traps("python", python_file(tmp_path, "print('hello from inside')")).stdout
+
+
+def test_one_thread_and_few_imports(tmp_path):
+    code = python_file(tmp_path, "import os, sys\nprint('threads', len(os.listdir('/proc/self/task')))\n"
+                                 "print('blas', os.environ['OPENBLAS_NUM_THREADS'])\n"
+                                 "print('loaded', [m for m in ('cupy', 'mpi4py', 'cantera', 'matplotlib') if m in sys.modules])")
+    done = traps("python", code, OPENBLAS_NUM_THREADS=None)
+    assert "threads 1\n" in done.stdout and "blas 1\n" in done.stdout and "loaded []" in done.stdout
+    assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout      # the user's word counts
+
+
+def test_signal_handlers_stay_the_hosts(tmp_path):
+    code = python_file(tmp_path, "import signal\nprint('SIGINT', signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, None))")
+    assert "SIGINT True" in traps("python", code).stdout
+
+
+# ---- floating point -----------------------------------------------------------------------------------------------
+
+def test_a_host_with_floating_point_traps(tmp_path):
+    """Start-up, a Python overflow and a NaN in a kernel pass; the host's own traps fire afterwards."""
+    code = tmp_path / "air.py"
+    code.write_text(OWN_KERNEL.read_text().replace("from kernels import", "assert 1e300*1e300 == float('inf')\nfrom kernels import"))
+    shutil.copy(OWN_KERNEL.with_suffix(".h"), tmp_path)
+    done = traps("fpe", code, flags=("-O1", "-ffpe-trap=invalid,zero,overflow"))
+    assert "init: 0" in done.stdout and "get: 0" in done.stdout
+    assert "now the host divides by zero" in done.stdout and "HOST TRAP LOST" not in done.stdout
+    assert done.returncode in (-signal.SIGFPE, 128 + signal.SIGFPE)
+
+
+def test_subnormals():
+    """libframe does not switch the host to flush-to-zero; a host that has done so gets the layer's own mode inside."""
+    plain = traps("subnormal", SOURCES / "twice.py", flags=("-O1",)).stdout
+    assert "before: host keeps subnormals T" in plain and "after: host keeps subnormals T" in plain
+    assert "kept in the layer: T" in plain
+    fast = traps("subnormal", SOURCES / "twice.py", flags=("-O1", "-ffast-math")).stdout
+    assert "before: host keeps subnormals F" in fast and "after: host keeps subnormals F" in fast
+    assert "kept in the layer: T" in fast
+
+
+# ---- arguments ----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("case, call, word", [("no_val", "init", "device_id"), ("no_val_stripe", "stripe", "nx"), ("no_val_launch", "launch", "nActive")])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_forgotten_val_is_named(case, call, word, level):
+    status, message = told(traps(case, flags=(level,), **RETURN))[call]
+    assert status == 3 and "%VAL" in message
+    assert word in message or level == "-O2"       # which argument is caught first depends on where the host keeps them
+
+
+def test_an_array_by_value_is_named():
+    assert told(traps("array_by_val", **RETURN))["stripe"] == (
+        3, "frame_castles_populateinputstripe: data has the address (nil), wanted an array by reference; is it passed with %VAL() or not allocated?")
+
+
+def test_bounds_outside_the_block():
+    got = told(traps("bounds", **RETURN))
+    for call, words in (("beyond the block", "SptX, EptX = 1, 7"), ("zero", "SptX, EptX = 0, 6"), ("reversed", "SptX, EptX = 4, 3"),
+                        ("two variables", "2 given"), ("stripe", "1..7")):
+        assert got[call][0] == 3 and words in got[call][1], got[call]
+    assert got["right"][0] == 0
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_tags_without_an_end(level):
+    """The read is bounded, whatever lies behind the literal; what is not on the list is refused with the list."""
+    got = told(traps("tags", flags=(level,), **RETURN))
+    assert got["unknown"][0] == 3 and "known:" in got["unknown"][1] and "char(0)" in got["unknown"][1]
+    assert got["close"][0] == 3 and "did you mean 'T'" in got["close"][1]
+    assert got["no end"][0] == 3 and "A" * 63 + "'" in got["no end"][1]
+    assert got["blank ends"][0] == 0
+    assert got["no char(0)"][0] == 3
+    assert got["option"][0] == 3 and "root" in got["option"][1]
+
+
+def test_a_section_that_came_as_a_temporary():
+    """The data are copied in the call: freeing the compiler's temporary afterwards harms nothing."""
+    done = traps("section", OWN_KERNEL)
+    told(done)
+    values = [float(x) for x in re.search(r"T =(.*)", done.stdout)[1].split()]
+    assert values == [0, 320, 0, 320, 0, 320]      # printed to 1e-3; every second one through a strided descriptor
+
+
+def test_descriptors_of_the_wrong_kind():
+    got = told(traps("descriptor"))
+    for call, words in (("integers", "double precision"), ("single", "double precision"), ("not allocated", "not allocated"),
+                        ("bounds", "bounds 1:7"), ("bound 0", "bounds 0:6"), ("a matrix is two directions", "")):
+        assert got[call][0] == (3 if words else 0) and words in got[call][1], (call, got[call])
+    assert got["assumed size"][0] == 0
+
+
+# ---- linking ------------------------------------------------------------------------------------------------------
+
+def test_no_mpi_and_no_fast_math_in_the_library():
+    needed = subprocess.run(["readelf", "-d", str(library())], capture_output=True, text=True, check=True).stdout
+    assert "libmpi" not in needed and "libpython" in needed and "libframe.so" in needed
+    symbols = subprocess.run(["nm", str(library())], capture_output=True, text=True, check=True).stdout
+    assert "set_fast_math" not in symbols
+
+
+def test_every_mangling_and_a_local_dlopen(tmp_path):
+    """A C host opens libframe with RTLD_LOCAL: NumPy's extension modules still find libpython."""
+    host = tmp_path / "host"
+    subprocess.run(["cc", "-rdynamic", str(SOURCES / "host.c"), "-o", str(host), "-ldl"], check=True)
+    done = run(host, library())
+    assert (done.returncode, done.stdout) == (0, "initialize 0\nfinalize 0\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("flags", [("-fsecond-underscore",), ("-fno-underscoring",), ("-fdefault-integer-8",)])
+def test_fortran_manglings_and_long_integers(flags, tmp_path):
+    host = tmp_path / "host"
+    library()
+    subprocess.run([FORTRAN, *flags, str(SOURCES / "manglings.f90"), "-o", str(host), f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"], check=True)
+    assert told(run(host, **RETURN)) == {"call": (0, ""), "function": (0, "")}
+
+
+def test_libframe_comes_last_on_the_link_line(tmp_path):
+    command = [FORTRAN, "-Wl,--as-needed", f"-L{BUILD}", f"-Wl,-rpath,{BUILD}", "-o", str(tmp_path / "host")]
+    library()
+    first = subprocess.run([*command, "-lframe", str(SOURCES / "manglings.f90")], capture_output=True, text=True)
+    assert first.returncode != 0 and "undefined reference" in first.stderr
+    subprocess.run([*command, str(SOURCES / "manglings.f90"), "-lframe"], check=True)
+
+
+def test_the_header_compiles_as_c_and_cpp(tmp_path):
+    library()
+    for language in ("c", "c++"):
+        done = subprocess.run(["cc", "-x", language, "-Wall", "-Werror", "-fsyntax-only", str(BUILD / "frame.h")], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+# ---- threads ------------------------------------------------------------------------------------------------------
+
+def test_calls_from_openmp_threads():
+    assert told(traps("threads", OWN_KERNEL, flags=("-O1", "-fopenmp")))["bad"][0] == 0
+    assert told(traps("first_call_in_parallel", flags=("-O1", "-fopenmp")))["bad"][0] == 0
+
+
+# ---- MPI ----------------------------------------------------------------------------------------------------------
+
+every_mpi = pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
+
+
+def test_setcomm_without_mpi_is_refused():
+    status, message = told(traps("setcomm"))["setcomm"]
+    assert status == 3 and "MPI_INIT" in message
+
+
+@every_mpi
+@pytest.mark.parametrize("case", ["abort", "abort_before_setcomm"])
+def test_one_failing_rank_ends_all(mpi, case):
+    done = traps(case, mpi=mpi, ranks=2)
+    assert done.returncode == 73 and "NOT REACHED" not in done.stdout
+    assert "no such" in done.stderr
+
+
+@every_mpi
+def test_the_hosts_own_mpi_errors_still_stop_it(mpi):
+    done = traps("host_error", mpi=mpi, ranks=1)
+    assert "setcomm: 0" in done.stdout
+    assert done.returncode != 0 and "NOT REACHED" not in done.stdout
+
+
+@every_mpi
+def test_finalize_after_mpi_finalize(mpi):
+    done = traps("after_mpi", mpi=mpi, ranks=2)
+    assert done.returncode == 0 and done.stdout.count("finalize: 0") == 2, done.stdout + done.stderr
+
+
+@every_mpi
+def test_another_communicator_and_then_the_world(mpi, tmp_path):
+    code = python_file(tmp_path, "import mpi4py.MPI as m\nprint('library', m.Get_library_version().split()[0])")
+    done = traps("split", code, mpi=mpi, ranks=3)
+    assert done.returncode == 0 and done.stdout.count("setcomm: 0") == 6, done.stdout + done.stderr
+    assert done.stdout.count("library " + {"openmpi": "Open", "mpich": "MPICH"}[mpi.name]) == 3
+
+
+def test_a_serial_host_needs_no_mpi(tmp_path):
+    code = python_file(tmp_path, "import ctypes\nprint('mpi', hasattr(ctypes.CDLL(None), 'MPI_Init'))")
+    assert "mpi False" in traps("python", code).stdout
+
+
+@every_mpi
+def test_the_same_library_serves_both(mpi):
+    """One build/libframe.so: the tests above ran it under each MPI; nothing in it names one."""
+    host = compiled("traps.f90", mpi=mpi)
+    linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
+    assert str(ROOT / "build" / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
