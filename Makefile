@@ -51,7 +51,7 @@ build/demo_host: $(HOST) build/libframe.so
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host
-	sh tests/gpu_carry.sh
+	HOST="$(HOST)" sh tests/gpu_carry.sh
 
 clean:
 	rm -rf build .carry .pytest_cache

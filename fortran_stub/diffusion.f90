@@ -4,6 +4,7 @@ module diffusionModule
   implicit none
   private
   public :: diffCalcTakahashi, diffCalcBinary, diffCalcMixtureAveraged
+  public :: diffFactorError
 
   real(dp), parameter :: tiny_x = 1.0e-20_dp
   integer, parameter  :: nrow = 17
@@ -38,8 +39,8 @@ contains
     if (taka(5, row) /= 0) f = f*(1 - taka(5, row)*Tr**(-taka(6, row)))
   end subroutine takahashiRow
 
-  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table has no
-  !! row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0.
+  !> (D p)/(D p at low pressure) at Pr, Tr, possibly negative in cold liquids: linear in Pr between rows, the last row beyond
+  !! Pr = 5. Below 0.1 the table has no row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0.
   pure subroutine diffCalcTakahashi(Pr, Tr, factor)
     real(dp), intent(in)  :: Pr, Tr
     real(dp), intent(out) :: factor
@@ -65,12 +66,24 @@ contains
       call takahashiRow(row + 1, Tr, f2)
       factor = (1 - weight)*f1 + weight*f2
     end if
-    factor = max(factor, 1.0e-20_dp)
   end subroutine diffCalcTakahashi
 
-  !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state.
-  pure subroutine diffCalcBinary(T, p, X, D)
+  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-7 above Tr = 1.
+  !! In the other forms both programs round powers: 32 eps. Below Tr = 1 the powers are steep and both brackets may be
+  !! negative, their product large: 100 times as much, of the factor if that is above 1.
+  pure real(dp) function diffFactorError(Tr, factor) result(error)
+    real(dp), intent(in) :: Tr, factor
+    error = 32*epsilon(1.0_dp)
+    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-7_dp
+    if (takahashi_form == TAKAHASHI_OFF) error = 0
+    if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
+  end function diffFactorError
+
+  !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state. shift is 0, or -1 or 1 to ask
+  !! how D answers to an error of the factor.
+  pure subroutine diffCalcBinary(T, p, X, shift, D)
     real(dp), intent(in)  :: T, p, X(ns)
+    integer, intent(in)   :: shift
     real(dp), intent(out) :: D(ns, ns)
     real(dp) :: lnT, Tpow, xi, xj, Tr, Pr, factor
     integer  :: i, j
@@ -87,25 +100,27 @@ contains
         Tr = T*(xi + xj)/(xi*Tc(i) + xj*Tc(j))
         Pr = p*(xi + xj)/(xi*pc(i) + xj*pc(j))
         call diffCalcTakahashi(Pr, Tr, factor)
+        if (shift /= 0) factor = factor + shift*diffFactorError(Tr, factor)
         if (diffusion_form == DIFFUSION_KINETIC) then
           D(i, j) = pD_fit(1, i, j) + lnT*(pD_fit(2, i, j) + lnT*(pD_fit(3, i, j) &
                     + lnT*(pD_fit(4, i, j) + lnT*pD_fit(5, i, j))))
         else
           D(i, j) = pD_fuller(i, j)
         end if
-        D(i, j) = D(i, j)*Tpow*factor/p
+        D(i, j) = D(i, j)*Tpow*max(factor, 1.0e-20_dp)/p
         D(j, i) = D(i, j)
       end do
     end do
   end subroutine diffCalcBinary
 
   !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; x_j floored, so that a pure point has its limit.
-  pure subroutine diffCalcMixtureAveraged(T, p, X, Wmix, D)
+  pure subroutine diffCalcMixtureAveraged(T, p, X, Wmix, shift, D)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
+    integer, intent(in)   :: shift
     real(dp), intent(out) :: D(ns)
     real(dp) :: Dij(ns, ns), mass, friction, xj
     integer  :: j, k
-    call diffCalcBinary(T, p, X, Dij)
+    call diffCalcBinary(T, p, X, shift, Dij)
     if (ns == 1) then
       D(1) = Dij(1, 1)
       return

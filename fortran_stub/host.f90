@@ -16,7 +16,7 @@ program demoHost
 
   type(HostInputs) :: inputs
   type(Block)      :: b
-  type(Worst)      :: found(nscalar + 1)
+  type(Worst)      :: found(nworst)
   logical  :: ok, agree, wanted(nscalar), transport
   integer  :: rank, nranks, node_comm, node_rank, step, rep, status, ierr, two_roots, here
   integer(int64) :: points, all_points

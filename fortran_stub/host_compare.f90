@@ -4,15 +4,18 @@ module hostCompare
   use speciesTables
   use hostConfig, only : HostInputs
   use hostField, only : Block, UNSET
+  use diffusionModule, only : diffCalcMixtureAveraged
   use preosModule, only : prEOSCalcMoleFractions, prEOSHasTwoRoots
   use propertiesModule
   implicit none
   private
-  public :: fortranProperties, Worst, wantedScalars, updateWorst, printWorst, fringeUntouched, fieldSummary
+  public :: fortranProperties, Worst, nworst, wantedScalars, updateWorst, printWorst, fringeUntouched, fieldSummary
 
   integer, parameter :: iW = 1, iZ = 2, irho = 3, ih = 4, ie = 5, icp = 6, irhop = 10, irhoT = 11, ihp = 12, ih0 = 14
 
-  !> The largest difference of one quantity so far, and where; conditioning is the field's own (see printWorst).
+  integer, parameter :: nworst = nscalar + 2        ! the scalars, D, and D's difference as a share of the allowed one
+
+  !> The largest difference of one quantity so far, and where.
   type :: Worst
     real(dp) :: difference = 0
     integer  :: rank = 0, step = 0, at(3) = 0
@@ -63,69 +66,102 @@ contains
     end select
   end function scaleOf
 
-  !> Fold this rank's block into the worst differences; slot nscalar + 1 is D, over the species.
+  !> Fold this rank's block into the worst differences; those of D are over the species.
   subroutine updateWorst(b, rank, step, wanted, transport, found)
     type(Block), intent(in)    :: b
     integer, intent(in)        :: rank, step
     logical, intent(in)        :: wanted(nscalar), transport
-    type(Worst), intent(inout) :: found(nscalar + 1)
-    real(dp) :: d
-    integer  :: i, j, k, m, slot
-    do m = 1, b%nout
-      slot = min(m, nscalar + 1)
-      if (m <= nscalar) then
-        if (.not. wanted(m)) cycle
-      else if (.not. transport) then
-        cycle
-      end if
-      do k = b%SptZ, b%EptZ
-        do j = b%SptY, b%EptY
-          do i = b%SptX, b%EptX
-            d = abs(b%layer(i, j, k, m) - b%fortran(i, j, k, m))/scaleOf(m, b%Q(i, j, k, 5), b%fortran(i, j, k, :))
-            if (.not. d < huge(d)) d = huge(d)                         ! NaN is the largest difference there is
-            if (d > found(slot)%difference .or. found(slot)%step == 0) found(slot) = Worst(d, rank, step, [i, j, k])
+    type(Worst), intent(inout) :: found(nworst)
+    real(dp) :: scale(ns)
+    integer  :: i, j, k, m
+    do k = b%SptZ, b%EptZ
+      do j = b%SptY, b%EptY
+        do i = b%SptX, b%EptX
+          do m = 1, nscalar
+            if (wanted(m)) call note(m, m, scaleOf(m, b%Q(i, j, k, 5), b%fortran(i, j, k, :)))
           end do
+          if (transport) then
+            call diffusionScale(b%Q(i, j, k, 5), b%Q(i, j, k, 1), b%Q(i, j, k, 6:), b%fortran(i, j, k, nscalar + 1:), scale)
+            do m = 1, ns
+              call note(nscalar + 1, nscalar + m, b%fortran(i, j, k, nscalar + m))
+              call note(nscalar + 2, nscalar + m, scale(m))
+            end do
+          end if
         end do
       end do
     end do
+
+  contains
+
+    subroutine note(slot, m, scale)
+      integer, intent(in)  :: slot, m
+      real(dp), intent(in) :: scale
+      real(dp) :: d
+      d = abs(b%layer(i, j, k, m) - b%fortran(i, j, k, m))/scale
+      if (.not. d < huge(d)) d = huge(d)                       ! NaN is the largest difference there is
+      if (d > found(slot)%difference .or. found(slot)%step == 0) found(slot) = Worst(d, rank, step, [i, j, k])
+    end subroutine note
+
   end subroutine updateWorst
+
+  !> Size against which a difference of D counts: what D answers to the largest error that Takahashi's factor may have, up or
+  !! down (diffFactorError; the answer is monotonic), plus the roundings of D itself. The tolerance is then 1. In cold liquids
+  !! the factor goes to zero, and a relative difference of D would say nothing.
+  subroutine diffusionScale(T, p, Y, D, scale)
+    real(dp), intent(in)  :: T, p, Y(ns), D(ns)
+    real(dp), intent(out) :: scale(ns)
+    real(dp) :: X(ns), Wmix, low(ns), high(ns)
+    call prEOSCalcMoleFractions(Y, X, Wmix)
+    call diffCalcMixtureAveraged(T, p, X, Wmix, -1, low)
+    call diffCalcMixtureAveraged(T, p, X, Wmix, 1, high)
+    scale = max(high - D, D - low) + roundings()*epsilon(1.0_dp)*D
+  end subroutine diffusionScale
+
+  !> Roundings in one quantity: 3 operations a species pair (sums of ns^2 terms, worst case linear), 100 more for exp, log,
+  !! powers and the cubic.
+  real(dp) function roundings()
+    roundings = 100 + 3.0_dp*ns*ns
+  end function roundings
 
   !> Differences of all ranks to rank 0's table; ok, on every rank, if each is within its tolerance.
   !!
-  !! Both programs round; what they may differ by follows from how far the quantity amplifies a rounding. The field's own
-  !! amplification A = max(p rho_p/rho, T|rho_T|/rho) is measured on the pure Fortran result: 1 for an ideal gas, large where
-  !! the isotherm is flat. A root carries A roundings' worth, a first derivative of rho A^2 (its own amplification times that
-  !! of the rho it is taken at), a quotient of derivatives the same. n counts roundings: about 3 operations a species pair
-  !! (sums of ns^2 terms, worst case linear), 100 more for exp, log, powers and the cubic.
+  !! Both programs round. What they may differ by is the number of roundings times what the quantity makes of one. The field's
+  !! own amplification A = max(p rho_p/rho, T|rho_T|/rho) is measured on the plain Fortran result: 1 for an ideal gas, large
+  !! where the isotherm is flat. What hangs on the root alone carries A; a derivative of it carries A^2 (its own sensitivity,
+  !! and that of the rho it is taken at), and so do quotients of derivatives. For D see diffusionScale.
   subroutine printWorst(comm, found, wanted, transport, amplification, factor, ok)
     integer, intent(in)     :: comm
-    type(Worst), intent(in) :: found(nscalar + 1)
+    type(Worst), intent(in) :: found(nworst)
     logical, intent(in)     :: wanted(nscalar), transport
     real(dp), intent(in)    :: amplification, factor
     logical, intent(out)    :: ok
-    real(dp) :: mine(2), all(2), tolerance, A, roundings
+    real(dp) :: mine(2), all(2), tolerance, A
     integer  :: m, rank, ierr, where(5)
     character(len=5) :: name
+    character(len=10) :: limit
     call MPI_Comm_rank(comm, rank, ierr)
     call MPI_Allreduce(amplification, A, 1, MPI_DOUBLE_PRECISION, MPI_MAX, comm, ierr)
-    roundings = 100 + 3.0_dp*ns*ns
     ok = .true.
     if (rank == 0) then
       print '(/,a,f0.1,a)', 'Layer against plain Fortran. In this field a relative change of p or T moves rho by up to ', A, &
         ' times as much.'
       print '(a)', '  quantity   largest relative difference   tolerance    rank   step      i     j     k'
     end if
-    do m = 1, nscalar + 1
+    do m = 1, nworst
       if (m > nscalar) then
         if (.not. transport) exit
-        name = 'D'
+        name = merge('D    ', 'D/tol', m == nscalar + 1)
       else
         if (.not. wanted(min(m, nscalar))) cycle
         name = scalar_names(min(m, nscalar))
       end if
-      tolerance = factor*epsilon(1.0_dp)*roundings
+      tolerance = factor*epsilon(1.0_dp)*roundings()
       select case (name)
-      case ('W', 'D')                            ! no root in them
+      case ('W')                                 ! no root in it
+      case ('D')                                 ! judged in the next row
+        tolerance = huge(tolerance)
+      case ('D/tol')
+        tolerance = factor
       case ('Z', 'rho', 'h', 'e', 'h0', 'mu', 'lam')
         tolerance = tolerance*A
       case default
@@ -136,7 +172,9 @@ contains
       where = [found(m)%rank, found(m)%step, found(m)%at]
       call MPI_Bcast(where, 5, MPI_INTEGER, nint(all(2)), comm, ierr)
       if (all(1) > tolerance) ok = .false.
-      if (rank == 0) print '(2x,a,t22,es10.2,t42,es10.1,t54,i6,i7,2x,3i6,a)', name, all(1), tolerance, where, &
+      write(limit, '(es10.1)') tolerance
+      if (name == 'D') limit = 'see D/tol'
+      if (rank == 0) print '(2x,a,t22,es10.2,t42,a10,t54,i6,i7,2x,3i6,a)', name, all(1), limit, where, &
         merge('   ABOVE', '        ', all(1) > tolerance)
     end do
   end subroutine printWorst

@@ -40,7 +40,7 @@ contains
     if (viscous) then
       if (.not. thermal) call prEOSCalcIdealGas(T, X, h_ig, cp_ig)
       call chungCalcTransProp(T, scal(3), X, Wmix, cp_ig, scal(7), scal(15), scal(16))
-      call diffCalcMixtureAveraged(T, p, X, Wmix, D)
+      call diffCalcMixtureAveraged(T, p, X, Wmix, 0, D)
     end if
   end subroutine propertiesPoint
 

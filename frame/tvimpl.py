@@ -98,7 +98,7 @@ class TVImpl:
 
     @staticmethod
     def _near(name, names) -> str:
-        close = difflib.get_close_matches(name, names, 1)
+        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
         return f", did you mean '{close[0]}'" if close else ""
 
     def rows_for(self, name: str, variables: int) -> int:
@@ -236,11 +236,11 @@ class TVImpl:
         Errors: ArgumentError for an unknown name or n_active outside the chunk; StateError names every input that is
         missing, stale or short; in check mode StateError for a result that is not a number.
         """
+        if not 1 <= n_active <= self.chunk:
+            raise ArgumentError(f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?")
         launcher = self.launchers.get(name)
         if launcher is None:
             launcher = self._make(name)
-        if not 1 <= n_active <= self.chunk:
-            raise ArgumentError(f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?")
         stripe = self.stripe
         for view in launcher.reads:
             if view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active or view.basis and view.stale():

@@ -34,7 +34,7 @@ TAKAHASHI = np.array([
     (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0)])
 
 
-WINDOWS = 256             # of the tables below; cubic error 2e-7, tested against the formula
+WINDOWS = 512             # of the tables below; cubic error below 2e-8, tested against the formula
 
 
 @functools.lru_cache(None)
@@ -196,16 +196,17 @@ class Mixture:
             const["takahashi_inv_step"] = 1/np.diff(TAKAHASHI[:, 0])
             if self.options["takahashi"] == "smooth":
                 const["takahashi_lines"] = takahashi_table()
+                self.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
             for name, column in zip(("Pr", "D", "A", "B", "C", "E"), TAKAHASHI.T):
                 const[f"takahashi_{name}"] = column
         if self.options["diffusion"] == "fuller":
             volume = np.cbrt(sp.fuller_volume)
             if not np.isfinite(volume).all():
-                self.lacks["fuller_inverse"] = self._who("a Fuller diffusion volume", ~np.isfinite(volume))
+                self.lacks["fuller_pD"] = self._who("a Fuller diffusion volume", ~np.isfinite(volume))
                 return
             M_ij = 2/(1/M[:, None] + 1/M)
             # Fuller: D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); times p in Pa: factor 10
-            const["fuller_inverse"] = (np.sqrt(M_ij)*(volume[:, None] + volume)**2/(0.00143*1e-4*1e5))[lower]
+            const["fuller_pD"] = (0.00143*1e-4*1e5/(np.sqrt(M_ij)*(volume[:, None] + volume)**2))[lower]
         else:
             known = np.isfinite(sp.diameter) & np.isfinite(sp.well_depth)
             if not known.all():

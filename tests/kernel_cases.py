@@ -16,6 +16,7 @@ from states import grid, random_states
 # sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
 # that contracts differently; the largest ratio seen is about 0.5 of the bound.
 N = 2
+WINDOWS = 256        # of the kernels' table of Takahashi's rows, in 1/(1 + Tr): its remainder joins the bound of D
 THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig a_mix a_T a_TT b_mix v_mol p_v p_T pr_L Tc_mix pc_mix vc_mix"
 TRANSPORT = "mu lam D D_ij"
 PROJECT = Path(kernels.__file__).resolve().parent/"point"
@@ -49,23 +50,32 @@ def states(ns, n, seed=0):
 
 
 @lru_cache(8)
-def expected(ns, n, kij="file", transport=True, diffusion=True, **options):
+def expected(ns, n, kij="file", transport=True, pairs=True, **options):
     """The oracle at states(ns, n)."""
     s = states(ns, n)
     return evaluate(species_set(ns, kij), s["T"], s["p"], s["Y"], velocity=[s[c] for c in "uvw"], transport=transport,
-                    fit=fit(ns) if diffusion else None, **dict(options))
+                    fit=fit(ns) if pairs else None, windows=WINDOWS, **dict(options))
 
 
 def compare(names, got, q, what, n=N):
     """Every name against the oracle q; D_ij as the kernel's (ns*ns, n). Returns the largest ratio to the bound by name."""
     ratios = {}
     for name in names.split():
-        reference = getattr(q, name)
+        reference = relaxed(name, getattr(q, name), q.b_mix)
         if name == "D_ij":
             reference = flat_pairs(reference)
         ratios[name] = assert_close(got[name], reference, n, what=f"{what} {name}", skip=q.undecided)
+        # an unlimited bound checks nothing; it occurs where a tabulated Takahashi factor passes through zero, Tr < 1
+        assert np.isinf(reference.err[..., ~q.undecided]).mean() < (0.2 if name in ("D", "D_ij") else 1e-9), f"{what} {name}"
     assert q.undecided.mean() < 0.002, f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
     return ratios
+
+
+def relaxed(name, reference, b_mix):
+    """pr_L = ln(1 + small)/(2 sqrt2 b) from a plain logarithm is good to eps/(2 sqrt2 b), which is all that h, s, cv need."""
+    if name != "pr_L":
+        return reference
+    return Tracked(reference.val, reference.err + 1/(2*np.sqrt(2)*value(b_mix).astype(float)))
 
 
 def flat_pairs(D):
@@ -76,7 +86,7 @@ def mixture_inputs(q):
     """Every name that any kernel reads, as float64 arrays, from an oracle result."""
     m = q.chung
     eta0, Fc, omega_v = chung.dilute(q.T, m)
-    out = {name: getattr(q, name) for name in (THERMAL + " T p u v w").split()}
+    out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w".split()}
     out.update(sigma_m=np.cbrt(m.sigma3), eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa,
                T_star=q.T/m.eps, Omega_v=omega_v, Fc=Fc, eta0=eta0)
     return {name: value(v).astype(np.float64) for name, v in out.items()}
@@ -85,6 +95,7 @@ def mixture_inputs(q):
 def oracle_species(ns, kij="file"):
     """species.arrays, tracked, with the diffusion fit as the single-kernel entries want it."""
     sp = species.arrays(species_set(ns, kij), tracked=True)
+    sp.windows = WINDOWS
     sp.fit = Tracked(fit(ns), np.abs(fit(ns)))
     return sp
 
@@ -103,5 +114,8 @@ def check_single(name, ns, n, kij="file", **options):
                    **{key: Tracked(v, exact=True) for key, v in inputs.items()})
     skip = wanted.pop("undecided", None)
     assert set(wanted) == set(got)
-    return {key: assert_close(got[key], flat_pairs(v) if key == "D_ij" else v, N, what=f"kernel {name} NS={ns} {key}", skip=skip)
-            for key, v in wanted.items()}
+    out = {}
+    for key, v in wanted.items():
+        v = flat_pairs(v) if key == "D_ij" else relaxed(key, v, inputs.get("b_mix"))
+        out[key] = assert_close(got[key], v, N, what=f"kernel {name} NS={ns} {key}", skip=skip)
+    return out

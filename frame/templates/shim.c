@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,13 +83,19 @@ static int frame_configure_python(void)
 static void frame_start(void)
 {
     /* Python's extension modules look for libpython's symbols globally, even if libframe was opened RTLD_LOCAL. */
+    struct sigaction host_interrupt;
+    int ours, failed;
     dlopen(FRAME_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-    if (!Py_IsInitialized() && frame_configure_python() != FRAME_DONE) return;
-    if (cffi_start_python() != 0) {
-        if (!frame_start_error[0]) frame_set_error("the embedded module did not load; the traceback is above.");
-        return;
-    }
-    frame_python_is_up = 1;
+    ours = !Py_IsInitialized();
+    /* Importing `signal` takes SIGINT whatever the configuration says, and Ctrl-C would no longer stop the host. */
+    sigaction(SIGINT, NULL, &host_interrupt);
+    if (ours && frame_configure_python() != FRAME_DONE) return;
+    failed = cffi_start_python() != 0;
+    if (ours) sigaction(SIGINT, &host_interrupt, NULL);
+    if (!failed) frame_python_is_up = 1;
+    else if (!frame_start_error[0])
+        frame_set_error("Python started, but the packages it needs did not load (the traceback is above); are cffi, numpy and frame installed "
+                        "for the interpreter of the build, or of FRAME_PYTHON?");
 }
 
 static int frame_ready(int needs_initialize)

@@ -1,5 +1,6 @@
 # Runs inside libframe, once, when the first entry point is called. build.py fills in the place of the package.
 import os
+import signal  # noqa: F401  its import takes SIGINT; now, so that the shim can give it back to the host
 import sys
 
 # NumPy's BLAS would start a thread a core in every rank; it has to be told before NumPy is imported.

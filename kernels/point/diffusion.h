@@ -42,43 +42,62 @@ POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
     return factor[0] + (Pr - table_row(m.takahashi_Pr, row))*table_row(m.takahashi_inv_step, row)*(factor[1] - factor[0]);
 }
 
-// The same from cubics in 1/(1 + Tr): no logarithm, no powers; absolute error below 2e-7.
+// The same from cubics in 1/(1 + Tr), tabulated: no logarithm, no powers. Where to look, and the value there.
+template <class R> struct TakahashiPlace { R line, x, Pr; };
+
 template <class M, class R>
-POINT_FN R takahashi_lookup(const M &m, const R w, const R Pr) {
-    const R place = w*256.0, window = floor_small(place), x = place - window;
+POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
+    const R warm = tc + both*state.T, inv = 1.0/(warm*pc);              // 1/(1 + Tr) = tc/warm
+    const R along = bounded_index(tc*(pc*inv), 0.999)*double(M::TAKAHASHI_WINDOWS), window = floor_small(along);
+    const R Pr = bounded_index(both*state.p*(warm*inv), 5.0);
+    return {takahashi_row(Pr)*double(M::TAKAHASHI_WINDOWS) + window, along - window, Pr};
+}
+
+template <class M, class R> POINT_FN R takahashi_lookup(const M &m, const TakahashiPlace<R> &place) {
     R c[8];
-    table_line(m.takahashi_lines, takahashi_row(Pr)*256.0 + window, c);
-    return c[0] + x*(c[1] + x*(c[2] + x*c[3])) + Pr*(c[4] + x*(c[5] + x*(c[6] + x*c[7])));
+    table_line(m.takahashi_lines, place.line, c);
+    const R x = place.x;
+    return at_least(c[0] + x*(c[1] + x*(c[2] + x*c[3])) + place.Pr*(c[4] + x*(c[5] + x*(c[6] + x*c[7]))), 1e-20);
 }
 
 template <class M, class R>
 POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
-    R result;
-    if constexpr (M::takahashi_smooth && !number<R>::wide) {
-        const R warm = tc + both*state.T, inv = 1.0/(warm*pc);          // 1/(1 + Tr) = tc/warm
-        const R Pr = both*state.p*(warm*inv);
-        result = takahashi_lookup(m, bounded_index(tc*(pc*inv), 0.999), bounded_index(Pr, 5.0));
-    } else {
-        const R inv = both/(tc*pc), Pr = state.p*(inv*tc);
-        result = takahashi_formula(m, state.T*(inv*pc), bounded_index(Pr, 5.0));
-        if constexpr (M::takahashi_table) result = select(Pr < 0.1, R(1.0), result);
+    if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_lookup(m, takahashi_place(m, state, i, j, xi, xj));
+    else {
+        const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc), Pr = state.p*(inv*tc);
+        const R result = takahashi_formula(m, state.T*(inv*pc), bounded_index(Pr, 5.0));
+        return at_least(M::takahashi_table ? select(Pr < 0.1, R(1.0), result) : result, 1e-20);
     }
-    return at_least(result, 1e-20);
+}
+
+// p D_ij at low pressure [Pa m2/s] times temperature_factor
+template <class M, class R>
+POINT_FN R low_pressure(const M &m, const DiffusionState<R> &state, int i, int j) {
+    if constexpr (M::diffusion_kinetic) {
+        constexpr int pairs = M::NS*(M::NS + 1)/2;
+        const double *c = m.binary_fit + pair_index(i, j);
+        return c[0] + state.ln_T*(c[pairs] + state.ln_T*(c[2*pairs] + state.ln_T*(c[3*pairs] + state.ln_T*c[4*pairs])));
+    } else return R(m.fuller_pD[pair_index(i, j)]);
 }
 
 // 1/(p D_ij) [1/(Pa m2/s)]
 template <class M, class R>
 POINT_FN R inverse_pD(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    const int pair = pair_index(i, j);
-    R pD = R(1.0), over = state.temperature_factor;
-    if constexpr (M::diffusion_kinetic) {
-        constexpr int pairs = M::NS*(M::NS + 1)/2;
-        const double *c = m.binary_fit + pair;
-        pD = c[0] + state.ln_T*(c[pairs] + state.ln_T*(c[2*pairs] + state.ln_T*(c[3*pairs] + state.ln_T*c[4*pairs])));
-    } else over = over*m.fuller_inverse[pair];
+    R pD = low_pressure(m, state, i, j);
     if constexpr (!M::takahashi_off) pD = pD*takahashi_factor(m, state, i, j, xi, xj);
-    return over/pD;
+    return state.temperature_factor/pD;
+}
+
+// 1/(p D_ij) of species i with all j < i. On packs in two sweeps: each has a short chain of dependent operations, so
+// that the processor keeps several pairs in flight.
+template <class M, class R>
+POINT_FN void inverse_pD_row(const M &m, const DiffusionState<R> &state, int i, const R (&x)[M::NS], R (&inverse)[M::NS]) {
+    if constexpr (M::takahashi_smooth && number<R>::lanes > 1) {
+        TakahashiPlace<R> place[M::NS];
+        FOR_SPECIES(j, i) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
+        FOR_SPECIES(j, i) inverse[j] = state.temperature_factor/(low_pressure(m, state, i, j)*takahashi_lookup(m, place[j]));
+    } else FOR_SPECIES(j, i) inverse[j] = inverse_pD(m, state, i, j, x[i], x[j]);
 }
 
 // Mole fraction floored at 1e-20, so that a pure point keeps a limit.
@@ -102,15 +121,19 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     if constexpr (M::NS == 1) D.set(0, W/(W*state.p*inverse_pD(m, state, 0, 0, R(1.0), R(1.0))));
     else {
-        R x[M::NS], resistance[M::NS], others = R(0.0);
+        R x[M::NS], resistance[M::NS], inverse[M::NS], others = R(0.0);
         FOR_SPECIES(s, M::NS) {
             x[s] = floored_x(m, Y, W, s);
             resistance[s] = R(0.0);
         }
-        FOR_SPECIES(i, M::NS) FOR_SPECIES(j, i) {
-            const R inverse = inverse_pD(m, state, i, j, x[i], x[j]);
-            resistance[i] += x[j]*inverse;
-            resistance[j] += x[i]*inverse;
+        FOR_SPECIES(i, M::NS) {
+            inverse_pD_row(m, state, i, x, inverse);
+            R sum = R(0.0);
+            FOR_SPECIES(j, i) {
+                sum += x[j]*inverse[j];
+                resistance[j] += x[i]*inverse[j];
+            }
+            resistance[i] = sum;
         }
         const R scale = 1.0/(W*state.p);
         R mass[M::NS];

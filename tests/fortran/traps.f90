@@ -141,12 +141,12 @@ program traps
   case ('abort')                        ! one rank fails, the others wait for it
     call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
     call frame_setcomm(%val(MPI_COMM_WORLD))
-    if (rank == ranks - 1) call frame_launch('no such thing'//char(0), %val(1))
+    if (rank == ranks - 1) call frame_launch('nothing'//char(0), %val(1))
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     print '(a)', 'NOT REACHED'
   case ('abort_before_setcomm')
     call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
-    if (rank == ranks - 1) call frame_launch('no such thing'//char(0), %val(1))
+    if (rank == ranks - 1) call frame_launch('nothing'//char(0), %val(1))
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     print '(a)', 'NOT REACHED'
   case ('host_error')                   ! the host's own MPI mistake has to stop it, as without the layer

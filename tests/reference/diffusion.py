@@ -37,9 +37,29 @@ def row_value(Tr, row):
     return D0*(1 - A*Tr**(-B))*(1 - C*Tr**(-E))
 
 
-def takahashi(Tr, Pr, mode, error=0):
-    """The factor on p D_ij; Tr, Pr arrays of one shape. error: an absolute error that a tabulated factor may have,
-    added to the bound of a Tracked result."""
+def cubic_remainder(Tr, rows, windows):
+    """Bound of the error of cubics that interpolate the rows at Chebyshev points of `windows` windows of w = 1/(1 + Tr).
+
+    h^4/3072 max|d4f/dw4| on a window of width h; |d4/dw4 (1/Tr)^q| <= (q + 3)^4 Tr^-q/(w (1 - w))^4; 1.5 because the
+    largest value in the window is meant, up to h from here.
+    """
+    Tr = value(Tr).astype(float)
+    w = 1/(1 + Tr)
+    out = 0
+    with np.errstate(over="ignore"):
+        for row in rows:
+            _, D0, A, B, C, E = (np.array(column, float)[row] for column in zip(*TABLE))
+            terms = sum(c*(q + 3)**4*Tr**-q for c, q in ((A, B), (C, E), (A*C, B + E)))
+            out = np.maximum(out, D0*terms)
+        return 1.5*out/(w*(1 - w)*windows)**4/3072
+
+
+def takahashi(Tr, Pr, mode, windows=0):
+    """The factor on p D_ij; Tr, Pr arrays of one shape.
+
+    windows: for a Tracked result of mode smooth, the bound takes in what a kernel loses that tabulates the rows (see
+    cubic_remainder); it is infinite where that leaves open whether the factor is negative and hence 1e-20.
+    """
     if mode == "off":
         return 1 + 0*Tr
     if mode not in ("table", "smooth"):
@@ -52,9 +72,12 @@ def takahashi(Tr, Pr, mode, error=0):
     out = np.where(value(Pr) < knots[-1], f_low + (f_high - f_low)*weight, f_high)
     first = LD(1) if mode == "table" else 1 + (f_low - 1)*(Pr/knots[0])      # f_low is row 0.1 there
     out = np.where(value(Pr) < knots[0], first, out)
-    if error and isinstance(out, Tracked):
-        out = Tracked(out.val, out.err + error/EPS)
-    return np.where(value(out) < 0, Tracked(0*value(out) + FLOOR, out.err) if error and isinstance(out, Tracked) else FLOOR, out)
+    if windows and mode == "smooth" and isinstance(out, Tracked):
+        error = out.err + cubic_remainder(Tr, (low, high), windows)/EPS
+        out = Tracked(out.val, np.where(np.abs(out.val) < 10*EPS*error, np.inf, error))
+        return Tracked(np.where(out.val < 0, FLOOR, out.val),
+                       np.where((out.val < 0) & np.isfinite(out.err), float(FLOOR), out.err))
+    return np.where(value(out) < 0, FLOOR, out)
 
 
 def kinetic_pD(T, coefficients):
@@ -73,8 +96,8 @@ def fuller_pD(T, W_i, W_j, S_i, S_j):
     return in_cm2_bar*LD("1e-4")*LD("1e5")
 
 
-def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, error=0):
-    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; error: see takahashi."""
+def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, windows=0):
+    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; windows: see takahashi."""
     i, j = np.tril_indices(sp.ns)
     if model == "kinetic":
         pD = kinetic_pD(T, coefficients[:, i, j][:, :, None])
@@ -86,7 +109,7 @@ def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, error
     x = np.maximum(X, FLOOR)
     y_i, y_j = x[i]/(x[i] + x[j]), x[j]/(x[i] + x[j])
     Tc, pc = sp.Tc[:, None], sp.pc[:, None]
-    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode, error)
+    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode, windows)
     place = np.empty((sp.ns, sp.ns), int)
     place[i, j] = place[j, i] = np.arange(len(i))
     return (factor*pD/p)[place]

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Everything on a machine with an NVIDIA GPU, in one go: build, tests, the Fortran host on 1, 2 and 4 ranks, times.
+#   sh tests/gpu_session.sh          after `make setup`, or with .carry/ of `make gpu-carry` where there is no network
+# Logs go to $OUT (default build/gpu_session); a table of what passed and how long it took comes last.
+# BACKENDS="cpu cuda"  RANKS="1 2 4"  POINTS=1000000
+set -u
+cd "$(dirname "$0")/.."
+root=$PWD
+out=${OUT:-build/gpu_session}
+mkdir -p "$out" build
+: > "$out/session.log"
+summary=$out/summary.txt
+: > "$summary"
+failed=0
+
+# step NAME SECONDS command...: run it, keep its output, note the outcome
+step() {
+    name=$1 limit=$2
+    shift 2
+    begun=$(date +%s)
+    if timeout "$limit" "$@" > "$out/step.log" 2>&1; then told=ok; else told="FAILED ($?)"; failed=1; fi
+    took=$(($(date +%s) - begun))
+    { echo "==== $name: $told, $took s"; cat "$out/step.log"; } >> "$out/session.log"
+    printf '%-34s %-14s %4s s\n' "$name" "$told" "$took" >> "$summary"
+    [ "$told" = ok ] || tail -n 15 "$out/step.log"
+}
+
+# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
+if [ -x .venv/bin/python ]; then
+    python=$root/.venv/bin/python
+else
+    python=$root/build/gpu_venv/bin/python
+    python3 -m venv --without-pip build/gpu_venv
+    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
+    echo "$root" > "$site/project.pth"
+    step "carried wheels" 120 python3 -m pip install -q --no-index --no-deps --no-compile --target "$site" .carry/wheels/*.whl
+fi
+
+# MPI and the host: those of the machine, or the carried ones.
+if [ -x build/demo_host ]; then
+    host=build/demo_host mpirun=mpirun
+else
+    host=.carry/demo_host mpirun=$root/.carry/openmpi/bin/mpirun
+fi
+if [ "$mpirun" = mpirun ]; then mpi="mpirun"; else
+    mpi="env LD_LIBRARY_PATH=$root/.carry/lib OPAL_PREFIX=$root/.carry/openmpi PATH=$root/.carry/openmpi/bin:$PATH $mpirun"
+fi
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache}
+
+demo() {        # BACKEND RANKS NAMELIST REMARK
+    # shellcheck disable=SC2086
+    step "demo $1, ranks $2$4" 150 env FRAME_BACKEND="$1" $mpi -n "$2" $host "$3"
+    sed -n 's/^ *\(plain Fortran  .*\|layer  .*\|ratio  .*\|Result.*\)/    \1/p' "$out/step.log" >> "$summary"
+}
+
+step "nvidia-smi" 60 nvidia-smi
+step "build libframe" 120 "$python" -m frame build
+step "info" 120 "$python" -m frame info --mixture examples/mixtures/ch4_o2.yaml
+cat "$out/step.log"
+case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
+    step "pytest -m gpu" 400 "$python" -m pytest -q -m gpu tests
+    tail -n 3 "$out/step.log" >> "$summary"
+esac
+for ranks in ${RANKS:-1 2 4}; do
+    for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" "$ranks" fortran_stub/demo.nml ""; done
+done
+sed 's/^\( *chunk *= *\)[0-9]*/\1131072/' fortran_stub/demo.nml > build/demo_large_chunk.nml
+for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" 1 build/demo_large_chunk.nml ", chunk 131072"; done
+case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
+    step "times" 300 env PYTHONPATH="$root/tests" "$python" tests/gpu_times.py "${POINTS:-1000000}"
+    cp "$out/step.log" "$out/times.txt"
+    cat "$out/times.txt"
+esac
+rm -f "$out/step.log"
+echo "---- summary"
+cat "$summary"
+exit $failed

@@ -1,0 +1,108 @@
+"""Times on a CUDA device: collections on device-resident data, copies between a host's block and the device, a launch.
+
+python tests/gpu_times.py [points]      medians of 20 launches between device events, after 3 that warm up
+"""
+import statistics
+import sys
+import time
+
+import numpy as np
+
+from kernels import Mixture, declare, get_backend
+from kernels.marshal import Block
+from mixtures_for_tests import species_set
+from states import random_states
+
+
+def seconds(be, work, repeats=20):
+    """Median device seconds of work()."""
+    for _ in range(3):
+        work()
+    marks = [be.mark()]
+    for _ in range(repeats):
+        work()
+        marks.append(be.mark())
+    return statistics.median(be.elapsed(a, b) for a, b in zip(marks, marks[1:]))
+
+
+def wall_seconds(be, work, repeats=7):
+    """Median seconds on the host's clock of work() and what it queued."""
+    times = []
+    for _ in range(repeats + 2):
+        be.synchronize()
+        start = time.perf_counter()
+        work()
+        be.synchronize()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[2:])
+
+
+def collections(be, points):
+    cpu = get_backend("cpu")
+    print(f"{'collection':<17}{'NS':>4} {'k_ij':<6}{'Gpoint/s':>9}{'GB/s':>7}{'B/point':>8}{'worst difference from the CPU':>31}")
+    for name in ("thermal", "viscous", "thermal_viscous"):
+        c = declare.collections[name]
+        for ns, kij in ((1, "none"), (10, "none"), (10, "dense"), (53, "none"), (53, "dense")):
+            mix, n = Mixture(species_set(ns, kij)), points if ns < 20 else points//4
+            T, p, Y = random_states(ns, 4096, seed=31)
+            many = -(-n//4096)
+            state = {"T": np.tile(T, many)[:n], "p": np.tile(p, many)[:n], "Y": np.tile(Y, many)[:, :n]}
+            if "rho" in c.given:
+                state["rho"] = np.tile(mix.properties("rho", T=T, p=p, Y=Y, backend=cpu)["rho"], many)[:n]
+            program = mix.program(outputs=c.outputs, given=c.given, backend=be)
+            arrays = {a: be.from_host(np.ascontiguousarray(state[a]).reshape(-1, n)) if a in state else be.empty((program.plan.rows(a), n))
+                      for a in program.plan.arguments}
+            run = program.bind(arrays)
+            t = seconds(be, lambda: run(n))
+            size = 8*sum(program.plan.rows(a) for a in program.plan.arguments)
+            check = mix.properties(list(program.writes), backend=cpu, **{a: state[a][..., :4096] for a in program.reads})
+            worst = max((relative(be.to_host(arrays[w])[:, :4096].reshape(check[w].shape), check[w]), w) for w in program.writes)
+            print(f"{name:<17}{ns:>4} {kij:<6}{n/t*1e-9:>9.3f}{n*size/t*1e-9:>7.0f}{size:>8}{f'{worst[0]:.1e} ({worst[1]})':>31}", flush=True)
+
+
+def relative(got, expected):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.nanmax(np.abs(got - expected)/np.maximum(np.abs(expected), 1e-300)))
+
+
+def copies(be):
+    """A block of 128^3 points and 12 variables, fringe 3, whole and in chunks, useful bytes a second."""
+    shape, fringe, variables = (134, 134, 134), 3, 12
+    field = np.zeros((*shape, variables), order="F")
+    field[...] = np.random.default_rng(1).random((*shape, 1))
+    strides = tuple(s//8 for s in field.strides)
+    inner = tuple(s - 2*fringe for s in shape)
+    device = be.from_host(field.reshape(-1, order="F"))
+    print(f"{'block to stripe, GB/s':<34}{'chunk':>9}{'in':>8}{'out':>8}")
+    for where in ("pageable", "pinned", "device"):
+        address = device.data.ptr if where == "device" else field.ctypes.data
+        block = Block(address, (*shape, variables), strides, (fringe,)*3 + (0,), (*inner, variables), on_device=where == "device")
+        if where == "pinned":
+            start = time.perf_counter()
+            assert be.marshal.pin(field.ctypes.data, field.nbytes)
+            took = time.perf_counter() - start
+            print(f"pinning {field.nbytes/2**20:.0f} MiB took {took*1e3:.1f} ms")
+        for chunk in (16384, 131072, block.points):
+            view = be.empty((variables, be.pad(chunk)))
+            pieces = [(s, min(chunk, block.points - s)) for s in range(0, block.points, chunk)]
+            useful = 8e-9*block.points*variables
+            into = wall_seconds(be, lambda: [be.gather(block, s, c, view) for s, c in pieces])
+            out = wall_seconds(be, lambda: [be.scatter(block, s, c, view) for s, c in pieces])
+            print(f"{where:<34}{chunk:>9}{useful/into:>8.1f}{useful/out:>8.1f}", flush=True)
+    be.marshal.unpin(field.ctypes.data)
+
+
+def launch(be):
+    mix = Mixture(species_set(1))
+    program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=be)
+    run = program.bind({a: be.from_host(np.full((program.plan.rows(a), 32), 300.0)) for a in program.plan.arguments})
+    for name, work in (("one launch from Python", lambda: run(32)), ("one mark", be.mark)):
+        print(f"{name:<34}{wall_seconds(be, lambda: [work() for _ in range(1000)])*1e3:>9.2f} us")
+
+
+if __name__ == "__main__":
+    backend = get_backend("cuda")
+    print(", ".join(f"{k} {v}" for k, v in backend.describe().items()))
+    launch(backend)
+    copies(backend)
+    collections(backend, int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)

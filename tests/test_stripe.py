@@ -1,0 +1,108 @@
+"""Fortran bounds to stripes: the CPU backend's gather and scatter against the NumPy reference, and every refused bound."""
+import numpy as np
+import pytest
+
+import kernels
+from frame import stripe
+from frame.errors import ArgumentError
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+EMPTY = (0, 0, 0, 0)
+
+
+def random_selection(rng):
+    """An array (nx, ny, nz, nv) and a selection in it; fringes of any width by face, extent 1 often."""
+    shape = [int(rng.integers(1, 9)) for _ in range(3)] + [int(rng.integers(1, 5))]
+    lo = [int(rng.integers(0, m)) for m in shape]
+    n = [int(rng.integers(1, m - a + 1)) for m, a in zip(shape, lo)]
+    array = np.asfortranarray(rng.normal(size=shape))
+    bounds = [x for a, m in zip(lo, n) for x in (a + 1, a + m)]
+    return array, lo, n, bounds
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(60))
+def test_gather_and_scatter_against_the_reference(backend, seed):
+    rng = np.random.default_rng(seed)
+    be = kernels.get_backend(backend)
+    array, lo, n, bounds = random_selection(rng)
+    block = stripe.block_from_bounds(array.ctypes.data, array.shape[:3], bounds)
+    total = stripe.points(block)
+    chunk = int(rng.integers(1, total + 3))
+    target = np.asfortranarray(rng.normal(size=array.shape))
+    wanted = target.copy(order="F")
+    out = stripe.block_from_bounds(target.ctypes.data, target.shape[:3], bounds)
+    for first in range(1, total + 1, chunk):
+        last = min(first + chunk - 1, total)
+        count = stripe.check_stripe(block, first, last, chunk)
+        view = be.from_host(np.full((n[3], be.pad(chunk)), np.nan))
+        be.gather(block, first - 1, count, view)
+        got = be.to_host(view)
+        np.testing.assert_array_equal(got[:, :count], stripe.reference_gather(array, lo, n, first - 1, count))
+        assert np.isnan(got[:, count:]).all()          # the rest of the view is not touched
+        wanted = stripe.reference_scatter(wanted, lo, n, first - 1, got[:, :count])
+        be.scatter(out, first - 1, count, view)
+    np.testing.assert_array_equal(target, wanted)      # neither fringe nor other variables are touched
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_strides(seed):
+    """Sections of every sign and step, as descriptors bring them."""
+    rng = np.random.default_rng(100 + seed)
+    be = kernels.get_backend("cpu")
+    base = np.asfortranarray(rng.normal(size=(9, 8, 7, 3)))
+    cuts = tuple(slice(None, None, int(rng.choice([1, 2, -1, -2]))) for _ in range(3))
+    section = base[cuts]
+    block = stripe.block_from_field("Y", section.ctypes.data, section.shape, [s // 8 for s in section.strides], EMPTY, EMPTY, 3)
+    count = stripe.points(block)
+    view = be.empty((3, be.pad(count)))
+    be.gather(block, 0, count, view)
+    np.testing.assert_array_equal(view[:, :count], stripe.reference_gather(section, (0, 0, 0, 0), section.shape, 0, count))
+    changed = base.copy(order="F")
+    changed[cuts] += 1
+    view += 1
+    be.scatter(block, 0, count, view)
+    np.testing.assert_array_equal(base, changed)
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (5, 4), (5, 4, 3), (5, 4, 3, 1)])
+def test_fields_of_every_rank(shape):
+    array = np.asfortranarray(np.arange(float(np.prod(shape, dtype=int))).reshape(shape, order="F"))
+    block = stripe.block_from_field("T", array.ctypes.data, shape, [s // 8 for s in array.strides], EMPTY, EMPTY, 1)
+    assert stripe.points(block) == array.size and block.n[3] == 1
+
+
+def test_points_are_numbered_x_fastest():
+    block = stripe.block_from_bounds(1 << 20, (6, 5, 4), (2, 4, 3, 4, 1, 3, 1, 1))
+    order = [(i, j, k) for k in range(1, 4) for j in range(3, 5) for i in range(2, 5)]
+    assert [stripe.point(block, t) for t in range(stripe.points(block))] == order
+
+
+@pytest.mark.parametrize("bounds, words", [
+    ((0, 3, 1, 1, 1, 1, 1, 1), "SptX, EptX = 0, 3"), ((1, 7, 1, 1, 1, 1, 1, 1), "SptX <= EptX <= 6"), ((3, 2, 1, 1, 1, 1, 1, 1), "SptX, EptX = 3, 2"),
+    ((1, 6, -1, 5, 1, 1, 1, 1), "SptY, EptY = -1, 5"), ((1, 6, 1, 6, 1, 1, 1, 1), "SptY <= EptY <= 5"), ((1, 6, 1, 5, 1, 5, 1, 1), "SptZ"),
+    ((1, 6, 1, 5, 1, 4, 0, 1), "SptData, EptData = 0, 1"), ((1, 6, 1, 5, 1, 4, 3, 2), "SptData, EptData = 3, 2"), ((1, 6, 1, 5, 1, 4, 1, 0), "SptData"),
+])
+def test_bounds_outside_the_block_are_named(bounds, words):
+    with pytest.raises(ArgumentError) as error:
+        stripe.block_from_bounds(1 << 20, (6, 5, 4), bounds)
+    assert words in str(error.value) and "%VAL" in str(error.value)
+
+
+@pytest.mark.parametrize("first, last, words", [(0, 5, "1..120"), (1, 121, "1..120"), (5, 4, "5..4"), (1, 101, "more than the chunk's 100"), (-3, -1, "-3")])
+def test_stripes_outside_the_selection_are_named(first, last, words):
+    block = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 1, 5, 1, 4, 1, 1))
+    with pytest.raises(ArgumentError, match=words.replace(".", r"\.")):
+        stripe.check_stripe(block, first, last, 100)
+    assert stripe.check_stripe(block, 21, 120, 100) == 100
+
+
+@pytest.mark.parametrize("shape, rows, lo, hi, words", [
+    ((6, 5, 4, 2), 1, EMPTY, EMPTY, "last dimension of 1 variable"), ((6, 5, 4), 3, EMPTY, EMPTY, "last dimension of 3 variables"),
+    ((), 3, EMPTY, EMPTY, "3 variables"), ((6, 5), 1, (1, 1, 1, 0), EMPTY, "2 dimensions in space, lo has 3"),
+    ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"), ((6, 5), 1, (3, 0, 0, 0), (2, 0, 0, 0), "3:2"),
+    ((0, 5), 1, EMPTY, EMPTY, "within 1:0"),
+])
+def test_fields_that_do_not_fit_are_named(shape, rows, lo, hi, words):
+    with pytest.raises(ArgumentError, match=words):
+        stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, rows)
