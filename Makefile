@@ -8,12 +8,14 @@ MPIRUN ?= mpirun
 FFLAGS ?= -O3 -march=native
 NAMELIST ?= fortran_stub/demo.nml
 
-# More ranks than cores and root in a container are fine; no warnings about fabrics that are not there. Open MPI 4 and 5.
+# More ranks than cores and root in a container are fine, no warnings about fabrics that are not there, no ssh
+# needed on one node. Open MPI 4 and 5.
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_btl_base_warn_component_unused = 0
 export OMPI_MCA_btl_vader_single_copy_mechanism = none
 export PRTE_MCA_rmaps_default_mapping_policy = :oversubscribe
 export UCX_LOG_LEVEL = error
+export OMPI_MCA_plm_rsh_agent = $(or $(shell command -v ssh 2>/dev/null),false)
 ifeq ($(shell id -u),0)
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1

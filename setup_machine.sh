@@ -37,10 +37,7 @@ missing_packages() {
     have mpifort || echo "libopenmpi-dev"
     find_python || echo "python3 python3-venv python3-dev"
     # The second MPI is for the tests only: one libframe has to serve both.
-    if [ "$level" = test ]; then
-        have mpifort.mpich || have mpifort.openmpi && { have mpifort.mpich || echo "mpich libmpich-dev"; }
-    fi
-    return 0
+    if [ "$level" = test ]; then have mpifort.mpich || echo "mpich libmpich-dev"; fi
 }
 missing=$(missing_packages | tr '\n' ' ')
 if [ -n "$missing" ]; then
@@ -53,9 +50,10 @@ if [ -n "$missing" ]; then
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
         missing=$(missing_packages | tr '\n' ' ')
     fi
-    optional=
-    case "$missing" in *mpich*) optional="mpich libmpich-dev"; missing=$(echo "$missing" | sed 's/mpich libmpich-dev//') ;; esac
-    [ -z "$optional" ] || say "no MPICH here; the tests that need it are skipped. To run them: apt-get install $optional"
+    case "$missing" in *"mpich libmpich-dev"*)
+        missing=$(echo "$missing" | sed 's/mpich libmpich-dev//')
+        say "no MPICH here: the tests that need it will be skipped. To run them: apt-get install mpich libmpich-dev" ;;
+    esac
     if [ -n "$(echo "$missing" | tr -d ' ')" ]; then
         say "missing here, as Debian's package names: $missing"
         say "install them, for example:  sudo apt-get install $missing"
@@ -72,20 +70,18 @@ if ! .venv/bin/python -c "$fit_python" >/dev/null 2>&1; then
     "$python" -m venv .venv
 fi
 
-# 3. The project in it. The stamp says for which extras and which pyproject.toml this was done.
+# 3. The project in it. The stamp says for which extras and which pyproject.toml this was done; test has all that demo needs.
 extras=mpi,plot
-[ "$level" = test ] && extras=mpi,plot,test
+[ "$level" != test ] || extras=mpi,plot,test
+gpu=
 if [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev/null 2>&1; }; then
     cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)
-    if [ "${cuda:-13}" -ge 13 ]; then extras=$extras,cuda; else extras=$extras,cuda12; fi
+    if [ "${cuda:-13}" -ge 13 ]; then gpu=,cuda; else gpu=,cuda12; fi
 fi
 sum=$(cksum < pyproject.toml | tr ' ' -)
 stamp=.venv/ready
-done_for() { [ -f "$stamp" ] && grep -qx "$1 $sum" "$stamp"; }
-case $level in test) ok=$(done_for "$extras" && echo y || :) ;;
-    *) ok=$( { done_for "$extras" || done_for "$(echo "$extras" | sed 's/mpi,plot/mpi,plot,test/')"; } && echo y || :) ;; esac
-if [ -z "$ok" ]; then
-    say "installing the project and its dependencies [$extras] into .venv"
-    .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras]"
-    echo "$extras $sum" > "$stamp"
+if ! grep -qsx -e "$extras$gpu $sum" -e "mpi,plot,test$gpu $sum" $stamp; then
+    say "installing the project and its dependencies [$extras$gpu] into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras$gpu]"
+    echo "$extras$gpu $sum" > $stamp
 fi

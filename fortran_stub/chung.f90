@@ -6,7 +6,7 @@ module chungTransModule
   implicit none
   private
   public :: chungCalcMixture, chungCalcCollisionIntegral, chungCalcPoleFree, chungCalcViscosity, chungCalcConductivity
-  public :: chungCalcTransProp
+  public :: chungCalcTransProp, chungCalcPoleDistance
 
   ! Rows i = 1..10 of table 9-6: a_i + b_i omega + c_i mu_r^4 + d_i kappa
   real(dp), parameter :: E_table(4, 10) = reshape([ &
@@ -89,11 +89,11 @@ contains
     mur4_E = min(mur4, q0/(-q1 + sqrt(q1*q1 - 4*q2*q0)))        ! half of 2 q0/(-q1 + sqrt(...)); q1 < 0 < q2, q0
   end subroutine chungCalcPoleFree
 
-  !> Low-pressure viscosity eta0 (9-4.10) and viscosity mu (9-6.18), both [Pa s]. conc [mol/cm3].
-  pure subroutine chungCalcViscosity(T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, mu)
-    real(dp), intent(in)  :: T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
-    real(dp), intent(out) :: eta0, mu
-    real(dp) :: E(10), omega_E, mur4_E, kap_E, Tstar, Omega, Fc, y, G1, G2, etass, etas
+  !> E_1..E_10 of the form in force.
+  pure subroutine chungCalcE(omegam, mur4, kapm, E)
+    real(dp), intent(in)  :: omegam, mur4, kapm
+    real(dp), intent(out) :: E(10)
+    real(dp) :: omega_E, mur4_E, kap_E
     integer  :: i
     omega_E = omegam; mur4_E = mur4; kap_E = kapm
     if (chung_form == CHUNG_POLEFREE) then
@@ -104,6 +104,14 @@ contains
       E(i) = E_table(1, i) + E_table(2, i)*omega_E + E_table(3, i)*mur4_E + E_table(4, i)*kap_E
     end do
     if (chung_form == CHUNG_CANTERA) E(6) = E(6) + (c6_cantera - E_table(3, 6))*mur4_E
+  end subroutine chungCalcE
+
+  !> Low-pressure viscosity eta0 (9-4.10) and viscosity mu (9-6.18), both [Pa s]. conc [mol/cm3].
+  pure subroutine chungCalcViscosity(T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, mu)
+    real(dp), intent(in)  :: T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
+    real(dp), intent(out) :: eta0, mu
+    real(dp) :: E(10), Tstar, Omega, Fc, y, G1, G2, etass, etas
+    call chungCalcE(omegam, mur4, kapm, E)
     Tstar = T/epsm
     call chungCalcCollisionIntegral(Tstar, Omega)
     Fc = 1 - 0.2756_dp*omegam + 0.059035_dp*mur4 + kapm
@@ -156,5 +164,16 @@ contains
     call chungCalcViscosity(T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, mu)
     call chungCalcConductivity(T, conc, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, cv_mol, lam)
   end subroutine chungCalcTransProp
+
+  !> How far the composition is from a pole of mu, as E1 E4 + E2 + E3 over the sum of its terms' sizes: a relative rounding of
+  !! mu is divided by this. The published form has poles, and mixtures come close to them.
+  pure subroutine chungCalcPoleDistance(X, distance)
+    real(dp), intent(in)  :: X(ns)
+    real(dp), intent(out) :: distance
+    real(dp) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, E(10)
+    call chungCalcMixture(X, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm)
+    call chungCalcE(omegam, mur4, kapm, E)
+    distance = abs(E(1)*E(4) + E(2) + E(3))/(abs(E(1)*E(4)) + abs(E(2)) + abs(E(3)))
+  end subroutine chungCalcPoleDistance
 
 end module chungTransModule

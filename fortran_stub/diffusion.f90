@@ -68,13 +68,13 @@ contains
     end if
   end subroutine diffCalcTakahashi
 
-  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-7 above Tr = 1.
+  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-8 above Tr = 1.
   !! In the other forms both programs round powers: 32 eps. Below Tr = 1 the powers are steep and both brackets may be
   !! negative, their product large: 100 times as much, of the factor if that is above 1.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
     error = 32*epsilon(1.0_dp)
-    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-7_dp
+    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-8_dp
     if (takahashi_form == TAKAHASHI_OFF) error = 0
     if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
   end function diffFactorError

@@ -61,8 +61,8 @@ module frame_interface
       integer(c_int), intent(out) :: status
       integer(c_int) :: same
     end function
-    function c_initialize(keep, device_id, nGridPoints, ns, nq, &
-        iTurb) bind(c, name='framec_initialize') result(status)
+    function c_initialize(keep, device_id, nGridPoints, ns, nq, iTurb) &
+        bind(c, name='framec_initialize') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: device_id
@@ -72,52 +72,58 @@ module frame_interface
       integer(c_int), value :: iTurb
       integer(c_int) :: status
     end function
-    function c_setcomm(keep, fcomm) bind(c, name='framec_setcomm') result(status)
+    function c_setcomm(keep, fcomm) &
+        bind(c, name='framec_setcomm') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: fcomm
       integer(c_int) :: status
     end function
-    function c_finalize(keep) bind(c, name='framec_finalize') result(status)
+    function c_finalize(keep) &
+        bind(c, name='framec_finalize') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int) :: status
     end function
-    function c_report(keep) bind(c, name='framec_report') result(status)
+    function c_report(keep) &
+        bind(c, name='framec_report') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int) :: status
     end function
-    function c_setoption(keep, tag, value) bind(c, name='framec_setoption') result(status)
+    function c_setoption(keep, tag, value) &
+        bind(c, name='framec_setoption') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
       character(kind=c_char), intent(in) :: value(*)
       integer(c_int) :: status
     end function
-    function c_setparameter(keep, tag, value) bind(c, name='framec_setparameter') result(status)
+    function c_setparameter(keep, tag, value) &
+        bind(c, name='framec_setparameter') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
       real(c_double), value :: value
       integer(c_int) :: status
     end function
-    function c_registerkernel(keep, file) bind(c, name='framec_registerkernel') result(status)
+    function c_registerkernel(keep, file) &
+        bind(c, name='framec_registerkernel') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
       integer(c_int) :: status
     end function
-    function c_tvproperties_loadmixture(keep, file, &
-        phase) bind(c, name='framec_tvproperties_loadmixture') result(status)
+    function c_tvproperties_loadmixture(keep, file, phase) &
+        bind(c, name='framec_tvproperties_loadmixture') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
       character(kind=c_char), intent(in) :: phase(*)
       integer(c_int) :: status
     end function
-    function c_tvproperties_populatepreosshareddata(keep, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, &
-        T_mid) bind(c, name='framec_tvproperties_populatepreosshareddata') result(status)
+    function c_tvproperties_populatepreosshareddata(keep, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) &
+        bind(c, name='framec_tvproperties_populatepreosshareddata') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: ns
@@ -131,8 +137,8 @@ module frame_interface
       real(c_double), intent(in) :: T_mid(*)
       integer(c_int) :: status
     end function
-    function c_tvproperties_populatechungshareddata(keep, ns, Vc, dipole, kappa, &
-        fuller) bind(c, name='framec_tvproperties_populatechungshareddata') result(status)
+    function c_tvproperties_populatechungshareddata(keep, ns, Vc, dipole, kappa, fuller) &
+        bind(c, name='framec_tvproperties_populatechungshareddata') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: ns
@@ -142,7 +148,8 @@ module frame_interface
       real(c_double), intent(in) :: fuller(*)
       integer(c_int) :: status
     end function
-    function c_getspecies(keep, tag, buf, n) bind(c, name='framec_getspecies') result(status)
+    function c_getspecies(keep, tag, buf, n) &
+        bind(c, name='framec_getspecies') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -150,42 +157,44 @@ module frame_interface
       integer(c_int), value :: n
       integer(c_int) :: status
     end function
-    function c_launch(keep, tag, nActive) bind(c, name='framec_launch') result(status)
+    function c_launch(keep, tag, nActive) &
+        bind(c, name='framec_launch') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
-    function c_tvproperties_eosthermalproperties(keep, &
-        nActive) bind(c, name='framec_tvproperties_eosthermalproperties') result(status)
+    function c_tvproperties_eosthermalproperties(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosthermalproperties') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
-    function c_tvproperties_eosviscousproperties(keep, &
-        nActive) bind(c, name='framec_tvproperties_eosviscousproperties') result(status)
+    function c_tvproperties_eosviscousproperties(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosviscousproperties') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
-    function c_tvproperties_eosthermalandviscousproperties(keep, &
-        nActive) bind(c, name='framec_tvproperties_eosthermalandviscousproperties') result(status)
+    function c_tvproperties_eosthermalandviscousproperties(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosthermalandviscousproperties') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
-    function c_tvproperties_eoscriticalstate(keep, &
-        nActive) bind(c, name='framec_tvproperties_eoscriticalstate') result(status)
+    function c_tvproperties_eoscriticalstate(keep, nActive) &
+        bind(c, name='framec_tvproperties_eoscriticalstate') result(status)
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
-    function c_put(keep, fields, fields_n, lo, hi, first, last) bind(c, name='framec_put') result(status)
+    function c_put(keep, fields, fields_n, lo, hi, first, last) &
+        bind(c, name='framec_put') result(status)
       import :: c_int, c_double, c_char, frame_field
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
@@ -196,7 +205,8 @@ module frame_interface
       integer(c_int), value :: last
       integer(c_int) :: status
     end function
-    function c_get(keep, fields, fields_n, lo, hi, first, last) bind(c, name='framec_get') result(status)
+    function c_get(keep, fields, fields_n, lo, hi, first, last) &
+        bind(c, name='framec_get') result(status)
       import :: c_int, c_double, c_char, frame_field
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
@@ -207,7 +217,8 @@ module frame_interface
       integer(c_int), value :: last
       integer(c_int) :: status
     end function
-    function c_block(keep, collection, fields, fields_n, lo, hi) bind(c, name='framec_block') result(status)
+    function c_block(keep, collection, fields, fields_n, lo, hi) &
+        bind(c, name='framec_block') result(status)
       import :: c_int, c_double, c_char, frame_field
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: collection(*)
@@ -358,10 +369,10 @@ contains
   ! Read the mixture; its number of species has to be the ns of initialize.
   subroutine frame_loadmixture(file, phase, stat)
     character(*), intent(in) :: file   ! mixture in Cantera YAML
-    character(*), intent(in) :: phase   ! phase; empty: the first one
+    character(*), intent(in), optional :: phase   ! phase; empty: the first one
     integer, intent(out), optional :: stat
     integer(c_int) :: status
-    status = c_tvproperties_loadmixture(keep(present(stat)), trim(file)//c_null_char, trim(phase)//c_null_char)
+    status = c_tvproperties_loadmixture(keep(present(stat)), trim(file)//c_null_char, text_or_empty(phase))
     if (present(stat)) stat = status
   end subroutine
 
@@ -468,6 +479,13 @@ contains
     n = min(size(bounds), 4)
     four(1:n) = int(bounds(1:n), c_int)
     where (four(1:n) == 0) four(1:n) = -huge(0_c_int)      ! 0 is "not given": a bound 0 has to stay wrong
+  end function
+
+  pure function text_or_empty(text) result(ended)
+    character(*), intent(in), optional :: text
+    character(:, c_char), allocatable :: ended
+    ended = c_null_char
+    if (present(text)) ended = trim(text)//c_null_char
   end function
 
   pure function index_or_0(index) result(value)

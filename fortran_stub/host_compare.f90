@@ -4,6 +4,7 @@ module hostCompare
   use speciesTables
   use hostConfig, only : HostInputs
   use hostField, only : Block, UNSET
+  use chungTransModule, only : chungCalcPoleDistance
   use diffusionModule, only : diffCalcMixtureAveraged
   use preosModule, only : prEOSCalcMoleFractions, prEOSHasTwoRoots
   use propertiesModule
@@ -11,7 +12,7 @@ module hostCompare
   private
   public :: fortranProperties, Worst, nworst, wantedScalars, updateWorst, printWorst, fringeUntouched, fieldSummary
 
-  integer, parameter :: iW = 1, iZ = 2, irho = 3, ih = 4, ie = 5, icp = 6, irhop = 10, irhoT = 11, ihp = 12, ih0 = 14
+  integer, parameter :: iZ = 2, irho = 3, ih = 4, ie = 5, icp = 6, irhop = 10, irhoT = 11, ihp = 12, ih0 = 14, imu = 15
 
   integer, parameter :: nworst = nscalar + 2        ! the scalars, D, and D's difference as a share of the allowed one
 
@@ -52,15 +53,25 @@ contains
     end do
   end subroutine fortranProperties
 
-  !> Size against which a difference is relative. h, e, h0 and h_p cross zero: there it is the size of the terms that cancel.
-  pure real(dp) function scaleOf(m, T, f)
+  !> Size against which a difference is relative, TY = T, Y_1.. and f the plain results. h, e, h0 and h_p cross zero: there it
+  !! is the size of the terms that cancel. mu grows with the nearness of a pole (the pole-free form has none).
+  pure real(dp) function scaleOf(m, TY, f)
     integer, intent(in)  :: m
-    real(dp), intent(in) :: T, f(:)
+    real(dp), intent(in) :: TY(:), f(:)
+    real(dp) :: T, X(ns), Wmix, distance
+    T = TY(1)
     select case (m)
     case (ih, ie, ih0)
       scaleOf = abs(f(m)) + f(icp)*T
     case (ihp)                                   ! h_p = (1 + T rho_T/rho)/rho
       scaleOf = (1 + abs(T*f(irhoT)/f(irho)))/f(irho)
+    case (imu)
+      scaleOf = abs(f(m))
+      if (chung_form /= CHUNG_POLEFREE) then
+        call prEOSCalcMoleFractions(TY(2:), X, Wmix)
+        call chungCalcPoleDistance(X, distance)
+        scaleOf = abs(f(m))/distance
+      end if
     case default
       scaleOf = abs(f(m))
     end select
@@ -78,7 +89,7 @@ contains
       do j = b%SptY, b%EptY
         do i = b%SptX, b%EptX
           do m = 1, nscalar
-            if (wanted(m)) call note(m, m, scaleOf(m, b%Q(i, j, k, 5), b%fortran(i, j, k, :)))
+            if (wanted(m)) call note(m, m, scaleOf(m, b%Q(i, j, k, 5:), b%fortran(i, j, k, :)))
           end do
           if (transport) then
             call diffusionScale(b%Q(i, j, k, 5), b%Q(i, j, k, 1), b%Q(i, j, k, 6:), b%fortran(i, j, k, nscalar + 1:), scale)
@@ -177,6 +188,8 @@ contains
       if (rank == 0) print '(2x,a,t22,es10.2,t42,a10,t54,i6,i7,2x,3i6,a)', name, all(1), limit, where, &
         merge('   ABOVE', '        ', all(1) > tolerance)
     end do
+    if (rank == 0 .and. transport) print '(a)', '  (D/tol: the difference of D as a share of what the layer''s stated error ' &
+      //'of Takahashi''s factor makes of it)'
   end subroutine printWorst
 
   !> Every value outside the interior is still what it was.

@@ -2,6 +2,7 @@
 
 The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). No MPI is linked, no
 option that changes floating point for the host is used, and the interpreter that builds is the one that will run.
+Fortran descriptors differ between compiler families: build with the C compiler of the host's (CC), here gcc for gfortran.
 """
 from __future__ import annotations
 
@@ -121,10 +122,11 @@ def c_aliases() -> str:
 
 
 def c_source() -> str:
-    head = (f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
+    head = (f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
+            f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
             "enum { FIELD_NOT_DOUBLE = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n")
-    return (head + FIELD + "static void frame_set_error(const char *text);\n" + python_declarations() + (TEMPLATES / "shim.c").read_text()
-            + "\n/* ---- the entry points, from the table in entry.py ---- */\n" + "".join(map(c_entry, ENTRIES))
+    return (head + FIELD + "static void frame_set_error(const char *text);\n" + python_declarations()
+            + (TEMPLATES / "shim.c").read_text() + "\n/* ---- the entry points, from the table in entry.py ---- */\n" + "".join(map(c_entry, ENTRIES))
             + "\n" + (TEMPLATES / "after.c").read_text() + c_aliases())
 
 
@@ -140,7 +142,8 @@ def c_header() -> str:
         lines += [f" *   {a.name}: {a.doc}{' (' + ', '.join(a.dims) + ')' if a.dims else ''}" for a in e.args if a.doc]
         lines[-1] += " */"
         lines.append(_wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
-    lines += ["/* Text of this thread's last failure, padded with blanks; returns its length. */", "int frame_lasterror_(char *buf, int n);",
+    lines += ["/* Text of this thread's last failure, padded with blanks; returns its length. */",
+              "int frame_lasterror_(char *buf, int n);",
               "/* Status of this thread's last call. */", "int frame_laststatus_(int *status);",
               "", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(lines)
@@ -158,12 +161,17 @@ _F_PASS = {"int": "int({0}, c_int)", "tag": "trim({0})//c_null_char", "text": "t
 
 
 def _declare(table, arg: Arg) -> str:
-    return table[arg.kind].format(arg.name, ", ".join(arg.dims), arg.intent)
+    text = table[arg.kind].format(arg.name, ", ".join(arg.dims), arg.intent)
+    return text.replace(" ::", ", optional ::") if arg.optional and table is _F else text
+
+
+def _f_pass(arg: Arg) -> str:
+    return f"text_or_empty({arg.name})" if arg.optional else _F_PASS.get(arg.kind, "{0}").format(arg.name)
 
 
 def _f_interface(e: Entry) -> str:
     names = ["keep", *(n for a in e.args for n in ([a.name, f"{a.name}_n"] if a.kind == "fields" else [a.name]))]
-    lines = [_f_wrapped(f"    function c_{e.name}(", names, f") bind(c, name='framec_{e.name}') result(status)"),
+    lines = [_f_wrapped(f"    function c_{e.name}(", names, ") &"), f"        bind(c, name='framec_{e.name}') result(status)",
              f"      import :: c_int, c_double, c_char{', frame_field' if any(a.kind == 'fields' for a in e.args) else ''}",
              "      integer(c_int), value :: keep"]
     lines += ["      " + _declare(_F_C, a) for a in e.args]
@@ -171,8 +179,7 @@ def _f_interface(e: Entry) -> str:
 
 
 def _f_wrapped(head, items, tail):
-    text = _wrapped(head, items, tail, "        ").replace("\n", " &\n")
-    return text
+    return _wrapped(head, items, tail, "        ").replace("\n", " &\n")
 
 
 def _f_procedure(e: Entry) -> str:
@@ -181,7 +188,7 @@ def _f_procedure(e: Entry) -> str:
     order = sorted(e.args, key=lambda a: bool(a.dims))      # sizes before the arrays that use them
     lines += [f"    {_declare(_F, a)}" + (f"   ! {a.doc}" if a.doc else "") for a in order]
     lines += ["    integer, intent(out), optional :: stat", "    integer(c_int) :: status"]
-    passed = ["keep(present(stat))", *(_F_PASS.get(a.kind, "{0}").format(a.name) for a in e.args)]
+    passed = ["keep(present(stat))", *map(_f_pass, e.args)]
     lines += [_f_wrapped(f"    status = c_{e.name}(", passed, ")"), "    if (present(stat)) stat = status", "  end subroutine"]
     return "\n".join(lines)
 
@@ -221,7 +228,8 @@ def shim_source(path: pathlib.Path) -> None:
              + "void frame_set_error(const char *);")
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
-    ffi.embedding_init_code(f"FRAME_ROOT = {str(ROOT)!r}\n" + (TEMPLATES / "start.py").read_text())
+    places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
+    ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
     with contextlib.redirect_stdout(io.StringIO()):      # it tells of each file
         ffi.emit_c_code(str(path))
 
@@ -254,8 +262,8 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"
         if shutil.which(compiler):
-            _run([compiler, "-O2", "-fPIC", "-c", str(MODULE_SOURCE), "-J", str(folder), "-o", str(folder / "frame_interface.o")],
-                 "compiling frame_interface.f90")
+            _run([compiler, "-O2", "-fPIC", "-c", str(MODULE_SOURCE), "-J", str(folder), "-o",
+                  str(folder / "frame_interface.o")], "compiling frame_interface.f90")
             say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
         else:
             say(f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {MODULE_SOURCE} with the host's own.")
@@ -267,5 +275,6 @@ def _libmpi_name(folder: pathlib.Path) -> None:
     one first, and the symbols then come from the MPICH that the host has loaded."""
     (folder / "mpich").mkdir(exist_ok=True)
     fresh = folder / "mpich" / f"libmpi.{os.getpid()}.so"
-    _run([_compiler(), "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpi.so.12", "-o", str(fresh)], "making libmpi.so.12")
+    _run([_compiler(), "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpi.so.12", "-o", str(fresh)],
+         "making libmpi.so.12")
     fresh.replace(folder / "mpich" / "libmpi.so.12")

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import kernels
+
 from . import stripe as stripes
 from .errors import StateError
 
@@ -24,7 +26,7 @@ class Check:
             bad = np.abs(total - 1) > SUM_Y
             if bad.any():
                 t = int(np.argmax(bad))
-                raise StateError(f"check: input 'Y' sums to {total[t]!r} over the species at {self._where(block, first, t)}, "
+                raise StateError(f"check: input 'Y' sums to {float(total[t])!r} over the species at {self._where(block, first, t)}, "
                                  f"wanted 1 within {SUM_Y:g}.")
 
     def _stop(self, view, bad, values, block, first, wanted) -> None:
@@ -37,7 +39,7 @@ class Check:
     def computed(self, launcher, n: int, backend, block, first: int) -> None:
         """The results of a launch. Errors: StateError with field, value, point, rank, kernel and the point's inputs."""
         by_name = {view.name: view for view in launcher.writes}
-        order = [(k.name, w) for k in launcher.program.kernels for w in k.writes if w in by_name]
+        order = [(k, w) for k in launcher.program.kernels for w in kernels.registry.kernels[k].writes if w in by_name]
         for kernel, name in order:
             values = backend.to_host(by_name[name].matrix)[:, :n]
             bad = ~np.isfinite(values)
@@ -45,7 +47,7 @@ class Check:
                 continue
             t = int(np.argmax(bad.any(axis=0)))
             row = int(np.argmax(bad[:, t]))
-            state = ", ".join(f"{v.name} = {float(backend.to_host(v.matrix)[0, t])!r}" for v in launcher.sources if v.rows == 1)
+            state = ", ".join(f"{v.name} = {float(backend.to_host(v.matrix)[0, t])!r}" for v in launcher.reads if v.rows == 1)
             which = f"'{name}'" + (f" (variable {row + 1})" if len(values) > 1 else "")
             raise StateError(f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
                              f"{self._where(block, first, t)}; there {state or 'no scalar inputs'}.")

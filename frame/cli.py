@@ -78,10 +78,15 @@ def _first_line(*command: str) -> str:
     return next((line for line in lines if any(c.isdigit() for c in line)), "present, no version told")
 
 
+def _count(pattern: str) -> int:
+    return len(list(cache.folder().glob(pattern)))
+
+
 def _cuda() -> list[tuple[str, str]]:
-    if importlib.util.find_spec("cupy") is None:
-        return [("backend cuda", "no: CuPy is not installed")]
     from kernels.backend import cuda
+
+    if importlib.util.find_spec("cupy") is None:
+        return [("backend cuda", "no: CuPy is not installed"), ("MPS", cuda.mps())]
 
     try:
         count = cuda.device_count()
@@ -90,10 +95,11 @@ def _cuda() -> list[tuple[str, str]]:
         rows = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
         for device in range(count):
             told = kernels.get_backend("cuda", device=device).describe()
-            rows.append((f"device {device}", ", ".join(f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS"))))
+            facts = (f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS"))
+            rows.append((f"device {device}", ", ".join(facts)))
         return [*rows, ("MPS", cuda.mps())]
     except FrameError as error:
-        return [("backend cuda", f"no: {error}")]
+        return [("backend cuda", f"no: {error}"), ("MPS", cuda.mps())]
 
 
 def _info(given) -> None:
@@ -118,16 +124,19 @@ def _info(given) -> None:
         ("MPICH", _first_line("mpiexec.mpich", "--version")),
         ("mpi4py", mpi4py),
         ("timers, check", f"{'on' if config.timers else 'off'}, {'on' if config.check else 'off'}"),
-        ("kernel cache", f"{cache.folder()}, {len(list(cache.folder().glob('*.so')))} for CPUs, {len(list(cache.folder().glob('*.cubin')))} for GPUs"),
+        ("kernel cache", f"{cache.folder()}, {_count('*.so')} for CPUs, {_count('*.cubin')} for GPUs"),
         ("collections", ", ".join(kernels.collections)),
     ]
     if given.mixture:
         mixture = _mixture(given)
-        rows += [("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"), ("k_ij", mixture.structure),
-                 ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())), *(("note", note) for note in mixture.notes),
+        rows += [("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
+                 ("k_ij", mixture.structure),
+                 ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
+                 *(("note", note) for note in mixture.notes),
                  *(("lacks", reason) for reason in mixture.lacks.values())]
     else:
-        rows.append(("model options", ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items()) + " (the defaults; --mixture FILE shows more)"))
+        defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
+        rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:{width}}  {value}")

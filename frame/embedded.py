@@ -1,8 +1,11 @@
 """What runs behind the C shim: every row of the table becomes an `extern "Python"` function that calls Frame."""
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
+from . import mpi
 from .entry import ENTRIES, Entry
 from .errors import DONE, FAILED, status_of, text_of
 from .frame import Frame
@@ -10,8 +13,9 @@ from .frame import Frame
 _CONVERTED = ("tag", "text", "doubles", "fields", "corner")
 
 
-def serve(ffi, lib) -> Frame:
+def serve(ffi, lib, build_folder: str) -> Frame:
     """Bind the table to one Frame, the one of this process."""
+    mpi.libmpi_folder = os.path.join(build_folder, "mpich")
     frame = Frame()
 
     def on_error(_kind, error, _traceback):

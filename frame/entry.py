@@ -31,6 +31,7 @@ class Arg:
     high: int = MOST
     dims: tuple[str, ...] = ()
     intent: str = "in"
+    optional: bool = False      # in the Fortran module; text only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +111,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("registerkernel", (Arg("file", "text", "Python file with the declarations; its headers lie beside it"),), "register_kernel",
           "Add the host's own kernels; frame_launch then finds them by name.", needs_initialize=False),
 
-    Entry("tvproperties_loadmixture", (Arg("file", "text", "mixture in Cantera YAML"), Arg("phase", "text", "phase; empty: the first one")),
+    Entry("tvproperties_loadmixture", (Arg("file", "text", "mixture in Cantera YAML"),
+                                       Arg("phase", "text", "phase; empty: the first one", optional=True)),
           "load_mixture", "Read the mixture; its number of species has to be the ns of initialize.", short="loadmixture"),
     Entry("tvproperties_populatepreosshareddata", (
         _int("ns", "number of species", 1, 4096),
@@ -122,7 +124,8 @@ ENTRIES: tuple[Entry, ...] = (
         Arg("nasa_low", "doubles", "NASA-7 coefficients a1..a7 below T_mid, a species a column", dims=("7", "ns")),
         Arg("nasa_high", "doubles", "the same above T_mid", dims=("7", "ns")),
         Arg("T_mid", "doubles", "where the two polynomials meet [K]", dims=("ns",)),
-    ), "populate_preos", "The host's own species data instead of a file: Peng-Robinson and ideal gas.", short="populatepreosshareddata"),
+    ), "populate_preos", "The host's own species data instead of a file: Peng-Robinson and ideal gas.",
+        short="populatepreosshareddata"),
     Entry("tvproperties_populatechungshareddata", (
         _int("ns", "number of species", 1, 4096),
         Arg("Vc", "doubles", "critical volume [m3/mol]", dims=("ns",)),
@@ -137,7 +140,8 @@ ENTRIES: tuple[Entry, ...] = (
           "Copy species data of the mixture in use into the host's array."),
 
     Entry("castles_populateinputstripe", _STRIPE, "populate_input", "Copy a stripe of the host's block into a view.", short=""),
-    Entry("castles_populateoutputstripe", _STRIPE, "populate_output", "Copy a view into a stripe of the host's block; no other point is touched.", short=""),
+    Entry("castles_populateoutputstripe", _STRIPE, "populate_output",
+          "Copy a view into a stripe of the host's block; no other point is touched.", short=""),
     Entry("launch", (Arg("tag", "tag", "kernel or collection"), _ACTIVE), "launch", "Launch a kernel or a collection by name."),
     _eos("eosthermalproperties", "rho h e cp cv gamma c, derivatives and h0 from T, p, Y."),
     _eos("eosviscousproperties", "mu, lam and D from T, p, Y, rho."),
@@ -150,7 +154,8 @@ ENTRIES: tuple[Entry, ...] = (
         Arg("outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"),
         Arg("outData", "address", "the host's array (nx, ny, nz, nvOut)"),
         *_extents(), *_bounds(*_SPACE),
-        _int("nvIn", "number of variables of inData", 1, VARIABLES), _int("nvOut", "number of variables of outData", 1, VARIABLES),
+        _int("nvIn", "number of variables of inData", 1, VARIABLES),
+        _int("nvOut", "number of variables of outData", 1, VARIABLES),
     ), "block", "A whole block in one call: the layer runs the chunk loop.", short=""),
 
     # Behind the hand-written generic procedures of the Fortran module: arrays by descriptor.

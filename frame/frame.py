@@ -60,7 +60,8 @@ class Frame:
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
             if self._properties.impl.views or self._properties.impl.mixture is not None:
-                raise StateError("frame_setcomm would change the device after work has begun on another: call it right after frame_initialize.")
+                raise StateError("frame_setcomm would change the device after work has begun on another: "
+                                 "call it right after frame_initialize.")
             self.backend = backend
             self._make_properties()
 

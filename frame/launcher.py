@@ -1,6 +1,8 @@
 """A compiled kernel or collection with its name, its views and its timer."""
 from __future__ import annotations
 
+import kernels
+
 FOLD = 512      # pairs of marks kept before they are read: bounds the memory, and the waits that reading causes
 
 
@@ -29,12 +31,27 @@ class Timer:
 
 class Launcher:
     """name: as hosts call it. run: program bound to the views. reads, writes: the views themselves;
-    sources: the views that the results depend on."""
+    groups: (sources, results) pairs of views: which inputs each result came from, through all kernels of the launch."""
 
     def __init__(self, name: str, program, views: dict):
         self.name, self.program = name, program
         self.reads = tuple(views[q] for q in program.reads)
         self.writes = tuple(views[q] for q in program.writes)
         self.run = program.bind({q: v.array for q, v in views.items()})
-        # what the results depend on: inputs that are overwritten are no longer there to compare with
-        self.sources = tuple(v for v in self.reads if v not in self.writes)
+        self.groups = tuple((tuple(views[q] for q in sources), tuple(views[q] for q in results))
+                            for sources, results in _ancestry(program).items())
+
+
+def _ancestry(program) -> dict[tuple, list]:
+    """{names of the inputs: names of the results made from them}. An input that the launch overwrites is left out: what
+    it was is no longer there to compare with."""
+    came_from: dict[str, set] = {}
+    for name in program.kernels:
+        kernel = kernels.registry.kernels[name]
+        sources = set().union(*(came_from.get(read, {read}) for read in kernel.reads))
+        came_from.update({write: sources for write in kernel.writes})
+    kept = [q for q in program.reads if q not in program.writes]
+    groups: dict[tuple, list] = {}
+    for write in program.writes:
+        groups.setdefault(tuple(q for q in kept if q in came_from[write]), []).append(write)
+    return groups

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pathlib
 
 from .errors import ArgumentError, BackendError
 
-LIBMPI_NAME = pathlib.Path(__file__).resolve().parent.parent / "build" / "mpich" / "libmpi.so.12"
+libmpi_folder = ""      # where build.py has put an empty libmpi.so.12; told by the library when it starts
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
@@ -34,13 +33,14 @@ def host_has_initialized() -> bool:
 
 def import_mpi():
     """mpi4py.MPI, set up for a guest in the host's MPI. Errors: BackendError when it is missing or of another MPI."""
-    if host_library() == "mpich" and LIBMPI_NAME.is_file():
+    stand_in = os.path.join(libmpi_folder, "libmpi.so.12")
+    if host_library() == "mpich" and os.path.isfile(stand_in):
         # The wheel asks for libmpi.so.12, Debian's MPICH is libmpich.so.12. An empty library of the wanted name satisfies
         # the loader; the symbols come from the MPICH that is there.
         try:
             ctypes.CDLL("libmpi.so.12", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
-            ctypes.CDLL(str(LIBMPI_NAME), mode=os.RTLD_GLOBAL | os.RTLD_NOW)
+            ctypes.CDLL(stand_in, mode=os.RTLD_GLOBAL | os.RTLD_NOW)
     try:
         import mpi4py
 

@@ -18,7 +18,8 @@ def table(gathered: list, backend: str) -> str:
         for name in names:
             seconds = [rows.get(name, (0, 0, 0.0))[2] for rows in on.values()]
             calls = sum(rows.get(name, (0, 0, 0.0))[0] for rows in on.values())
-            lines.append(f"  {'ranks':>5} {name:{width}} {calls:9d} {min(seconds):11.6f} {sum(seconds) / len(seconds):11.6f} {max(seconds):11.6f}")
+            mean = sum(seconds) / len(seconds)
+            lines.append(f"  {'ranks':>5} {name:{width}} {calls:9d} {min(seconds):11.6f} {mean:11.6f} {max(seconds):11.6f}")
     return "\n".join(lines)
 
 

@@ -243,7 +243,8 @@ class TVImpl:
             launcher = self._make(name)
         stripe = self.stripe
         for view in launcher.reads:
-            if view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active or view.basis and view.stale():
+            if (view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active
+                    or view.basis and view.stale()):
                 self._refuse(launcher, n_active)
         if self.timers is None:
             launcher.run(n_active)
@@ -251,10 +252,11 @@ class TVImpl:
             begin = self.backend.mark()
             launcher.run(n_active)
             self._timer(name).add(begin, self.backend.mark(), n_active)
-        basis = tuple(pair for v in launcher.sources for pair in ((v, v.version), *v.basis))
-        self._version += 1
-        for view in launcher.writes:
-            view.version, view.stripe, view.count, view.basis, view.maker = self._version, stripe, n_active, basis, name
+        self._version = version = self._version + 1
+        for sources, results in launcher.groups:
+            basis = tuple([pair for v in sources for pair in ((v, v.version), *v.basis)])
+            for view in results:
+                view.version, view.stripe, view.count, view.basis, view.maker = version, stripe, n_active, basis, name
         if self.checking:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 

@@ -12,6 +12,7 @@ from . import stripe as stripes
 from .errors import ArgumentError, StateError
 from .tvimpl import TVImpl
 
+SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
 KEPT = 512      # selections remembered: a host uses the same few again and again
 
 
@@ -85,11 +86,10 @@ class TVProperties:
             from kernels.kinetic_theory import binary_fit
 
             data = binary_fit(species, *species.T_fit).ravel(order="F")
-        elif tag in ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume"):
+        elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
-            raise ArgumentError(f"unknown species data '{tag}'; known: W Tc pc omega Vc dipole kappa kij nasa_low nasa_high T_mid "
-                                "fuller_volume binary_fit. Is //char(0) missing?")
+            raise ArgumentError(f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?")
         if n != data.size:
             raise ArgumentError(f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
@@ -157,7 +157,8 @@ class TVProperties:
         self.impl.block(collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags"))
 
     def block_of_fields(self, collection, fields, lo, hi) -> None:
-        self.impl.block(collection, [self._field(f, lo, hi) for f in fields if not f[1]], [self._field(f, lo, hi) for f in fields if f[1]])
+        self.impl.block(collection, [self._field(f, lo, hi) for f in fields if not f[1]],
+                        [self._field(f, lo, hi) for f in fields if f[1]])
 
     def eos_thermal(self, n_active: int) -> None:
         """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings velocities."""

@@ -113,19 +113,19 @@ def _call(kernel: PointKernel, constants: str) -> str:
 
 def cuda_source(p: Plan, threads: int) -> str:
     """extern "C" frame_run(constants, n, then pointer and row stride of each of p.arguments)."""
-    arguments = "".join(f", double *const p_{a}, const long ld_{a}" for a in p.arguments)
+    arguments = "".join(f", double *const at_{a}, const long ld_{a}" for a in p.arguments)
     held = p.ns <= HELD_SPECIES
     lines = []
     known: set[str] = set()
 
     def fetch(name):
         if quantities[name].per == "":
-            lines.append(f"double {name} = p_{name}[t];")
+            lines.append(f"double {name} = at_{name}[t];")
         elif held and quantities[name].per == "ns" and name not in p.writes:
             lines.append(f"Held<double, {p.rows(name)}> {name};")
-            lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, p_{name}[t + s*ld_{name}]);")
+            lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, at_{name}[t + s*ld_{name}]);")
         else:
-            lines.append(f"const Rows<double> {name}{{p_{name} + t, ld_{name}}};")
+            lines.append(f"const Rows<double> {name}{{at_{name} + t, ld_{name}}};")
 
     for kernel in p.kernels:
         for name in kernel.reads:
@@ -138,11 +138,11 @@ def cuda_source(p: Plan, threads: int) -> str:
                 if quantities[name].per == "":
                     lines.append(f"double {name};")
                 elif name in p.writes:
-                    lines.append(f"const Rows<double> {name}{{p_{name} + t, ld_{name}}};")
+                    lines.append(f"const Rows<double> {name}{{at_{name} + t, ld_{name}}};")
                 else:
                     lines.append(f"Held<double, {p.rows(name)}> {name};")
         lines.append(_call(kernel, "m"))
-    lines += [f"p_{w}[t] = {w};" for w in p.writes if quantities[w].per == ""]
+    lines += [f"at_{w}[t] = {w};" for w in p.writes if quantities[w].per == ""]
     body = "\n    ".join(lines)
     return (f"#define SPECIES_UNROLL {p.ns if held else 1}\n" + _include("platform.h") + _struct(p)
             + "".join(_include(h.name) for h in headers(p))
@@ -192,25 +192,26 @@ def cpu_source(p: Plan, precision: str = "double") -> str:
                     continue
                 known.add(name)
                 if quantities[name].per:
-                    lines.append(f"const Rows<real> {name}{{p_{name} + t, ld_{name}}};")
+                    lines.append(f"const Rows<real> {name}{{at_{name} + t, ld_{name}}};")
                 elif name in kernel.reads:
-                    lines.append(f"real {name}; load(p_{name} + t, {name});")
+                    lines.append(f"real {name}; load(at_{name} + t, {name});")
                 else:
                     lines.append(f"real {name};")
             lines.append(_call(kernel, "m"))
         made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later)
-        lines += [f"store(p_{w} + t, {w});" for w in made]
+        lines += [f"store(at_{w} + t, {w});" for w in made]
         inside = "\n        ".join(lines)
         body.append(f"    // {', '.join(k.name for k in stage)}\n    for (long t = 0; t < count; t += LANES) {{\n        {inside}\n    }}")
-    pointers = [f"stored *__restrict p_{a} = outer[{i}]; const long ld_{a} = stride[{i}];" for i, a in enumerate(p.arguments)]
-    pointers += [f"stored *__restrict p_{n} = scratch + {place[n]}*ROW; const long ld_{n} = ROW;" for n in inner]
-    unused = " ".join(f"(void)p_{a}; (void)ld_{a};" for a in (*p.arguments, *inner))
+    pointers = [f"stored *__restrict at_{a} = outer[{i}]; const long ld_{a} = stride[{i}];" for i, a in enumerate(p.arguments)]
+    pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW; const long ld_{n} = ROW;" for n in inner]
+    unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner))
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
     text = ("#define FRAME_WIDE\n" if precision == "wide" else "") + _include(header) + f"typedef {real} real;\n" + _struct(p)
     text += "".join(f'#include "{h.name}"\n' for h in headers(p))
     text += f"""
+#include <fenv.h>
 #include <stdlib.h>
 typedef number<real>::stored stored;
 constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 8, LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
@@ -264,6 +265,8 @@ extern "C" int frame_run(const void *constants, double *const *array, const long
     int failed = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
     {{
+        fenv_t host;        // these are the host's own threads, and it may have set traps for floating-point exceptions
+        if (threads > 1) feholdexcept(&host), fesetenv(FE_DFL_ENV);
         stored *scratch = (stored *)aligned_alloc(64, ({max(at, 1)} + {outside})*ROW*sizeof(stored));
         failed = !scratch;
 #pragma omp for schedule(static)
@@ -273,6 +276,7 @@ extern "C" int frame_run(const void *constants, double *const *array, const long
             else copied_block(m, array, ld, scratch, first, n - first);
         }}
         free(scratch);
+        if (threads > 1) fesetenv(&host);
     }}
     return failed;
 }}

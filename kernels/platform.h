@@ -8,17 +8,18 @@
 #ifndef SPECIES_UNROLL
 #define SPECIES_UNROLL 1
 #endif
+#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL)   // NVRTC has no constexpr NaN
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
 #else
 #include <math.h>
 #define POINT_FN inline __attribute__((always_inline))
+#define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 
-constexpr double NOT_A_NUMBER = __builtin_nan("");
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double PI = 3.14159265358979323846;
 constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)

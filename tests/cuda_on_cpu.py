@@ -43,7 +43,7 @@ def compile_for_cpu(source, path, folders=()):
     text = PREFIX + source
     for name, parameters in SIGNATURE.findall(source):
         kinds = [re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",")]
-        kinds = [re.sub(r"^(.*\*) *const$", r"\1", k) for k in kinds]
+        kinds = [re.sub(r"\*( *(const|__restrict__))*$", "*", k) for k in kinds]
         values = ", ".join(f"*({k.replace('const long', 'long')} *)a[{i}]" for i, k in enumerate(kinds))
         text += LAUNCH.format(name=name, values=values)
     file = path.with_suffix(".cpp")
@@ -122,19 +122,14 @@ def make():
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
-        memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register, getLastError=lambda: 0,
+        memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
         hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
-    class PinnedMemory:
-        def __init__(self, size):
-            self.size, self.block = size, np.empty(size, np.uint8)
-            self.ptr = self.block.ctypes.data
-            memory.add(self.ptr, size, PINNED)
-            keep.append(self.block)
-
-    class PinnedMemoryPointer:
-        def __init__(self, mem, offset):
-            self.mem, self.ptr = mem, mem.ptr + offset
+    def alloc_pinned_memory(size):
+        block = np.empty(size, np.uint8)
+        memory.add(block.ctypes.data, size, PINNED)
+        keep.append(block)
+        return types.SimpleNamespace(ptr=block.ctypes.data)
 
     class Event:
         def __init__(self, disable_timing=False):
@@ -170,8 +165,8 @@ def make():
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
-        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, PinnedMemory=PinnedMemory,
-        PinnedMemoryPointer=PinnedMemoryPointer, get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, alloc_pinned_memory=alloc_pinned_memory,
+        get_current_stream=lambda: types.SimpleNamespace(ptr=0),
         get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
     module = types.ModuleType("cupy")
     module.__dict__.update(

@@ -34,7 +34,7 @@ else
     site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
     python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
     echo "$root" > "$site/project.pth"
-    step "carried wheels" 120 python3 -m pip install -q --no-index --no-deps --no-compile --target "$site" .carry/wheels/*.whl
+    for wheel in .carry/wheels/*.whl; do step "unpack $(basename "$wheel" | cut -d- -f1,2)" 60 "$python" -m zipfile -e "$wheel" "$site"; done
 fi
 
 # MPI and the host: those of the machine, or the carried ones.
@@ -47,6 +47,7 @@ if [ "$mpirun" = mpirun ]; then mpi="mpirun"; else
     mpi="env LD_LIBRARY_PATH=$root/.carry/lib OPAL_PREFIX=$root/.carry/openmpi PATH=$root/.carry/openmpi/bin:$PATH $mpirun"
 fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0
+command -v ssh > /dev/null || export OMPI_MCA_plm_rsh_agent=false
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache}

@@ -67,7 +67,7 @@ def compare(names, got, q, what, n=N):
         ratios[name] = assert_close(got[name], reference, n, what=f"{what} {name}", skip=q.undecided)
         # an unlimited bound checks nothing; it occurs where a tabulated Takahashi factor passes through zero, Tr < 1
         assert np.isinf(reference.err[..., ~q.undecided]).mean() < (0.2 if name in ("D", "D_ij") else 1e-9), f"{what} {name}"
-    assert q.undecided.mean() < 0.002, f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
+    assert q.undecided.sum() <= 1 + 0.001*q.undecided.size, f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
     return ratios
 
 

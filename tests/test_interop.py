@@ -144,6 +144,12 @@ def test_a_host_with_floating_point_traps(tmp_path):
     assert done.returncode in (-signal.SIGFPE, 128 + signal.SIGFPE)
 
 
+def test_a_host_whose_threads_trap():
+    """The kernels run on the OpenMP threads that the host has started with its traps on."""
+    done = traps("fpe_threads", OWN_KERNEL, flags=("-O1", "-fopenmp", "-ffpe-trap=invalid,zero,overflow"), FRAME_THREADS="2")
+    assert done.returncode == 0 and "negative T is NaN: T" in done.stdout, done.stdout + done.stderr
+
+
 def test_subnormals():
     """libframe does not switch the host to flush-to-zero; a host that has done so gets the layer's own mode inside."""
     plain = traps("subnormal", SOURCES / "twice.py", flags=("-O1",)).stdout

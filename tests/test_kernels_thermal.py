@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from kernel_cases import THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
+from kernel_cases import THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, relaxed, states
 from kernels import ArgumentError, Mixture, get_backend
 from mixtures_for_tests import KIJ, changed, species_set
-from reference import Tracked, evaluate, peng_robinson, single, species, value
+from reference import evaluate, peng_robinson, single, species, value
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000
@@ -145,23 +145,27 @@ def same(a, b):
 EVERYTHING = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T mu lam D"
 
 
-@pytest.mark.parametrize("ns", (1, 10))
+@pytest.mark.parametrize("ns", (1, 2, 10))
 def test_bit_identical_for_any_place_chunk_and_threads(ns):
+    """Neighbours of other temperature ranges and numbers of roots included: a pack may take short cuts, not other results."""
     T, p, Y = (states(ns, 1000)[k] for k in ("T", "p", "Y"))
+    if ns == 1:
+        near = near_saturation()
+        T, p, Y = np.concatenate([T, near[0]]), np.concatenate([p, near[1]]), np.ones((1, 1000 + near[0].size))
     mix = mixture(ns)
     whole = mix.properties(EVERYTHING, T=T, p=p, Y=Y)
     order = np.random.default_rng(0).permutation(T.size)
     back = np.argsort(order)
     shuffled = mix.properties(EVERYTHING, T=T[order], p=p[order], Y=Y[:, order])
     assert same(whole, {k: np.ascontiguousarray(v[..., back]) for k, v in shuffled.items()})
-    for size in (1, 3, 7, 8, 64, 129):
+    for size in (*range(1, 20), 64, 75, 129, 250):
         first = mix.properties(EVERYTHING, T=T[:size], p=p[:size], Y=Y[:, :size])
         assert same(first, {k: np.ascontiguousarray(v[..., :size]) for k, v in whole.items()}), f"chunk of {size}"
     for threads in (2, 3):
         assert same(whole, mix.properties(EVERYTHING, T=T, p=p, Y=Y, backend=get_backend("cpu", threads=threads)))
 
 
-@pytest.mark.parametrize("names", ("rho", "c", "h cp", "mu", "lam D", "D"))
+@pytest.mark.parametrize("names", ("rho", "c", "h cp", "s", "mu", "lam D", "D", "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T"))
 def test_a_subset_of_the_names_gives_the_same(names):
     """Fusion must not change values beyond the order of contraction that the compiler picks: 1/8 of the bound."""
     s = {k: states(10, 1000)[k] for k in ("T", "p", "Y")}
@@ -266,7 +270,7 @@ def test_wide_build_agrees(ns):
     double = mixture(ns).properties(names, **s)
     compare(names, wide, q, f"wide NS={ns}")
     for name in names.split():
-        bound = getattr(q, name).err
+        bound = relaxed(name, getattr(q, name), q.b_mix).err
         bound = bound.reshape(-1, 300) if name == "D_ij" else bound
         assert (np.abs(wide[name] - double[name]) <= 2*2.2e-16*bound)[..., ~q.undecided].all(), name
 
@@ -275,7 +279,3 @@ def test_scalar_build_agrees():
     s = states(10, 300)
     q = expected(10, 300)
     compare("rho h c mu lam", mixture(10).properties("rho h c mu lam", **{k: s[k] for k in "TpY"}, precision="scalar"), q, "scalar")
-
-
-def test_tracked_is_what_the_oracle_returns():
-    assert isinstance(expected(1, 0, transport=False).rho, Tracked)

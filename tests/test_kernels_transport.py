@@ -122,7 +122,8 @@ def test_takahashi_table_error():
     """The factor of mode smooth against the formula, N2: within the remainder of its cubics, 2e-7 where Tr >= 1."""
     data = species_set(1)
     Tr = np.exp(np.linspace(np.log(0.5), np.log(60), 3001))
-    for Pr in (0.02, 0.1, 0.15, 0.45, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 1.7, 1.9, 2.2, 2.7, 3.5, 4.5, 5.0, 7.0):
+    knots = np.array([row[0] for row in diffusion.TABLE], float)
+    for Pr in (0.02, *knots, *(knots[1:] + knots[:-1])/2, 7.0):
         given = dict(T=Tr*data.Tc[0], p=Pr*data.pc[0], Y=np.ones((1, Tr.size)))
         got = mixture(1).properties("D", **given)["D"][0]/mixture(1, takahashi="off").properties("D", **given)["D"][0]
         exact = diffusion.takahashi(Tracked(Tr, 4*Tr), Tracked(np.full(Tr.size, Pr)), "smooth", WINDOWS)

@@ -136,6 +136,13 @@ contains
     where (four(1:n) == 0) four(1:n) = -huge(0_c_int)      ! 0 is "not given": a bound 0 has to stay wrong
   end function
 
+  pure function text_or_empty(text) result(ended)
+    character(*), intent(in), optional :: text
+    character(:, c_char), allocatable :: ended
+    ended = c_null_char
+    if (present(text)) ended = trim(text)//c_null_char
+  end function
+
   pure function index_or_0(index) result(value)
     integer, intent(in), optional :: index
     integer(c_int) :: value

@@ -19,7 +19,7 @@ enum { FRAME_DONE = 0, FRAME_NO_PYTHON = 1, FRAME_NOT_INITIALIZED = 2, FRAME_BAD
 static __thread char frame_error[4096];    /* of the calling thread, like errno */
 static __thread int frame_status;
 static __thread const char *frame_entry;
-static char frame_start_error[4096];       /* why Python did not start: the same for every thread */
+static char frame_start_error[3000];       /* why Python did not start: the same for every thread */
 static int frame_python_is_up, frame_is_initialized, frame_first_arguments[5];
 static int frame_comm, frame_has_comm;
 static pthread_once_t frame_once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,4 @@
-# Runs inside libframe, once, when the first entry point is called. build.py fills in the place of the package.
+# Runs inside libframe, once, when the first entry point is called. build.py fills in FRAME_ROOT and FRAME_BUILD.
 import os
 import signal  # noqa: F401  its import takes SIGINT; now, so that the shim can give it back to the host
 import sys
@@ -12,7 +12,7 @@ try:
         sys.path.insert(0, FRAME_ROOT)
     from frame.embedded import serve
 
-    serve(ffi, lib)
+    serve(ffi, lib, FRAME_BUILD)
 except BaseException as error:
     lib.frame_set_error(f"Python {sys.executable} started, but {type(error).__name__}: {error}".encode())
     raise

@@ -88,12 +88,19 @@ def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
 
 @functools.lru_cache(None)
 def _version(name: str) -> str:
-    """Identity of the compiler without starting it: a filled cache must not fork inside an MPI job."""
+    """Identity of the compiler without starting it (a filled cache must not fork inside an MPI job). A node that has no
+    compiler takes the one that filled the cache, so that it finds what was compiled ahead for it."""
+    note = cache.folder() / f"compiler-{pathlib.Path(name).name}"
     path = shutil.which(name)
     if not path:
-        return ""
+        return note.read_text() if note.is_file() else ""
     real = os.path.realpath(path)
-    return f"{os.path.basename(real)} {os.stat(real).st_size}"
+    identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
+    if not note.is_file() or note.read_text() != identity:
+        part = note.with_name(f"{note.name}.{os.getpid()}")
+        part.write_text(identity)
+        part.replace(note)
+    return identity
 
 
 @functools.lru_cache(None)
@@ -163,13 +170,11 @@ class CpuBackend(Backend):
 
     def gather(self, block, start, count, view):
         first, region = _region(block)
-        stride, _ = check_rows("view", view, block.n[3])
-        marshal().frame_gather(ffi.cast("double *", view.ctypes.data), stride, first, region, start, count)
+        marshal().frame_gather(*_rows(view, block), first, region, start, count)
 
     def scatter(self, block, start, count, view):
         first, region = _region(block)
-        stride, _ = check_rows("view", view, block.n[3])
-        marshal().frame_scatter(ffi.cast("double *", view.ctypes.data), stride, first, region, start, count)
+        marshal().frame_scatter(*_rows(view, block), first, region, start, count)
 
     def to_host(self, array):
         return array
@@ -179,5 +184,16 @@ class CpuBackend(Backend):
 
 
 def _region(block):
-    region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3]})
-    return ffi.cast("double *", block.first), region
+    """The selection as C sees it; kept with the block, which a host loop brings for every chunk."""
+    made = block.__dict__.get("_region")
+    if made is None:
+        region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3]})
+        made = block.__dict__["_region"] = (ffi.cast("double *", block.first), region)
+    return made
+
+
+def _rows(view, block):
+    """Address and row stride of a view; only its shape is looked at here, the caller made the array."""
+    if view.shape[0] != block.n[3]:
+        raise ArgumentError(f"the view has {view.shape[0]} rows, the selection {block.n[3]} variables.")
+    return ffi.cast("double *", view.__array_interface__["data"][0]), view.strides[0]//8

@@ -77,6 +77,13 @@ def program_code(plan, arch: str, name: str) -> pathlib.Path:
     return machine_code(source, arch, name, folders, depends)
 
 
+def marshal_code(arch: str) -> pathlib.Path:
+    """The cubin of the marshal kernels."""
+    from ..marshal import cuda as marshal
+
+    return machine_code(marshal.SOURCE.read_text(), arch, "marshal")
+
+
 class CudaBackend(Backend):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
 
@@ -173,11 +180,10 @@ class CudaBackend(Backend):
     # ---- memory
     @functools.cached_property
     def marshal(self):
-        from ..marshal import cuda as marshal
+        from ..marshal.cuda import CudaMarshal
         from . import get_backend
 
-        code = machine_code(marshal.SOURCE.read_text(), self.arch, "marshal")
-        return marshal.CudaMarshal(self.cp, self._load(code), get_backend("cpu"))
+        return CudaMarshal(self.cp, self._load(marshal_code(self.arch)), get_backend("cpu"))
 
     def gather(self, block, start, count, view):
         self._use()

@@ -80,7 +80,6 @@ class CudaMarshal:
         try:
             self.runtime.hostRegister(address, nbytes, 0)
         except self.runtime.CUDARuntimeError:
-            self.runtime.getLastError()      # a refusal is an answer here; it must not surface at the next launch
             return False
         return True
 
@@ -122,15 +121,15 @@ class _Staging:
     """A pinned buffer that grows as asked, and the event after which it may be written again."""
 
     def __init__(self, cp):
-        self.cp, self.memory, self.event = cp, None, None
+        self.cp, self.memory, self.size, self.event = cp, None, 0, None
 
     def rows(self, n: int, row: int) -> np.ndarray:
         """A float64 array (n, row) in pinned memory, aligned to 64 bytes."""
         if self.event is not None:
             self.event.synchronize()
         need = 8*n*row + 64
-        if self.memory is None or self.memory.mem.size < need:
-            self.memory = self.cp.cuda.PinnedMemoryPointer(self.cp.cuda.PinnedMemory(need), 0)
+        if self.size < need:
+            self.memory, self.size = self.cp.cuda.alloc_pinned_memory(need), need
         start = -(-self.memory.ptr//64)*64
         flat = (ctypes.c_double*(n*row)).from_address(start)
         return np.frombuffer(flat, dtype=np.float64).reshape(n, row)
@@ -141,7 +140,7 @@ class _Staging:
         self.event.record()
 
     def free(self) -> None:
-        self.memory = self.event = None
+        self.memory, self.size, self.event = None, 0, None
 
 
 def _ends(block) -> tuple[int, int]:

@@ -15,6 +15,7 @@ program traps
   character(200) :: open_tag = repeat('A', 200)
   integer :: status, i, bad
   double precision :: T(6), p(6), rho(6), e(6), zero
+  double precision :: many(4000)
   double precision, allocatable :: none(:)
 #ifdef WITH_MPI
   integer :: ierr, rank, ranks
@@ -112,6 +113,15 @@ program traps
     print '(a)', 'now the host divides by zero:'
     zero = T(2); T(1) = 1/zero
     print '(a)', 'HOST TRAP LOST', T(1)
+  case ('fpe_threads')                  ! the host's OpenMP threads trap too, and the kernels run on them
+    !$omp parallel num_threads(2)
+    bad = 0
+    !$omp end parallel
+    many = -5
+    call init(-1, size(many), 1, 1, 0, status); call register(file, status)
+    call put('T', many, stat=status); call launch('air_sutherland', size(many), status); call tell('launch')
+    call get('mu', many, stat=status)
+    print '(a,l2)', 'square root of a negative T is NaN:', all(transfer(many, 0_8, size(many)) == transfer(many(1), 0_8)) .and. isnan(many(1))
   case ('subnormal')                    ! what the host's own mode is, before and after
     call subnormals('before')
     call init(-1, 6, 1, 1, 0, status); call register(file, status)

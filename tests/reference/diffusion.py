@@ -76,7 +76,7 @@ def takahashi(Tr, Pr, mode, windows=0):
         error = out.err + cubic_remainder(Tr, (low, high), windows)/EPS
         out = Tracked(out.val, np.where(np.abs(out.val) < 10*EPS*error, np.inf, error))
         return Tracked(np.where(out.val < 0, FLOOR, out.val),
-                       np.where((out.val < 0) & np.isfinite(out.err), float(FLOOR), out.err))
+                       np.where((out.val < 0) & np.isfinite(out.err), 4*float(FLOOR), out.err))
     return np.where(value(out) < 0, FLOOR, out)
 
 

@@ -77,8 +77,10 @@ def entropy(sp, o, W, s_ig, Z, b_mix, v_mol, a_T, pr_L):
 
 
 def enthalpy_slopes(sp, o, T, W, a_mix, a_T, b_mix, v_mol, p_v, cp):
-    p_T = slopes(sp, o, T, a_mix, a_T, b_mix, v_mol)["p_T"]
-    return dict(h_p=(v_mol + T*p_T/p_v)/W, h_T=cp)
+    # v p_v + T p_T written out, without its ideal parts
+    free, D = v_mol - b_mix, v_mol*v_mol + 2*b_mix*v_mol - b_mix*b_mix
+    common = -R*T*b_mix/(free*free) + 2*a_mix*v_mol*(v_mol + b_mix)/(D*D) - T*a_T/D
+    return dict(h_p=common/(p_v*W), h_T=cp)
 
 
 def chung_mixture(sp, o, Y, W):

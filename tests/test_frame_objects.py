@@ -1,0 +1,488 @@
+"""Frame, TVProperties, TVImpl from Python: the books on filled and stale views, Q and its rows, check mode, timers, life cycle."""
+import numpy as np
+import pytest
+
+import kernels
+from frame.config import Config
+from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
+from frame.frame import Frame
+from frame.mpi import device_for
+from frame.report import table
+from hosts import OWN_KERNEL, ROOT
+
+MIXTURES = ROOT / "examples" / "mixtures"
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+class Host:
+    """A frame and the calls of a host in the old style, for contiguous arrays (nx, ny, nz[, variables]) without fringe."""
+
+    def __init__(self, ns=1, nq=6, chunk=24, mixture="n2", backend="cpu", turbulent=0, **options):
+        self.frame = Frame()
+        self.frame.set_option("backend", backend)
+        for name, value in options.items():
+            self.frame.set_option(name, value)
+        self.frame.initialize(-1, chunk, ns, nq, turbulent)
+        if mixture:
+            self.frame.load_mixture(str(MIXTURES / f"{mixture}.yaml"), "")
+        self.impl = self.frame.properties.impl
+
+    def _arguments(self, array, first, last):
+        nx, ny, nz, variables = (*array.shape, 1)[:4]
+        return array.ctypes.data, nx, ny, nz, 1, nx, 1, ny, 1, nz, 1, variables, first, last or min(nx * ny * nz, self.impl.chunk)
+
+    def put(self, tag, array, first=1, last=0):
+        assert array.flags.f_contiguous
+        self.frame.populate_input(tag, *self._arguments(array, first, last))
+
+    def get(self, tag, array, first=1, last=0):
+        self.frame.populate_output(tag, *self._arguments(array, first, last))
+        return array
+
+    def launch(self, tag, n=24):
+        self.frame.launch(tag, n)
+
+
+def field(value, shape=(4, 3, 2)):
+    return np.full(shape, float(value), order="F")
+
+
+def state(ns=1, extra=5, T=300.0, shape=(4, 3, 2)):
+    """Q of a pure or evenly mixed gas at 10 MPa."""
+    Q = np.zeros((*shape, ns + extra), order="F")
+    Q[..., 0], Q[..., 1], Q[..., 4], Q[..., 5:5 + ns] = 1e7, 30.0, T, 1 / ns
+    return Q
+
+
+@pytest.fixture
+def host():
+    return Host()
+
+
+# ---- safe_launch --------------------------------------------------------------------------------------------------
+
+def test_unknown_names_come_with_the_list(host):
+    with pytest.raises(ArgumentError, match="unknown kernel or collection 'thermic', did you mean 'thermal'.*viscous"):
+        host.launch("thermic")
+    with pytest.raises(ArgumentError, match="unknown tag 'RHO', did you mean 'rho'"):
+        host.put("RHO", field(1))
+
+
+@pytest.mark.parametrize("n", [0, -1, 25, 2**30])
+def test_n_active_outside_the_chunk(host, n):
+    host.put("Q", state())
+    with pytest.raises(ArgumentError, match=rf"nActive = {n}, wanted 1..24 .*%VAL"):
+        host.launch("thermal", n)
+
+
+def test_nothing_populated(host):
+    with pytest.raises(StateError, match="'thermal' has no inputs yet: populate"):
+        host.launch("thermal")
+
+
+def test_missing_inputs_are_all_named(host):
+    host.put("mu", field(1))
+    with pytest.raises(StateError) as error:
+        host.launch("thermal")
+    assert "'T' was never filled" in str(error.value) and "'p' was never" in str(error.value) and "'Y' was never" in str(error.value)
+
+
+def test_what_makes_a_missing_input_is_named():
+    host = Host(nq=1)
+    host.put("T", field(300)), host.put("p", field(1e7)), host.put("Y", field(1))
+    with pytest.raises(StateError, match="'rho' was never filled: populate it or launch 'thermal'"):
+        host.launch("viscous")
+
+
+def test_an_input_of_another_stripe_is_stale(host):
+    Q = state(shape=(8, 3, 2))
+    host.put("Q", Q, 1, 24)
+    host.launch("thermal")
+    host.put("T", np.ascontiguousarray(Q[..., 4]).reshape(8, 3, 2).copy(order="F"), 25, 48)
+    with pytest.raises(StateError, match="'p' is stale: it holds stripe 1..24, wanted 25..48"):
+        host.launch("thermal")
+    host.put("Q", Q, 25, 48)
+    host.launch("thermal")
+
+
+def test_more_points_than_populated(host):
+    host.put("Q", state(), 1, 10)
+    with pytest.raises(StateError, match="holds 10 points, 24 wanted"):
+        host.launch("thermal", 24)
+    host.launch("thermal", 10)
+
+
+def test_populating_an_input_makes_what_came_from_it_stale(host):
+    host.put("Q", state())
+    host.launch("thermal")
+    out = host.get("rho", field(np.nan))
+    host.put("u", field(7.0))                    # h0 came from u, rho did not
+    np.testing.assert_array_equal(host.get("rho", field(np.nan)), out)
+    with pytest.raises(StateError, match="'h0' is stale: 'u' was changed after 'thermal' computed it"):
+        host.get("h0", field(0))
+    host.put("T", field(400.0))
+    for action in (lambda: host.get("rho", field(0)), lambda: host.launch("viscous")):
+        with pytest.raises(StateError, match="'rho'.* is stale: 'T' was changed"):
+            action()
+    host.launch("thermal")
+    assert (host.get("rho", field(np.nan)) < out).all()
+
+
+def test_staleness_goes_through_a_chain(host):
+    host.put("Q", state())
+    host.launch("thermal"), host.launch("viscous")
+    host.put("p", field(2e7))                    # mu came from rho, which came from p
+    with pytest.raises(StateError, match="'mu' is stale"):
+        host.get("mu", field(0))
+
+
+def test_output_that_was_never_computed(host):
+    host.put("Q", state())
+    with pytest.raises(StateError, match="'rho' was never filled: populate it or launch 'thermal'"):
+        host.get("rho", field(0))
+    host.launch("thermal", 20)
+    with pytest.raises(StateError, match="'rho' is stale|holds 20 points"):
+        host.get("rho", field(0), 1, 24)
+
+
+def test_wrong_number_of_variables(host):
+    with pytest.raises(ArgumentError, match="'Q' has 6 variables, 5 given"):
+        host.put("Q", state()[..., :5].copy(order="F"))
+    with pytest.raises(ArgumentError, match="'T' has 1 variable, 6 given"):
+        host.put("T", state())
+    host.put("Q", state()), host.launch("thermal")
+    with pytest.raises(ArgumentError, match="'rho' has 1 variable, 6 given"):
+        host.get("rho", state())
+
+
+def test_in_out_start_value():
+    host = Host(nq=1, mixture=None)
+    host.frame.register_kernel(str(OWN_KERNEL))
+    T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
+    host.put("rho", field(1.2)), host.put("e", np.asfortranarray(T * (690 + 0.045 * T))), host.put("T", field(300.0))
+    host.launch("air_ideal_gas")
+    # 4 rounded operations in e, as many in the last Newton step, condition 1: 16 eps
+    np.testing.assert_allclose(host.get("T", field(np.nan)), T, rtol=16 * np.finfo(float).eps)
+    host.launch("air_ideal_gas")                 # its own result is a start value
+    host.put("rho", field(1.3))
+    with pytest.raises(StateError, match="'T' is stale: 'rho' was changed after 'air_ideal_gas'"):
+        host.get("T", field(0))
+
+
+def test_a_kernel_that_needs_a_mixture_before_there_is_one():
+    host = Host(mixture=None)
+    host.put("Q", state())
+    with pytest.raises(StateError, match="before a mixture: call frame_tvproperties_loadmixture"):
+        host.launch("thermal")
+
+
+def test_another_mixture_makes_results_stale(host):
+    host.put("Q", state()), host.launch("thermal")
+    host.frame.load_mixture(str(MIXTURES / "n2.yaml"), "")
+    with pytest.raises(StateError, match="'rho' was never filled"):
+        host.get("rho", field(0))
+    host.launch("thermal")
+
+
+# ---- views and Q --------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("extra", [5, 6])
+def test_q_and_its_rows_are_one_memory(backend, extra):
+    host = Host(ns=1, nq=1 + extra, backend=backend)
+    Q = np.asfortranarray(np.random.default_rng(1).random((4, 3, 2, 1 + extra)))
+    host.put("Q", Q)
+    for row, name in enumerate(("p", "u", "v", "w", "T", "Y")):
+        np.testing.assert_array_equal(host.get(name, field(np.nan)), Q[..., row])
+    host.put("T", field(77.0))
+    Q[..., 4] = 77
+    np.testing.assert_array_equal(host.get("Q", np.zeros_like(Q)), Q)
+
+
+def test_q_from_its_parts_alone():
+    host = Host()
+    for name, value in (("p", 1e7), ("u", 1), ("v", 2), ("w", 3), ("T", 300)):
+        host.put(name, field(value))
+    with pytest.raises(StateError, match="'Q' cannot be used: its 'Y' was never filled"):
+        host.get("Q", state())
+    host.put("Y", field(1))
+    assert host.get("Q", state())[0, 0, 0].tolist() == [1e7, 1, 2, 3, 300, 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_last_mass_fraction(backend):
+    ns = kernels.Mixture.from_yaml(MIXTURES / "h2_o2.yaml").ns
+    host = Host(ns=ns, nq=ns + 4, mixture="h2_o2", backend=backend)
+    rng = np.random.default_rng(2)
+    Q = np.asfortranarray(rng.random((4, 3, 2, ns + 4)) / ns)
+    host.put("Q", Q)
+    wanted = np.ones((4, 3, 2))
+    for s in range(ns - 1):
+        wanted -= Q[..., 5 + s]                  # species by species, as the layer does it: equal to the bit
+    Y = host.get("Y", np.zeros((4, 3, 2, ns), order="F"))
+    np.testing.assert_array_equal(Y[..., :-1], Q[..., 5:])
+    np.testing.assert_array_equal(Y[..., -1], wanted)
+    np.testing.assert_array_equal(host.get("Q", np.zeros_like(Q)), Q)
+    other = np.asfortranarray(rng.random((4, 3, 2, ns - 1)) / ns)
+    host.put("Y", other)                         # the same for Y by name
+    assert np.abs(host.get("Y", Y).sum(axis=-1) - 1).max() < ns * np.finfo(float).eps
+
+
+def test_a_small_q_is_a_plain_view():
+    host = Host(ns=1, nq=3)
+    Q = np.asfortranarray(np.arange(72.0).reshape(4, 3, 2, 3))
+    host.put("Q", Q)
+    np.testing.assert_array_equal(host.get("Q", np.zeros_like(Q)), Q)
+    with pytest.raises(StateError, match="'T' was never filled"):
+        host.get("T", field(0))
+
+
+def test_changing_block_sizes_reallocates_nothing(host):
+    host.put("Q", state()), host.launch("thermal")
+    before = {name: id(view.matrix) for name, view in host.impl.views.items()}
+    runs = {name: id(launcher.run) for name, launcher in host.impl.launchers.items()}
+    for shape in ((2, 2, 2), (24, 1, 1), (1, 1, 1), (9, 7, 5)):
+        host.put("Q", state(shape=shape))
+        host.launch("thermal", min(24, int(np.prod(shape))))
+        host.get("rho", field(0, shape))
+    assert before == {name: id(view.matrix) for name, view in host.impl.views.items()}
+    assert runs == {name: id(launcher.run) for name, launcher in host.impl.launchers.items()}
+
+
+def test_eddy_viscosity():
+    host = Host(turbulent=1)
+    host.put("muT", field(3e-5))
+    assert (host.get("muT", field(0)) == 3e-5).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_not_a_number_flows_through_and_stays_at_its_point(backend):
+    host = Host(backend=backend)
+    Q = state()
+    clean = host.put("Q", Q) or host.launch("thermal") or host.get("rho", field(0))
+    Q[1, 1, 1, 4], Q[2, 0, 0, 4], Q[3, 2, 0, 5] = np.nan, -5.0, 0.5
+    host.put("Q", Q), host.launch("thermal")
+    rho = host.get("rho", field(0))
+    bad = np.zeros((4, 3, 2), bool)
+    bad[1, 1, 1] = bad[2, 0, 0] = bad[3, 2, 0] = True
+    assert np.isnan(rho[bad]).all()
+    np.testing.assert_array_equal(rho[~bad], clean[~bad])
+
+
+# ---- block calls --------------------------------------------------------------------------------------------------
+
+def test_block_call_is_the_chunk_loop():
+    host = Host(chunk=7)
+    Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
+    Q[..., 4] += np.arange(120).reshape(shape)
+    wanted = field(0, shape)
+    for first in range(1, 121, 7):
+        last = min(first + 6, 120)
+        host.put("Q", Q, first, last), host.launch("thermal", last - first + 1), host.get("c", wanted, first, last)
+    out = np.zeros((*shape, 3), order="F")
+    host.frame.block("thermal", "Q", Q.ctypes.data, "rho, c", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 3)
+    np.testing.assert_array_equal(out[..., 1], wanted)
+    assert (out[..., 2] == 0).all() and (out[..., 0] > 0).all()
+    with pytest.raises(ArgumentError, match="outTags: 'rho,c,h,e' needs at least 4 variables, the array has 3"):
+        host.frame.block("thermal", "Q", Q.ctypes.data, "rho,c,h,e", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 3)
+    with pytest.raises(ArgumentError, match="SptX"):
+        host.frame.block("thermal", "Q", Q.ctypes.data, "rho", out.ctypes.data, *shape, 1, 7, 1, 5, 1, 4, 6, 3)
+
+
+def test_block_of_fields_with_different_sizes():
+    host = Host()
+    a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
+    fields = [("T", False, a.ctypes.data, a.shape, (1, 4, 12)), ("rho", True, b.ctypes.data, b.shape, (1, 4, 12))]
+    with pytest.raises(ArgumentError, match="'T' 24, 'rho' 12"):
+        host.frame.block_of_fields("thermal", fields, (0,) * 4, (0,) * 4)
+
+
+# ---- check mode ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("value, row, words", [
+    (np.nan, 4, "'T' = nan K"), (-5.0, 4, r"'T' = -5.0 K at point \(i, j, k\) = \(3, 2, 2\) of rank 0, wanted > 0"), (0.0, 0, "'p' = 0.0 Pa"),
+    (np.inf, 1, "'u' = inf"), (0.5, 5, "'Y' sums to 0.5 over the species at"), (np.nan, 5, "'Y' = nan"),
+])
+def test_check_of_inputs(host, value, row, words):
+    host.frame.set_parameter("check", 1.0)
+    Q = state()
+    host.put("Q", Q)
+    Q[2, 1, 1, row] = value
+    with pytest.raises(StateError, match=words) as error:
+        host.put("Q", Q)
+    assert "(i, j, k) = (3, 2, 2)" in str(error.value) and "rank 0" in str(error.value) and status_of(error.value) == 4
+
+
+def test_check_counts_points_in_the_hosts_block():
+    """Fringe and a later stripe: the indices are those of the host's array."""
+    host = Host(nq=1, chunk=10)
+    host.frame.set_parameter("check", 1)
+    T = field(300, (8, 7, 6))
+    T[3, 4, 5] = np.nan                          # Fortran (4, 5, 6)
+    at = ((4 - 3) + (5 - 2) * 4 + (6 - 4) * 4 * 5) + 1       # in the selection 3..6, 2..6, 4..6
+    with pytest.raises(StateError, match=r"\(4, 5, 6\)"):
+        host.frame.populate_input("T", T.ctypes.data, 8, 7, 6, 3, 6, 2, 6, 4, 6, 1, 1, at - 4, at + 5)
+
+
+def test_check_of_results_names_the_kernel(tmp_path):
+    (tmp_path / "root.h").write_text("#pragma once\ntemplate <class M, class R> POINT_FN void shifted_root(const M &, const R T, R &mu)"
+                                     " { mu = sqrt(T - 300.0); }\n")
+    (tmp_path / "root.py").write_text("from kernels import point_kernel\npoint_kernel('shifted_root', header='root.h', reads='T', writes='mu', "
+                                      "source='test', valid='T >= 300')\n")
+    host = Host(nq=1)
+    host.frame.register_kernel(str(tmp_path / "root.py"))
+    T = field(310)
+    T[0, 2, 1] = 299
+    host.put("T", T)
+    host.launch("shifted_root")
+    assert np.isnan(host.get("mu", field(0))[0, 2, 1])
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(StateError, match=r"kernel 'shifted_root' in launch 'shifted_root' gave 'mu' = -?nan at point \(i, j, k\) = \(1, 3, 2\) "
+                                         r"of rank 0; there T = 299.0"):
+        host.launch("shifted_root")
+    host.frame.set_parameter("check", 0)
+    host.launch("shifted_root")
+    kernels.registry.kernels.pop("shifted_root")      # the registry is the process's
+
+
+# ---- timers -------------------------------------------------------------------------------------------------------
+
+def test_timers_by_name(host, capsys):
+    host.put("Q", state())
+    host.frame.report()
+    assert "timers are off" in capsys.readouterr().out and host.impl.timers is None
+    host.frame.set_parameter("timers", 1)
+    for _ in range(600):                         # more than are kept as marks
+        host.put("Q", state()), host.launch("thermal", 10)
+    timer = host.impl.timers["thermal"]
+    assert (timer.calls, timer.points) == (600, 6000) and 0 < timer.seconds < 60
+    host.frame.report()
+    out = capsys.readouterr().out
+    assert "put Q" in out and "thermal" in out and "600" in out
+    host.frame.set_parameter("timers", 0)
+    assert host.impl.timers is None
+
+
+def test_report_over_ranks():
+    text = table([{"a": (1, 10, 1.0), "b": (2, 20, 3.0)}, {"a": (3, 30, 2.0)}], "cpu")
+    rows = [line.split() for line in text.splitlines()]
+    assert ["ranks", "a", "4", "1.000000", "1.500000", "2.000000"] in rows
+    assert ["ranks", "b", "2", "0.000000", "1.500000", "3.000000"] in rows      # rank 1 never launched it
+    assert ["0", "a", "1", "10", "1.000000", "100000000.0"] in rows
+
+
+# ---- life cycle and configuration ---------------------------------------------------------------------------------
+
+def test_life_cycle():
+    host = Host()
+    with pytest.raises(StateError, match="twice"):
+        host.frame.initialize(-1, 10, 1, 6, 0)
+    host.frame.finalize()
+    host.frame.finalize()
+    with pytest.raises(StateError, match="initialize first"):
+        host.frame.properties
+    host.frame.set_option("backend", "cpu")
+    host.frame.initialize(-1, 99, 2, 7, 0)
+    assert host.frame.properties.impl.chunk == 99
+
+
+def test_options_too_late(host):
+    with pytest.raises(StateError, match="'backend' has to be set before frame_initialize"):
+        host.frame.set_option("backend", "cpu")
+    with pytest.raises(StateError, match="'root' has to be set before the mixture"):
+        host.frame.set_option("root", "vapour")
+    host.frame.set_option("root", "gibbs")       # what is in force anyway
+    with pytest.raises(StateError, match="'threads' has to be set before"):
+        host.frame.set_parameter("threads", 2)
+
+
+def test_model_options_reach_the_mixture():
+    host = Host(root="vapour", chung="published", takahashi="off")
+    assert {k: host.frame.properties.mixture.options[k] for k in ("root", "chung", "takahashi", "alpha")} == {
+        "root": "vapour", "chung": "published", "takahashi": "off", "alpha": "pr78"}
+    with pytest.raises(ArgumentError, match="root"):
+        Host(root="upper")
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, root"),
+    (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
+    (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),
+    (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
+    (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
+    (lambda c: c.set_parameter("check", 6.9e-310), "%VAL"),        # an address read as a double
+])
+def test_settings_that_make_no_sense(call, words):
+    with pytest.raises(ArgumentError, match=words):
+        call(Config({}))
+
+
+def test_environment():
+    config = Config({"FRAME_BACKEND": "cpu", "FRAME_THREADS": "3", "FRAME_TIMERS": "1", "FRAME_CHECK": "1"})
+    assert (config.backend, config.threads, config.timers, config.check) == ("cpu", 3, True, True)
+    assert (Config({}).backend, Config({}).threads, Config({}).timers, Config({}).check) == ("auto", 1, False, False)
+    with pytest.raises(ArgumentError, match="FRAME_TIMERS is yes"):
+        Config({"FRAME_TIMERS": "yes"})
+
+
+def test_the_device_of_a_rank():
+    assert [device_for(-1, rank, 4) for rank in range(6)] == [0, 1, 2, 3, 0, 1]
+    assert [device_for(2, rank, 4) for rank in range(3)] == [2, 2, 2]
+    with pytest.raises(ArgumentError, match=r"device_id = 4, wanted -1 \(by rank on the node\) or 0..3"):
+        device_for(4, 0, 4)
+    with pytest.raises(BackendError, match="no CUDA device is visible; set FRAME_BACKEND=cpu"):
+        device_for(-1, 0, 0)
+
+
+# ---- species data -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tag, size", [("W", 1), ("kij", 1), ("nasa_low", 7), ("binary_fit", 5), ("T_mid", 1)])
+def test_get_species(host, tag, size):
+    species, out = host.frame.properties.mixture.species, np.full(size, np.nan)
+    host.frame.get_species(tag, out, size)
+    if tag == "binary_fit":
+        from kernels.kinetic_theory import binary_fit
+        np.testing.assert_array_equal(out, binary_fit(species, *species.T_fit).ravel(order="F"))
+    else:
+        np.testing.assert_array_equal(out, getattr(species, tag).ravel())
+    with pytest.raises(ArgumentError, match=f"n = {size + 1} values, wanted {size}"):
+        host.frame.get_species(tag, np.zeros(size + 1), size + 1)
+    with pytest.raises(ArgumentError, match="unknown species data 'mass'; known: W Tc"):
+        host.frame.get_species("mass", out, size)
+
+
+def test_species_arrays_that_cannot_be():
+    host = Host(mixture=None)
+    one = np.ones(1)
+    good = dict(W=one * 0.028, Tc=one * 126.2, pc=one * 3.4e6, omega=one * 0.037, kij=np.zeros((1, 1)),
+                nasa_low=np.asfortranarray(np.eye(7)[:, :1] * 3.5), nasa_high=np.asfortranarray(np.eye(7)[:, :1] * 3.5), T_mid=one * 1000)
+    with pytest.raises(ArgumentError, match="ns = 2, frame_initialize was told ns = 1"):
+        host.frame.populate_preos(2, *good.values())
+    with pytest.raises(MixtureError, match="species data of the host.*pc"):
+        host.frame.populate_preos(1, *{**good, "pc": -one}.values())
+    host.frame.populate_preos(1, *good.values())
+    host.put("Q", state())
+    host.launch("thermal")                       # works before the Chung data have come
+    with pytest.raises(ArgumentError, match="Fuller diffusion volume"):
+        host.launch("viscous")
+    host.frame.populate_chung(1, one * 9e-5, one * 0, one * 0, one * 18.5)
+    host.launch("thermal"), host.launch("viscous")
+    assert (host.get("mu", field(0)) > 0).all()
+
+
+def test_statuses_of_exceptions():
+    assert [status_of(e) for e in (ArgumentError(""), MixtureError(""), StateError(""), BackendError(""), FrameError(""), ValueError(""),
+                                   SystemExit(0), KeyboardInterrupt())] == [3, 3, 4, 4, 4, 4, 4, 4]
+    assert text_of(ArgumentError("what, got, wanted")) == "what, got, wanted"
+    try:
+        raise KeyError("deep inside")
+    except KeyError as error:
+        assert text_of(error).startswith("KeyError: 'deep inside'\nTraceback") and "test_frame_objects.py" in text_of(error)
+
+
+def test_importing_needs_neither_cupy_nor_mpi4py():
+    import subprocess
+    import sys
+
+    code = "import frame.frame, frame.embedded, sys; assert not {'cupy', 'mpi4py'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

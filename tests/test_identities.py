@@ -1,0 +1,150 @@
+"""Laws of thermodynamics that the kernels' results must obey among themselves, whatever the equation of state is.
+
+Algebraic laws: the rounding bounds of the oracle are carried through the law (Tracked), so that the tolerance is that of
+its terms. Differential laws: central differences of sixth order of the quadruple build, rounded once to double.
+"""
+from functools import lru_cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conditioning import allowed
+from kernel_cases import N, expected, mixture, states
+from reference import EPS, Tracked, value
+
+NAMES = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 p_T p_v v_mol X"
+R = 8.31446261815324
+
+
+@lru_cache(None)
+def results(ns):
+    """The kernels' results as Tracked numbers with the oracle's bounds; T, p, Y as given."""
+    s, q = states(ns, 10000), expected(ns, 10000, transport=False)
+    got = mixture(ns).properties(NAMES, **s)
+    out = SimpleNamespace(**{k: Tracked(got[k], N*getattr(q, k).err) for k in NAMES.split()})
+    for name, v in s.items():
+        setattr(out, name, Tracked(v, exact=True))
+    out.keep = ~q.undecided
+    return out
+
+
+ALGEBRA = {
+    "h - e = p/rho": lambda q: q.h - q.e - q.p/q.rho,
+    "p W = rho Z R T": lambda q: q.p*q.W - q.rho*q.Z*R*q.T,
+    "gamma cv = cp": lambda q: q.gamma*q.cv - q.cp,
+    "h_T = cp": lambda q: q.h_T - q.cp,
+    "cp - cv = T rho_T^2/(rho^2 rho_p)": lambda q: q.cp - q.cv - q.T*q.rho_T*q.rho_T/(q.rho*q.rho*q.rho_p),
+    "cp - cv = -T p_T^2/p_v": lambda q: q.cp - q.cv + q.T*q.p_T*q.p_T/(q.p_v*q.W),
+    "h_p = (1 + T rho_T/rho)/rho": lambda q: q.h_p - (1 + q.T*q.rho_T/q.rho)/q.rho,
+    "c^2 = gamma/rho_p": lambda q: q.c*q.c - q.gamma/q.rho_p,
+    "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)": lambda q: 1/(q.c*q.c) - q.rho_p - q.rho_T*(1 - q.rho*q.h_p)/(q.rho*q.h_T),
+    "rho_T = -p_T rho_p": lambda q: q.rho_T + q.p_T*q.rho_p,
+    "rho_p = -W/(v^2 p_v)": lambda q: q.rho_p + q.W/(q.v_mol*q.v_mol*q.p_v),
+    "h0 - h = |u|^2/2": lambda q: q.h0 - q.h - (q.u*q.u + q.v*q.v + q.w*q.w)/2,
+    "sum X = 1": lambda q: q.X.sum(0) - 1,
+    "rho v = W": lambda q: q.rho*q.v_mol - q.W,
+}
+
+
+@pytest.mark.parametrize("law", ALGEBRA)
+@pytest.mark.parametrize("ns", (1, 2, 10, 53))
+def test_law(ns, law):
+    q = results(ns)
+    residual = ALGEBRA[law](q)
+    ratio = np.abs(residual.val).astype(float)/allowed(residual, 2)      # 2: as N, for what the law itself rounds
+    assert np.isfinite(value(residual)).all()
+    assert ratio[q.keep].max() <= 1, f"{law}: {ratio[q.keep].max():.3g} times its terms' rounding"
+
+
+@pytest.mark.parametrize("ns", (1, 2, 10, 53))
+def test_stability(ns):
+    """The root of lower Gibbs energy is mechanically and thermally stable: rho_p > 0, cv > 0, cp > cv, c > 0."""
+    q = results(ns)
+    assert (value(q.rho_p) > 0).all() and (value(q.cv) > 0).all() and (value(q.c) > 0).all() and (value(q.Z) > 0).all()
+    margin = value(q.cp) - value(q.cv)
+    assert (margin > -4*EPS*(q.cp.err + q.cv.err)).all()
+
+
+# -- derivatives
+
+STEP = 1e-3
+
+
+def sixth_order(f, x):
+    """df/dx and the rounding of the difference, when the values of f are good to eps/2 (and x + k h to eps/2 x f')."""
+    points = [f(x*(1 + k*STEP)) for k in (-3, -2, -1, 1, 2, 3)]
+    # the arguments are rounded; divide by the steps as they are, to first order
+    h = x*STEP
+    weights = (-1, 9, -45, 45, -9, 1)
+    slope = sum(w*v for w, v in zip(weights, points))/(60*h)
+    size = sum(abs(w)*np.abs(v) for w, v in zip(weights, points))/(60*h)
+    return slope, EPS*size
+
+
+@lru_cache(None)
+def smooth(ns):
+    """States where the density changes by less than 10 % within 2 % of T and p, away from f = 0, T_mid and phase change."""
+    s = states(ns, 4000, 3)
+    T, p, Y = s["T"], s["p"], s["Y"]
+    mix = mixture(ns)
+    sp = mix.species
+    rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
+    keep = (np.abs(T/sp.T_mid[:, None] - 1) > 0.01).all(0)
+    kappa = np.where(sp.omega <= 0.491, 0.37464 + 1.54226*sp.omega - 0.26992*sp.omega**2,
+                     0.379642 + 1.48503*sp.omega - 0.164423*sp.omega**2 + 0.016666*sp.omega**3)
+    zero = sp.Tc*(1 + 1/kappa)**2
+    keep &= ((np.abs(T/zero[:, None] - 1) > 0.01) | (Y == 0)).all(0)
+    for i in (-1, 0, 1):
+        for j in (-1, 0, 1):
+            near = mix.properties("rho", T=T*(1 + 0.01*i), p=p*(1 + 0.01*j), Y=Y)["rho"]
+            keep &= np.abs(np.log(near/rho)) < 0.05
+    keep = np.flatnonzero(keep)[:400]
+    assert keep.size == 400
+    return T[keep], p[keep], Y[:, keep]
+
+
+DIFFERENTIAL = {           # law: (f, variable, what it must be, from which names)
+    "dh/dT = h_T": ("h", "T", lambda q: q["h_T"]),
+    "dh/dp = h_p": ("h", "p", lambda q: q["h_p"]),
+    "drho/dT = rho_T": ("rho", "T", lambda q: q["rho_T"]),
+    "drho/dp = rho_p": ("rho", "p", lambda q: q["rho_p"]),
+    "ds/dT = cp/T": ("s", "T", lambda q: q["cp"]/q["T"]),
+    "ds/dp = rho_T/rho^2 (Maxwell)": ("s", "p", lambda q: q["rho_T"]/q["rho"]**2),
+    "de/dp = h_p - 1/rho + p rho_p/rho^2": ("e", "p", lambda q: q["h_p"] - 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2),
+    "de/dT = h_T + p rho_T/rho^2": ("e", "T", lambda q: q["h_T"] + q["p"]*q["rho_T"]/q["rho"]**2),
+    "da/dT = a_T": ("a_mix", "T", lambda q: q["a_T"]),
+    "da_T/dT = a_TT": ("a_T", "T", lambda q: q["a_TT"]),
+    "dT dp of G: d(h - T s)/dp = 1/rho": ("g", "p", lambda q: 1/q["rho"]),
+    "d(h - T s)/dT = -s": ("g", "T", lambda q: -q["s"]),
+}
+
+
+@pytest.mark.parametrize("law", DIFFERENTIAL)
+@pytest.mark.parametrize("ns", (1, 10))
+def test_derivative(ns, law):
+    """Truncation: (3 h)^6/140 of the seventh logarithmic derivative; below 1e-9 of the terms where rho is as smooth as
+    asked (fields analytic within 20 h: (3/20)^6/140 of 5 %, and less by a decade in nearly all states)."""
+    name, by, wanted = DIFFERENTIAL[law]
+    T, p, Y = smooth(ns)
+    mix = mixture(ns)
+
+    def f(x):
+        given = dict(T=x if by == "T" else T, p=p if by == "T" else x, Y=Y)
+        if name != "g":
+            return mix.properties(name, **given, precision="wide")[name]
+        out = mix.properties("h s", **given, precision="wide")
+        return out["h"] - given["T"]*out["s"]
+    names = "rho h s e cp rho_T rho_p h_T h_p a_T a_TT T p".split()
+    q = mix.properties(" ".join(names), T=T, p=p, Y=Y)
+    right = wanted(q)
+    left, rounding = sixth_order(f, T if by == "T" else p)
+    x = T if by == "T" else p
+    f0 = f(x)
+    # rounded arguments x(1 + k h) act like a relative error eps of the value's slope
+    scale = np.abs(right) + np.abs(left)
+    tolerance = 8*rounding + EPS/STEP*scale + 1e-7*scale + 1e-9*np.abs(f0/x)*(name in ("rho", "a_mix", "a_T"))
+    error = np.abs(left - right)
+    worst = np.argmax(error/tolerance)
+    assert (error <= tolerance).all(), f"{law}: {left[worst]} and {right[worst]} at {T[worst]} K, {p[worst]} Pa"
+    assert np.median(error/(scale + rounding/EPS*1e-13)) < 1e-10
