@@ -30,17 +30,26 @@ module diffusionModule
 
 contains
 
-  !> One row of the table at Tr.
+  !> One row of the table at Tr. In cold liquids the brackets are negative and their product is not: in `smooth` each counts
+  !! as 0 then.
   pure subroutine takahashiRow(row, Tr, f)
     integer, intent(in)   :: row
     real(dp), intent(in)  :: Tr
     real(dp), intent(out) :: f
-    f = taka(2, row)*(1 - taka(3, row)*Tr**(-taka(4, row)))
-    if (taka(5, row) /= 0) f = f*(1 - taka(5, row)*Tr**(-taka(6, row)))
+    real(dp) :: first, second
+    first = 1 - taka(3, row)*Tr**(-taka(4, row))
+    second = 1
+    if (taka(5, row) /= 0) second = 1 - taka(5, row)*Tr**(-taka(6, row))
+    if (takahashi_form == TAKAHASHI_SMOOTH) then
+      first = max(first, 0.0_dp)
+      second = max(second, 0.0_dp)
+    end if
+    f = taka(2, row)*first*second
   end subroutine takahashiRow
 
-  !> (D p)/(D p at low pressure) at Pr, Tr, possibly negative in cold liquids: linear in Pr between rows, the last row beyond
-  !! Pr = 5. Below 0.1 the table has no row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0.
+  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table has no
+  !! row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0. At least 0.01 in `smooth`, 1e-20 in
+  !! `table`.
   pure subroutine diffCalcTakahashi(Pr, Tr, factor)
     real(dp), intent(in)  :: Pr, Tr
     real(dp), intent(out) :: factor
@@ -66,17 +75,19 @@ contains
       call takahashiRow(row + 1, Tr, f2)
       factor = (1 - weight)*f1 + weight*f2
     end if
+    factor = max(factor, merge(1.0e-2_dp, 1.0e-20_dp, takahashi_form == TAKAHASHI_SMOOTH))
   end subroutine diffCalcTakahashi
 
-  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-8 above Tr = 1.
-  !! In the other forms both programs round powers: 32 eps. Below Tr = 1 the powers are steep and both brackets may be
-  !! negative, their product large: 100 times as much, of the factor if that is above 1.
+  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 4e-8. In `table`
+  !! both programs round powers, 32 eps, and more where they are steep and large, in the cold.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
-    error = 32*epsilon(1.0_dp)
-    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-8_dp
-    if (takahashi_form == TAKAHASHI_OFF) error = 0
-    if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
+    error = 0
+    if (takahashi_form == TAKAHASHI_SMOOTH) error = 4.0e-8_dp
+    if (takahashi_form == TAKAHASHI_TABLE) then
+      error = 32*epsilon(1.0_dp)
+      if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
+    end if
   end function diffFactorError
 
   !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state. shift is 0, or -1 or 1 to ask
@@ -107,7 +118,7 @@ contains
         else
           D(i, j) = pD_fuller(i, j)
         end if
-        D(i, j) = D(i, j)*Tpow*max(factor, 1.0e-20_dp)/p
+        D(i, j) = D(i, j)*Tpow*factor/p
         D(j, i) = D(i, j)
       end do
     end do

@@ -34,24 +34,26 @@ TAKAHASHI = np.array([
     (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0)])
 
 
-WINDOWS = 512             # of the tables below; cubic error below 2e-8, tested against the formula
+WINDOWS = 512             # of the table below
 
 
 @functools.lru_cache(None)
 def takahashi_table() -> np.ndarray:
-    """(17*WINDOWS, 8): (DP)_R = P(x) + Pr Q(x) for each interval of Pr and each window of 1/(1 + Tr), P and Q cubic.
+    """(17*WINDOWS, 8): the rows on both sides of each interval of Pr, in each window of 1/(1 + Tr), as cubics of the place
+    x in [0, 1) in the window, through the formula at Chebyshev points; absolute error below 4e-8 (tests).
 
-    x in [0, 1) runs through the window; coefficients interpolate the rows' formula at Chebyshev points.
+    Colder than where its first bracket vanishes a row is 0; the window in which that happens keeps the unbroken curve.
     """
     nodes = 0.5 - 0.5*np.cos((np.arange(4) + 0.5)*np.pi/4)
     w = (np.arange(WINDOWS)[:, None] + nodes)/WINDOWS                     # 1/(1 + Tr)
     z = w/(1 - w)                                                        # 1/Tr
-    Pr, D, A, B, C, E = TAKAHASHI.T[:, :, None, None]
+    _, D, A, B, C, E = TAKAHASHI.T[:, :, None, None]
+    z_start = np.arange(WINDOWS)[:, None]/(WINDOWS - np.arange(WINDOWS)[:, None])
+    gone = (1 - A*z_start**B <= 0) | (1 - C*z_start**E <= 0)
     with np.errstate(over="ignore"):
-        rows = np.clip(D*(1 - A*z**B)*(1 - C*z**E), -1e30, 1e30)           # far below any Tr the floor stands anyway
-    slope = np.diff(rows, axis=0)/np.diff(TAKAHASHI[:, 0])[:, None, None]
-    P = rows[:-1] - TAKAHASHI[:-1, 0, None, None]*slope
-    return np.concatenate([np.linalg.solve(np.vander(nodes, increasing=True), v[..., None])[..., 0] for v in (P, slope)], axis=-1).reshape(-1, 8)
+        rows = np.where(gone, 0.0, D*(1 - A*z**B)*(1 - C*z**E))
+    cubics = np.linalg.solve(np.vander(nodes, increasing=True), rows[..., None])[..., 0]
+    return np.concatenate([cubics[:-1], cubics[1:]], axis=-1).reshape(-1, 8)
 
 
 def checked_options(given: dict) -> dict:
@@ -193,11 +195,10 @@ class Mixture:
         self.lacks: dict[str, str] = {}
         lower = np.tril_indices(self.ns)
         if self.options["takahashi"] != "off":
-            const["takahashi_inv_step"] = 1/np.diff(TAKAHASHI[:, 0])
             if self.options["takahashi"] == "smooth":
                 const["takahashi_lines"] = takahashi_table()
                 self.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
-            for name, column in zip(("Pr", "D", "A", "B", "C", "E"), TAKAHASHI.T):
+            for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:]):
                 const[f"takahashi_{name}"] = column
         if self.options["diffusion"] == "fuller":
             volume = np.cbrt(sp.fuller_volume)

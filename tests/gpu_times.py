@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from kernels import Mixture, declare, get_backend
+from kernels.backend import cuda
 from kernels.marshal import Block
 from mixtures_for_tests import species_set
 from states import random_states
@@ -37,12 +38,13 @@ def wall_seconds(be, work, repeats=7):
     return statistics.median(times[2:])
 
 
-def collections(be, points):
+def collections(be, points, cases=((1, "none"), (10, "none"), (10, "dense"), (53, "none"), (53, "dense")),
+                names=("thermal", "viscous", "thermal_viscous")):
     cpu = get_backend("cpu")
     print(f"{'collection':<17}{'NS':>4} {'k_ij':<6}{'Gpoint/s':>9}{'GB/s':>7}{'B/point':>8}{'worst difference from the CPU':>31}")
-    for name in ("thermal", "viscous", "thermal_viscous"):
+    for name in names:
         c = declare.collections[name]
-        for ns, kij in ((1, "none"), (10, "none"), (10, "dense"), (53, "none"), (53, "dense")):
+        for ns, kij in cases:
             mix, n = Mixture(species_set(ns, kij)), points if ns < 20 else points//4
             T, p, Y = random_states(ns, 4096, seed=31)
             many = -(-n//4096)
@@ -105,4 +107,8 @@ if __name__ == "__main__":
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()))
     launch(backend)
     copies(backend)
-    collections(backend, int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    n_points = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    collections(backend, n_points)
+    for cuda.THREADS in (64, 256):
+        print(f"{cuda.THREADS} threads a block")
+        collections(backend, n_points, ((10, "dense"), (53, "dense")))

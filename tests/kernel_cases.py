@@ -16,7 +16,7 @@ from states import grid, random_states
 # sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
 # that contracts differently; the largest ratio seen is about 0.5 of the bound.
 N = 2
-WINDOWS = 256        # of the kernels' table of Takahashi's rows, in 1/(1 + Tr): its remainder joins the bound of D
+TABLE_ERROR = 4e-8   # absolute, what the kernels' table of Takahashi's rows may be off by (its docstring); joins the bound of D
 THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig a_mix a_T a_TT b_mix v_mol p_v p_T pr_L Tc_mix pc_mix vc_mix"
 TRANSPORT = "mu lam D D_ij"
 PROJECT = Path(kernels.__file__).resolve().parent/"point"
@@ -54,7 +54,7 @@ def expected(ns, n, kij="file", transport=True, pairs=True, **options):
     """The oracle at states(ns, n)."""
     s = states(ns, n)
     return evaluate(species_set(ns, kij), s["T"], s["p"], s["Y"], velocity=[s[c] for c in "uvw"], transport=transport,
-                    fit=fit(ns) if pairs else None, windows=WINDOWS, **dict(options))
+                    fit=fit(ns) if pairs else None, table_error=TABLE_ERROR, **dict(options))
 
 
 def compare(names, got, q, what, n=N):
@@ -95,7 +95,7 @@ def mixture_inputs(q):
 def oracle_species(ns, kij="file"):
     """species.arrays, tracked, with the diffusion fit as the single-kernel entries want it."""
     sp = species.arrays(species_set(ns, kij), tracked=True)
-    sp.windows = WINDOWS
+    sp.table_error = TABLE_ERROR
     sp.fit = Tracked(fit(ns), np.abs(fit(ns)))
     return sp
 

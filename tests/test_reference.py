@@ -345,7 +345,7 @@ def test_takahashi_table_at_its_knots_and_between():
             Tr = np.array([0.9, 1.0, 1.7, 5.0], dtype=LD)
             exact = row[1]*(1 - row[2]*Tr**-row[3])*(1 - row[4]*Tr**-row[5])
             got = diffusion.takahashi(Tr, np.full(4, row[0], LD), mode)
-            assert np.abs(got - np.where(exact < 0, LD("1e-20"), exact)).max() < 1e-17
+            assert np.abs(got - np.maximum(exact, LD("1e-20" if mode == "table" else "0.01"))).max() < 1e-17
         assert (diffusion.takahashi(Tr, np.full(4, LD(9)), mode) == diffusion.takahashi(Tr, np.full(4, LD(5)), mode)).all()
     step = LD("1e-12")
     Tr = np.linspace(LD(1), LD(20), 60)

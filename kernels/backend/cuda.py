@@ -148,13 +148,13 @@ class CudaBackend(Backend):
             table = self.cp.asarray(constants)
         data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
         function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
-        pointer = 0 if table is None else table.data.ptr
+        pointer, threads = 0 if table is None else table.data.ptr, THREADS
 
         def run(n, keep=(table, [arrays[a] for a in plan.arguments])):
             if n > shortest:
                 raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
             use(device)
-            function((-(-n//THREADS),), (THREADS,), (pointer, n, *data))
+            function((-(-n//threads),), (threads,), (pointer, n, *data))
 
         return run
 

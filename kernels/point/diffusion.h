@@ -22,52 +22,63 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
     return state;
 }
 
-// Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair, linear in Pr between rows.
-// `table`: 1 below Pr = 0.1 (a step to 1.01(...) there). `smooth`: linear from 1 at Pr = 0 to the first row.
+// Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair: D0 (1 - A Tr^-B)(1 - C Tr^-E) in
+// each row of Pr, linear between rows, the last row above Pr = 5.
+// `table`, as Cantera: 1 below Pr = 0.1 (a step to 1.01(...) there), 1e-20 where the result is negative. In cold liquid both
+// brackets are negative and their product is positive and large: a factor of 7 for liquid oxygen at 120 K, 100 bar.
+// `smooth`: linear from 1 at Pr = 0 to the first row, negative brackets count as 0, and the factor is 0.01 or more (liquids
+// diffuse slowly, but they do; measured ratios are about 0.1).
+template <class R> struct TakahashiRow { R row, share; };
+
 // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
-template <class R> POINT_FN R takahashi_row(const R Pr) {
+template <class R> POINT_FN TakahashiRow<R> takahashi_row(const R Pr) {
     const R low = select(10.0*Pr < 3.0 + 5.0*Pr, 10.0*Pr, 3.0 + 5.0*Pr), high = select(9.0 + 2.0*Pr < 12.0 + Pr, 9.0 + 2.0*Pr, 12.0 + Pr);
-    return floor_small(at_most(select(low < high, low, high), 16.5));
+    const R number = select(low < high, low, high), row = floor_small(at_most(number, 16.5));
+    return {row, number - row};
 }
 
 template <class M, class R>
 POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
-    const R ln_Tr = log(Tr), row = takahashi_row(Pr);
+    const R ln_Tr = log(Tr);
+    const TakahashiRow<R> at = takahashi_row(Pr);
     R factor[2];
     UNROLL for (int side = 0; side < 2; ++side) {
-        const R at = row + double(side);
-        factor[side] = table_row(m.takahashi_D, at)*(1.0 - table_row(m.takahashi_A, at)*exp(-ln_Tr*table_row(m.takahashi_B, at)))
-                       *(1.0 - table_row(m.takahashi_C, at)*exp(-ln_Tr*table_row(m.takahashi_E, at)));
+        const R row = at.row + double(side);
+        R first = 1.0 - table_row(m.takahashi_A, row)*exp(-ln_Tr*table_row(m.takahashi_B, row));
+        R second = 1.0 - table_row(m.takahashi_C, row)*exp(-ln_Tr*table_row(m.takahashi_E, row));
+        if constexpr (M::takahashi_smooth) first = at_least(first, 0.0), second = at_least(second, 0.0);
+        factor[side] = table_row(m.takahashi_D, row)*first*second;
     }
-    return factor[0] + (Pr - table_row(m.takahashi_Pr, row))*table_row(m.takahashi_inv_step, row)*(factor[1] - factor[0]);
+    const R between = factor[0] + at.share*(factor[1] - factor[0]);
+    if constexpr (M::takahashi_smooth) return at_least(between, 0.01);
+    else return at_least(select(Pr < 0.1, R(1.0), between), 1e-20);
 }
 
-// The same from cubics in 1/(1 + Tr), tabulated: no logarithm, no powers. Where to look, and the value there.
-template <class R> struct TakahashiPlace { R line, x, Pr; };
+// `smooth` from cubics in 1/(1 + Tr), tabulated: no logarithm, no powers. Where to look, and the value there.
+template <class R> struct TakahashiPlace { R line, x, share; };
 
 template <class M, class R>
 POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
     const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
     const R warm = tc + both*state.T, inv = 1.0/(warm*pc);              // 1/(1 + Tr) = tc/warm
     const R along = bounded_index(tc*(pc*inv), 0.999)*double(M::TAKAHASHI_WINDOWS), window = floor_small(along);
-    const R Pr = bounded_index(both*state.p*(warm*inv), 5.0);
-    return {takahashi_row(Pr)*double(M::TAKAHASHI_WINDOWS) + window, along - window, Pr};
+    const TakahashiRow<R> at = takahashi_row(bounded_index(both*state.p*(warm*inv), 5.0));
+    return {at.row*double(M::TAKAHASHI_WINDOWS) + window, along - window, at.share};
 }
 
 template <class M, class R> POINT_FN R takahashi_lookup(const M &m, const TakahashiPlace<R> &place) {
     R c[8];
     table_line(m.takahashi_lines, place.line, c);
-    const R x = place.x;
-    return at_least(c[0] + x*(c[1] + x*(c[2] + x*c[3])) + place.Pr*(c[4] + x*(c[5] + x*(c[6] + x*c[7]))), 1e-20);
+    const R x = place.x, low = at_least(c[0] + x*(c[1] + x*(c[2] + x*c[3])), 0.0), high = at_least(c[4] + x*(c[5] + x*(c[6] + x*c[7])), 0.0);
+    return at_least(low + place.share*(high - low), 0.01);
 }
 
 template <class M, class R>
 POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
     if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_lookup(m, takahashi_place(m, state, i, j, xi, xj));
     else {
-        const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc), Pr = state.p*(inv*tc);
-        const R result = takahashi_formula(m, state.T*(inv*pc), bounded_index(Pr, 5.0));
-        return at_least(M::takahashi_table ? select(Pr < 0.1, R(1.0), result) : result, 1e-20);
+        const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
+        return takahashi_formula(m, state.T*(inv*pc), bounded_index(state.p*(inv*tc), 5.0));
     }
 }
 

@@ -2,7 +2,8 @@
 
 Takahashi, J. Chem. Eng. Japan 7 (1974) 417 (original not seen; the table as several codes have it). Fuller, Schettler
 & Giddings 1966, Poling 11-4.4. Modes of the correction: "off"; "table": exactly 1 below Pr = 0.1, as Cantera;
-"smooth": a row Pr = 0 with value 1, linear from there to the row 0.1, so continuous. A negative factor becomes 1e-20.
+"smooth": a row Pr = 0 with value 1, linear from there to the row 0.1, so continuous; negative brackets count as 0, and the
+factor is at least 0.01. In mode "table" a negative factor becomes 1e-20.
 """
 import numpy as np
 
@@ -10,6 +11,7 @@ from .species import R
 from .tracked import EPS, LD, Tracked, value
 
 FLOOR = LD("1e-20")
+LOWEST = LD("0.01")
 TABLE = [[LD(number) for number in line.split()] for line in """
 0.1 1.01 0.038042 1.52267 0 1
 0.2 1.01 0.067433 2.16794 0 1
@@ -31,34 +33,24 @@ TABLE = [[LD(number) for number in line.split()] for line in """
 """.strip().splitlines()]
 
 
-def row_value(Tr, row):
+def _not_negative(x):
+    return np.where(value(x) < 0, 0*x, x) if not isinstance(x, Tracked) else Tracked(np.maximum(x.val, 0), x.err)
+
+
+def row_value(Tr, row, mode="table"):
     """(DP)_R of the rows numbered `row` (integers, shape of Tr) of the table."""
     _, D0, A, B, C, E = (np.array(column)[row] for column in zip(*TABLE))
-    return D0*(1 - A*Tr**(-B))*(1 - C*Tr**(-E))
+    first, second = 1 - A*Tr**(-B), 1 - C*Tr**(-E)
+    if mode == "smooth":
+        first, second = _not_negative(first), _not_negative(second)
+    return D0*first*second
 
 
-def cubic_remainder(Tr, rows, windows):
-    """Bound of the error of cubics that interpolate the rows at Chebyshev points of `windows` windows of w = 1/(1 + Tr).
-
-    h^4/3072 max|d4f/dw4| on a window of width h; |d4/dw4 (1/Tr)^q| <= (q + 3)^4 Tr^-q/(w (1 - w))^4; 1.5 because the
-    largest value in the window is meant, up to h from here.
-    """
-    Tr = value(Tr).astype(float)
-    w = 1/(1 + Tr)
-    out = 0
-    with np.errstate(over="ignore"):
-        for row in rows:
-            _, D0, A, B, C, E = (np.array(column, float)[row] for column in zip(*TABLE))
-            terms = sum(c*(q + 3)**4*Tr**-q for c, q in ((A, B), (C, E), (A*C, B + E)))
-            out = np.maximum(out, D0*terms)
-        return 1.5*out/(w*(1 - w)*windows)**4/3072
-
-
-def takahashi(Tr, Pr, mode, windows=0):
+def takahashi(Tr, Pr, mode, table_error=0.0):
     """The factor on p D_ij; Tr, Pr arrays of one shape.
 
-    windows: for a Tracked result of mode smooth, the bound takes in what a kernel loses that tabulates the rows (see
-    cubic_remainder); it is infinite where that leaves open whether the factor is negative and hence 1e-20.
+    table_error: absolute error that a kernel may make that tabulates the rows; joins the bound of a Tracked result of
+    mode smooth, which is continuous in it.
     """
     if mode == "off":
         return 1 + 0*Tr
@@ -67,17 +59,16 @@ def takahashi(Tr, Pr, mode, windows=0):
     knots = np.array([row[0] for row in TABLE])
     high = np.clip(np.searchsorted(knots, value(Pr), side="right"), 1, len(TABLE) - 1)
     low = high - 1
-    f_low, f_high = row_value(Tr, low), row_value(Tr, high)
+    f_low, f_high = row_value(Tr, low, mode), row_value(Tr, high, mode)
     weight = (Pr - knots[low])/(knots[high] - knots[low])
     out = np.where(value(Pr) < knots[-1], f_low + (f_high - f_low)*weight, f_high)
     first = LD(1) if mode == "table" else 1 + (f_low - 1)*(Pr/knots[0])      # f_low is row 0.1 there
     out = np.where(value(Pr) < knots[0], first, out)
-    if windows and mode == "smooth" and isinstance(out, Tracked):
-        error = out.err + cubic_remainder(Tr, (low, high), windows)/EPS
-        out = Tracked(out.val, np.where(np.abs(out.val) < 10*EPS*error, np.inf, error))
-        return Tracked(np.where(out.val < 0, FLOOR, out.val),
-                       np.where((out.val < 0) & np.isfinite(out.err), 4*float(FLOOR), out.err))
-    return np.where(value(out) < 0, FLOOR, out)
+    if mode == "table":
+        return np.where(value(out) < 0, FLOOR, out)
+    if isinstance(out, Tracked):
+        return Tracked(np.maximum(out.val, LOWEST), out.err + table_error/EPS)
+    return np.maximum(out, LOWEST)
 
 
 def kinetic_pD(T, coefficients):
@@ -96,8 +87,8 @@ def fuller_pD(T, W_i, W_j, S_i, S_j):
     return in_cm2_bar*LD("1e-4")*LD("1e5")
 
 
-def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, windows=0):
-    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; windows: see takahashi."""
+def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, table_error=0.0):
+    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; table_error: see takahashi."""
     i, j = np.tril_indices(sp.ns)
     if model == "kinetic":
         pD = kinetic_pD(T, coefficients[:, i, j][:, :, None])
@@ -109,7 +100,7 @@ def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, windo
     x = np.maximum(X, FLOOR)
     y_i, y_j = x[i]/(x[i] + x[j]), x[j]/(x[i] + x[j])
     Tc, pc = sp.Tc[:, None], sp.pc[:, None]
-    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode, windows)
+    factor = takahashi(T/(y_i*Tc[i] + y_j*Tc[j]), p/(y_i*pc[i] + y_j*pc[j]), mode, table_error)
     place = np.empty((sp.ns, sp.ns), int)
     place[i, j] = place[j, i] = np.arange(len(i))
     return (factor*pD/p)[place]

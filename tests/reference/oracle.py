@@ -8,11 +8,11 @@ OPTIONS = {"root": "gibbs", "alpha": "pr78", "mixing": "vdw", "chung": "polefree
            "takahashi": "smooth"}
 
 
-def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, transport=True, windows=0, **options):
+def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, transport=True, table_error=0.0, **options):
     """A namespace of quantities by their public names, species axis first; plus `undecided` (bool, n).
 
     data: SpeciesData or the like; fit: (5, ns, ns) binary-diffusion coefficients for diffusion="kinetic".
-    windows: see diffusion.takahashi.
+    table_error: see diffusion.takahashi.
     tracked: Tracked results (value and rounding bound); otherwise longdouble.
     """
     o = {**OPTIONS, **options}
@@ -53,7 +53,7 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         if o["diffusion"] == "kinetic" and fit is None:
             return q
         fit_n = None if fit is None else number(fit, np.abs(np.asarray(fit, float)))
-        q.D_ij = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], fit_n, windows)
+        q.D_ij = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], fit_n, table_error)
         q.D = diffusion.mixture_averaged(X, q.D_ij, sp)
     return q
 

@@ -1,7 +1,7 @@
 """One entry for each point kernel: its declared reads in, its writes out, by the equations of the oracle.
 
 An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion
-and `windows` of tabulated kernels (diffusion.takahashi).
+and `table_error` of tabulated kernels (diffusion.takahashi).
 A kernel without an entry fails the test that goes through the registry.
 """
 from types import SimpleNamespace
@@ -105,13 +105,13 @@ def chung_conductivity(sp, o, rho, W, T_star, eta0, cp_ig=None, cv=None, **mixtu
 
 
 def binary_diffusion(sp, o, T, p, Y, W):
-    D = diffusion.binary(T, p, _X(Y, W, sp), sp, o["diffusion"], o["takahashi"], sp.fit, sp.windows)
+    D = diffusion.binary(T, p, _X(Y, W, sp), sp, o["diffusion"], o["takahashi"], sp.fit, sp.table_error)
     return dict(D_ij=D)
 
 
 def mixture_diffusion(sp, o, T, p, Y, W):
     X = _X(Y, W, sp)
-    D = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], sp.fit, sp.windows)
+    D = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], sp.fit, sp.table_error)
     return dict(D=diffusion.mixture_averaged(X, D, sp))
 
 
