@@ -182,19 +182,15 @@ def _compile(given) -> None:
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
     if given.kernels:
         names += [k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names]
-    ns = mixture.ns
-    for nq in (1, ns + 5):               # without and with velocities in Q: two forms of the collections that give h
-        impl = TVImpl(backend, 1, ns, nq)
-        impl.set_mixture(mixture)
-        for name in names:
-            try:
-                impl.launcher(name)
-            except kernels.ArgumentError as error:
-                if name in added or nq == 1:
-                    print(f"left out: {name}: {error}", file=sys.stderr)
-                continue
-            if nq == 1:
-                print(f"{backend.name}  {name}")
+    impl = TVImpl(backend, 1, mixture.ns, 1)
+    impl.set_mixture(mixture)
+    for name in names:
+        try:
+            for moving in (False, True) if impl.makes_h0(name) else (False,):
+                impl.launcher(name, moving)
+            print(f"{backend.name}  {name}")
+        except kernels.ArgumentError as error:
+            print(f"left out: {name}: {error}", file=sys.stderr)
     print(f"kernel cache: {cache.folder()}")
 
 

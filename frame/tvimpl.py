@@ -13,6 +13,7 @@ from .check import Check
 from .errors import ArgumentError, StateError
 from .launcher import Launcher, Timer
 
+VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")      # then Y_1..Y_ns, then what else the host keeps in Q
 
 
@@ -56,7 +57,7 @@ class TVImpl:
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
         self.views: dict[str, View] = {}
-        self.launchers: dict[str, Launcher] = {}
+        self.launchers: dict[tuple[str, bool], Launcher] = {}
         self.mixture = None
         self.stripe = None              # (first, last) of the stripe that was populated last
         self.geometry = None            # its block, to turn a point into (i, j, k); its address is not used again
@@ -198,36 +199,51 @@ class TVImpl:
             if view.basis:
                 view.version, view.stripe, view.basis = 0, None, ()
 
-    def launcher(self, name: str) -> Launcher:
-        """The launcher of that name, compiled and bound when first asked for. Errors: ArgumentError lists the names."""
-        found = self.launchers.get(name)
-        return found if found is not None else self._make(name)
+    def launcher(self, name: str, moving: bool | None = None) -> Launcher:
+        """The launcher of that name, compiled and bound when first asked for. Errors: ArgumentError lists the names.
 
-    def _make(self, name: str) -> Launcher:
+        A collection that makes h makes h0 too where the host has brought velocities for this stripe (`moving`).
+        """
+        if moving is None:
+            moving = self.makes_h0(name) and self._velocity_filled()
+        found = self.launchers.get((name, moving))
+        return found if found is not None else self._make(name, moving)
+
+    @staticmethod
+    def makes_h0(name: str) -> bool:
+        """Whether h0 may join this collection: it has h, which is all that is needed beside the velocities."""
+        collection = kernels.registry.collections.get(name)
+        return collection is not None and "h" in collection.outputs and "h0" not in collection.outputs
+
+    def _velocity_filled(self) -> bool:
+        views = [self.views.get(q) for q in VELOCITY]
+        return None not in views and all(v.version and v.stripe == self.stripe for v in views)
+
+    def _make(self, name: str, moving: bool) -> Launcher:
         registry = kernels.registry
         if name not in registry.collections and name not in registry.kernels:
             names = [*registry.collections, *registry.kernels]
             raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
                                 "Is //char(0) missing?")
         try:
-            program = self._program(name)
+            program = self._program(name, moving)
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
             raise StateError(f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
                              "frame_tvproperties_populatepreosshareddata first.") from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
-        self.launchers[name] = Launcher(name, program, views)
-        return self.launchers[name]
+        made = self.launchers[name, moving] = Launcher(name, program, views)
+        return made
 
-    def _program(self, name: str):
+    def _program(self, name: str, moving: bool):
         mixture = self.mixture or _NoSpecies(self.ns)
         collection = kernels.registry.collections.get(name)
         if collection is None:
             return kernels.Program(mixture, kernels=[name], backend=self.backend)
         outputs, given = list(collection.outputs), list(collection.given)
-        if "h" in outputs and "h0" not in outputs and self.nq >= self.ns + 4:
-            outputs, given = [*outputs, "h0"], [*given, "u", "v", "w"]      # the velocities are there, as rows of Q
+        if moving:
+            outputs, given = [*outputs, "h0"], [*given, *VELOCITY]
         return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, name=name)
 
     def safe_launch(self, name: str, n_active: int) -> None:
@@ -238,9 +254,7 @@ class TVImpl:
         """
         if not 1 <= n_active <= self.chunk:
             raise ArgumentError(f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?")
-        launcher = self.launchers.get(name)
-        if launcher is None:
-            launcher = self._make(name)
+        launcher = self.launcher(name)
         stripe = self.stripe
         for view in launcher.reads:
             if (view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active

@@ -291,7 +291,7 @@ def test_finalize_after_mpi_finalize(mpi):
 
 @every_mpi
 def test_another_communicator_and_then_the_world(mpi, tmp_path):
-    code = python_file(tmp_path, "import mpi4py.MPI as m\nprint('library', m.Get_library_version().split()[0])")
+    code = python_file(tmp_path, "import mpi4py.MPI as m\nprint('library ' + m.Get_library_version().split()[0] + '\\n', end='')")
     done = traps("split", code, mpi=mpi, ranks=3)
     assert done.returncode == 0 and done.stdout.count("setcomm: 0") == 6, done.stdout + done.stderr
     assert done.stdout.count("library " + {"openmpi": "Open", "mpich": "MPICH"}[mpi.name]) == 3
