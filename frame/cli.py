@@ -160,6 +160,9 @@ class _ForArch:
 
         return np.empty(shape)
 
+    def resident(self, array):
+        return 0, array
+
     def compile(self, plan, name, precision):
         from kernels.backend.cuda import program_code
 
@@ -175,7 +178,10 @@ def _compile(given) -> None:
     mixture = _mixture(given)
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     if given.arch:
+        from kernels.backend.cuda import marshal_code
+
         backend = _ForArch(given.arch)
+        marshal_code(given.arch)
     else:
         backend = kernels.get_backend(given.backend)
         _marshal(backend)

@@ -113,7 +113,7 @@ def _call(kernel: PointKernel, constants: str) -> str:
 
 def cuda_source(p: Plan, threads: int) -> str:
     """extern "C" frame_run(constants, n, then pointer and row stride of each of p.arguments)."""
-    arguments = "".join(f", double *const at_{a}, const long ld_{a}" for a in p.arguments)
+    arguments = "".join(f", double *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     held = p.ns <= HELD_SPECIES
     lines = []
     known: set[str] = set()

@@ -1,6 +1,7 @@
 // Peng-Robinson mixture. Molar: a [Pa m6/mol2], b, v [m3/mol]. Numbers in brackets: PHYSICS items in the declarations.
 #pragma once
 #include "pairs.h"
+#include "ideal_gas.h"
 
 // sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so that a, a', a''
 // follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i:

@@ -7,7 +7,6 @@ factor is at least 0.01. In mode "table" a negative factor becomes 1e-20.
 """
 import numpy as np
 
-from .species import R
 from .tracked import EPS, LD, Tracked, value
 
 FLOOR = LD("1e-20")
