@@ -17,6 +17,8 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     unknown = [n for n in [*names, *arrays] if n not in quantities]
     if unknown:
         raise ArgumentError(f"unknown quantity '{unknown[0]}'; known: {', '.join(sorted(quantities))}.")
+    if "X" in arrays and "Y" in arrays and "kernels" not in what:
+        raise ArgumentError("both X and Y were given: they may contradict each other; give one.")
     if not names:
         raise ArgumentError("no quantities asked for.")
     device = any(_on_device(a) for a in arrays.values())

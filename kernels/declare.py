@@ -144,16 +144,15 @@ def resolve(outputs, given, options) -> list[PointKernel]:
                 makers.setdefault(name, []).append(kernel)
     order: list[PointKernel] = []
     have = set(given)
-    missing: list[str] = []
+    missing: set[str] = set()           # what no kernel makes: for the message
 
     def make(name, underway) -> bool:
         if name in have:
             return True
-        for kernel in makers.get(name, ()):
-            if kernel in underway:
-                continue
+        able = [k for k in makers.get(name, ()) if k not in underway]
+        for kernel in able:
             mark, known = len(order), set(have)
-            if all(make(read, underway | {kernel}) for read in kernel.reads):
+            if all([make(read, underway | {kernel}) for read in kernel.reads]):
                 if kernel not in order:
                     order.append(kernel)
                     have.update(kernel.writes)
@@ -161,7 +160,8 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             del order[mark:]
             have.clear()
             have.update(known)
-        missing.append(name)
+        if name not in makers or not able and name in ("X", "Y"):      # X and Y are made from each other
+            missing.add(name)
         return False
 
     for name in outputs:
@@ -169,8 +169,9 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             raise ArgumentError(f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
         missing.clear()
         if not make(name, frozenset()):
-            roots = sorted({m for m in missing if m not in makers or m == name} or set(missing))
-            raise ArgumentError(f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(roots)}.")
+            if missing & {"X", "Y"}:
+                missing = missing - {"X", "Y"} | {"Y (or X)"}
+            raise ArgumentError(f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(sorted(missing))}.")
     return order
 
 

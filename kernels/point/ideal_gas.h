@@ -28,16 +28,14 @@ POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
     FOR_SPECIES(s, M::NS) Y.set(s, X[s]*m.W[s]*scale);
 }
 
-// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range.
+// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. It starts from 0, like the mixed
+// sum below: the compiler then fuses both in the same way, and a point's bits do not depend on its neighbours.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_sum(const double *coefficient, const Species &Y, R (&c)[COUNT]) {
-    {
-        const R y = Y[0];
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] = y*coefficient[k*M::NS];
-    }
-    FOR_SPECIES(s, M::NS - 1) {
-        const R y = Y[s + 1];
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] += y*coefficient[k*M::NS + s + 1];
+    UNROLL for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+    FOR_SPECIES(s, M::NS) {
+        const R y = Y[s];
+        UNROLL for (int k = 0; k < COUNT; ++k) c[k] += y*coefficient[k*M::NS + s];
     }
 }
 
