@@ -30,16 +30,29 @@ class Timer:
 
 
 class Launcher:
-    """name: as hosts call it. run: program bound to the views. reads, writes: the views themselves;
+    """name: as hosts call it. run: run[first](n), the program bound to the views from that column on. reads, writes: the views themselves;
     groups: (sources, results) pairs of views: which inputs each result came from, through all kernels of the launch."""
 
     def __init__(self, name: str, program, views: dict):
         self.name, self.program = name, program
         self.reads = tuple(views[q] for q in program.reads)
         self.writes = tuple(views[q] for q in program.writes)
-        self.run = program.bind({q: v.array for q, v in views.items()})
+        self.run = _Bound(program, views)
         self.groups = tuple((tuple(views[q] for q in sources), tuple(views[q] for q in results))
                             for sources, results in _ancestry(program).items())
+
+
+class _Bound(dict):
+    """first column of the views -> run(n), bound when first asked for."""
+
+    def __init__(self, program, views):
+        super().__init__()
+        self.program, self.views = program, views
+        self[0]                             # what does not fit shows at once
+
+    def __missing__(self, first: int):
+        run = self[first] = self.program.bind({q: v.array[..., first:] for q, v in self.views.items()})
+        return run
 
 
 def _ancestry(program) -> dict[tuple, list]:

@@ -13,6 +13,7 @@ from .check import Check
 from .errors import ArgumentError, StateError
 from .launcher import Launcher, Timer
 
+LANE_POINTS = 4096                    # below, a stripe is too short for two at once to be worth it
 VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")      # then Y_1..Y_ns, then what else the host keeps in Q
 
@@ -65,6 +66,7 @@ class TVImpl:
         self.check = Check(rank)
         self.checking = False
         self._version = 0
+        self._offset = 0                # first column of the views that is in use
 
     # ---- views ----
 
@@ -118,7 +120,7 @@ class TVImpl:
         if variables != view.rows:
             self.rows_for(name, variables)
         count = stripes.check_stripe(block, first, last, self.chunk)
-        matrix = view.matrix if variables == view.rows else view.matrix[:variables]
+        matrix = self._part(view.matrix) if variables == view.rows else self._part(view.matrix)[:variables]
         if self.timers is None:
             self.backend.gather(block, first - 1, count, matrix)
         else:
@@ -135,13 +137,17 @@ class TVImpl:
             for filled in view.parts or (view,):
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
 
+    def _part(self, matrix):
+        """The columns in use: all, but in a block call that works on two stripes at once."""
+        return matrix[:, self._offset:] if self._offset else matrix
+
     def _filled(self, view: View, count: int) -> None:
         self._version += 1
         view.version, view.stripe, view.count, view.basis = self._version, self.stripe, count, ()
 
     def _last_fraction(self, count: int) -> None:
         """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its place."""
-        fractions = self.views["Y"].matrix
+        fractions = self._part(self.views["Y"].matrix)
         last = fractions[self.ns - 1, :count]
         last[...] = 1.0
         for s in range(self.ns - 1):
@@ -157,10 +163,10 @@ class TVImpl:
         if problem:
             raise StateError(f"'{name}' {problem}.")
         if self.timers is None:
-            self.backend.scatter(block, first - 1, count, view.matrix)
+            self.backend.scatter(block, first - 1, count, self._part(view.matrix))
         else:
             begin = self.backend.mark()
-            self.backend.scatter(block, first - 1, count, view.matrix)
+            self.backend.scatter(block, first - 1, count, self._part(view.matrix))
             self._timer(f"get {name}").add(begin, self.backend.mark(), count)
 
     def _problem(self, view: View, count: int, stripe) -> str:
@@ -261,10 +267,10 @@ class TVImpl:
                     or view.basis and view.stale()):
                 self._refuse(launcher, n_active)
         if self.timers is None:
-            launcher.run(n_active)
+            launcher.run[self._offset](n_active)
         else:
             begin = self.backend.mark()
-            launcher.run(n_active)
+            launcher.run[self._offset](n_active)
             self._timer(name).add(begin, self.backend.mark(), n_active)
         self._version = version = self._version + 1
         for sources, results in launcher.groups:
@@ -287,13 +293,25 @@ class TVImpl:
             raise ArgumentError("the arrays of a block call select different numbers of points: "
                                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs)) + ".")
         total = sizes.pop()
-        for first in range(1, total + 1, self.chunk):
-            last = min(first + self.chunk - 1, total)
-            for tag, block in inputs:
-                self.populate_input(tag, block, first, last)
-            self.safe_launch(name, last - first + 1)
-            for tag, block in outputs:
-                self.populate_output(tag, block, first, last)
+        with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
+            # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
+            parts = 1 if self.checking else max(1, min(len(lanes), self.chunk//LANE_POINTS))
+            width = self.chunk//parts//32*32 if parts > 1 else self.chunk
+            try:
+                for number, first in enumerate(range(1, total + 1, width)):
+                    last = min(first + width - 1, total)
+                    self._offset = number % parts*width
+                    with lanes[number % parts]:
+                        for tag, block in inputs:
+                            self.populate_input(tag, block, first, last)
+                        self.safe_launch(name, last - first + 1)
+                        for tag, block in outputs:
+                            self.populate_output(tag, block, first, last)
+            finally:
+                self._offset = 0
+        self.stripe = None                 # what the views hold now is no stripe of the host's
+        for view in self.views.values():
+            view.version, view.stripe, view.basis = 0, None, ()
 
     # ---- timers ----
 

@@ -62,7 +62,8 @@ class Memory:
         self.ranges[address] = (size, kind)
 
     def kind(self, address):
-        return next((kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), PAGEABLE)
+        # "device" memory lies between the host's here, so whole pages that are pinned may cover some of it
+        return max((kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE)
 
 
 class Array(np.ndarray):
@@ -123,7 +124,7 @@ def make():
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
-        hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+        getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
         block = np.empty(size, np.uint8)
@@ -137,6 +138,21 @@ def make():
 
         def record(self):
             self.time = time.perf_counter()
+
+        def synchronize(self):
+            calls.append("wait")
+
+    class Stream:
+        ptr = 0
+
+        def __init__(self, non_blocking=False):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
 
         def synchronize(self):
             calls.append("wait")
@@ -165,8 +181,8 @@ def make():
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
-        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, alloc_pinned_memory=alloc_pinned_memory,
-        get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
+        get_current_stream=Stream,
         get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
     module = types.ModuleType("cupy")
     module.__dict__.update(

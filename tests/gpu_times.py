@@ -81,7 +81,7 @@ def copies(be):
         block = Block(address, (*shape, variables), strides, (fringe,)*3 + (0,), (*inner, variables), on_device=where == "device")
         if where == "pinned":
             start = time.perf_counter()
-            assert be.marshal.pin(field.ctypes.data, field.nbytes)
+            be.cp.cuda.runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
             took = time.perf_counter() - start
             print(f"pinning {field.nbytes/2**20:.0f} MiB took {took*1e3:.1f} ms")
         for chunk in (16384, 131072, block.points):
@@ -91,7 +91,31 @@ def copies(be):
             into = wall_seconds(be, lambda: [be.gather(block, s, c, view) for s, c in pieces])
             out = wall_seconds(be, lambda: [be.scatter(block, s, c, view) for s, c in pieces])
             print(f"{where:<34}{chunk:>9}{useful/into:>8.1f}{useful/out:>8.1f}", flush=True)
-    be.marshal.unpin(field.ctypes.data)
+    be.cp.cuda.runtime.hostUnregister(field.ctypes.data)
+    print(f"{'whole block call, thermal_viscous':<34}{'chunk':>9}{'ns/point':>9}{'GB/s':>8}")
+    impl_times(be, (134, 134, 134), 3)
+
+
+def impl_times(be, shape, fringe):
+    """The block call on pageable arrays, T, p, Y in, rho, h, c, mu, lam, D out: NS = 10, Takahashi off, so that copies count."""
+    from frame.tvimpl import TVImpl
+
+    ns, names = 10, ("rho", "h", "c", "mu", "lam", "D")
+    T, p = np.full(shape + (1,), 900.0, order="F"), np.full(shape + (1,), 1e7, order="F")
+    Y = np.full(shape + (ns,), 1/ns, order="F")
+    results = [np.zeros(shape + (ns if n == "D" else 1,), order="F") for n in names]
+    inner = tuple(s - 2*fringe for s in shape)
+
+    def block(field):
+        return Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (fringe,)*3 + (0,), (*inner, field.shape[3]))
+
+    points = block(T).points
+    for chunk in (16384, 131072, 1048576):
+        impl = TVImpl(be, chunk, ns, 1)
+        impl.set_mixture(Mixture(species_set(ns), takahashi="off"))
+        t = wall_seconds(be, lambda: impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))],
+                                                [(n, block(f)) for n, f in zip(names, results)]), 5)
+        print(f"{'':<34}{chunk:>9}{t/points*1e9:>9.1f}{8e-9*points*(12 + 15)/t:>8.1f}", flush=True)
 
 
 def launch(be):

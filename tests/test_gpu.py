@@ -15,7 +15,7 @@ import pytest
 import cuda_on_cpu
 from conditioning import assert_close
 from kernel_cases import N, compare, expected, mixture, project_kernels, states
-from kernels import Mixture, backend as backends, get_backend
+from kernels import Mixture, backend as backends, declare, get_backend
 from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block
@@ -184,7 +184,7 @@ def test_gather_and_scatter(be, where, seed):
     else:
         address = field.ctypes.data
     if where == "pinned":
-        assert be.marshal.pin(low, base.nbytes)
+        be.cp.cuda.runtime.hostRegister(low, base.nbytes, 0)
     try:
         block = Block(address, field.shape, strides, lo, n, on_device=where == "device")
         view = be.from_host(np.full((n[3], be.pad(count)), np.nan))
@@ -194,7 +194,8 @@ def test_gather_and_scatter(be, where, seed):
         be.scatter(block, start, count, be.from_host(np.where(np.isnan(got), got, -got)))
     finally:
         if where == "pinned":
-            be.marshal.unpin(low)
+            be.synchronize()
+            be.cp.cuda.runtime.hostUnregister(low)
     if where == "device":
         flat[...] = be.to_host(held)
     after = before.copy()
@@ -213,6 +214,36 @@ def test_stripes_in_a_row_do_not_mix(be):
     expected = field[3:37, 2:28].reshape(block.points, 6, order="F").T
     got = np.concatenate([be.to_host(v)[:, :step] for v in views], axis=1)
     assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("chunk", (3000, 9000, 40000))
+def test_block_call_overlaps_and_agrees(be, chunk):
+    """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned: as one launch of all points,
+    the fringe as it was, and nothing left pinned."""
+    from frame.tvimpl import TVImpl
+
+    shape, ns = (64, 50, 11), 10
+    rng = np.random.default_rng(8)
+    T, p, rho, D = (np.asfortranarray(rng.random((*shape, n))) for n in (1, 1, 1, ns))
+    Y = np.asfortranarray(rng.dirichlet(np.ones(ns), shape))
+    T[...], p[...] = 300 + 2000*T, 1e6 + 1e7*p
+    rho_before, D_before = rho.copy(), D.copy()
+
+    def block(field):
+        return Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (2, 1, 0, 0), (60, 48, 11, field.shape[3]))
+
+    impl = TVImpl(be, chunk, ns, 1)
+    impl.set_mixture(mixture(ns))
+    impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))])
+    inner = (slice(2, 62), slice(1, 49))
+    state = {"T": T[inner][..., 0], "p": p[inner][..., 0], "Y": np.moveaxis(Y[inner], -1, 0)}
+    names = declare.collections["thermal_viscous"].outputs
+    want = mixture(ns).properties(names, backend=be, **state)      # the same program, so the same bits
+    assert np.array_equal(rho[inner][..., 0], want["rho"]) and np.array_equal(np.moveaxis(D[inner], -1, 0), want["D"])
+    for field, before in ((rho, rho_before), (D, D_before)):
+        before[inner] = field[inner]
+        assert np.array_equal(field, before)
+    assert [be.cp.cuda.runtime.pointerGetAttributes(f.ctypes.data).type for f in (T, Y, D)] == [0, 0, 0]
 
 
 def test_view_of_one_row(be):

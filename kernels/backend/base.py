@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 
 import numpy as np
 
@@ -51,6 +52,12 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def scatter(self, block, start: int, count: int, view): ...
+
+    @contextlib.contextmanager
+    def session(self, blocks):
+        """For copies to and from these blocks of host memory, which stays in place until the session ends: they need not
+        have happened before that. Yields lanes: contexts whose work is ordered within each, and free between them."""
+        yield (contextlib.nullcontext(),)
 
     @abc.abstractmethod
     def to_host(self, array) -> np.ndarray: ...

@@ -7,6 +7,7 @@ makes or uses with CuPy are in order with the launches. No verb waits for the de
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -192,6 +193,19 @@ class CudaBackend(Backend):
     def scatter(self, block, start, count, view):
         self._use()
         self.marshal.scatter(block, start, count, view)
+
+    @contextlib.contextmanager
+    def session(self, blocks):
+        """Pins the blocks; two streams, so that copies in, kernels and copies out of different stripes overlap."""
+        self._use()
+        streams = [self.cp.cuda.Stream(non_blocking=True) for _ in range(2)]
+        self.synchronize()                     # what was queued before is done before the streams begin
+        with self.marshal.lasting(blocks):
+            try:
+                yield streams
+            finally:
+                for stream in streams:
+                    stream.synchronize()
 
     def to_host(self, array) -> np.ndarray:
         self._use()

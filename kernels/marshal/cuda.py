@@ -2,7 +2,7 @@
 
 How a block is reached depends on where it lies, which the driver knows from the address:
 
-- device or managed memory, or host memory that is pinned (by the host or by `pin`): one kernel reads or writes it
+- device or managed memory, or host memory that is pinned (by the host or by `lasting`): one kernel reads or writes it
   where it is;
 - pageable host memory: the compiled CPU marshal packs the selected points into a pinned buffer, and one copy takes
   that to the device. Packing returns before the copy has arrived, so it runs beside the kernels of the chunk before.
@@ -13,6 +13,7 @@ array at the same address would be another one.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import pathlib
 
@@ -25,6 +26,8 @@ SOURCE = pathlib.Path(__file__).with_suffix(".cu")
 THREADS = 256                       # as in cuda.cu
 SELECTION = np.dtype([(n, np.int64) for n in ("sx", "sy", "sz", "sv", "mx", "my", "start")]
                      + [(n, np.int32) for n in ("count", "variables")], align=True)
+PAGE = 4096
+PIN_FROM = 2**20                    # bytes; below, pinning (about 0.04 ms/MiB) costs more than staging
 PAGEABLE, PINNED, DEVICE, MANAGED = range(4)      # cudaMemoryType
 
 
@@ -37,6 +40,7 @@ class CudaMarshal:
         self._scatter = module.get_function("scatter_stripe")
         self._in = [_Staging(cp), _Staging(cp)]
         self._out = _Staging(cp)
+        self._deferred = False
 
     def gather(self, block, start: int, count: int, view) -> None:
         """Selected points start .. start+count-1 of each selected variable -> view[v, :count]."""
@@ -53,7 +57,7 @@ class CudaMarshal:
             slot.used()
             return
         self._launch(self._gather, block, start, count, view, row)
-        if where != DEVICE:
+        if where != DEVICE and not self._deferred:
             self._wait()        # the host may write its array as soon as the call returns
 
     def scatter(self, block, start: int, count: int, view) -> None:
@@ -69,24 +73,31 @@ class CudaMarshal:
             self.host.scatter(block, start, count, packed)
             return
         self._launch(self._scatter, block, start, count, view, row)
-        if where != DEVICE:
+        if where != DEVICE and not self._deferred:
             self._wait()        # the host reads its array as soon as the call returns
 
-    def pin(self, address: int, nbytes: int) -> bool:
-        """Pin host memory until `unpin`. For a caller that knows that the memory outlives both.
-
-        False when it is refused (pinned already, or over the system's limit): the block is then staged as before.
+    @contextlib.contextmanager
+    def lasting(self, blocks):
+        """Host memory of these blocks is pinned, and copies to and from it are not waited for, until the end: for a caller
+        who knows that the arrays outlive it and who synchronises before the end. Memory that the driver refuses to pin
+        (pinned already, or over the system's limit) and small arrays are staged as before.
         """
+        pinned = []
+        for address, nbytes in _pages(b for b in blocks if not b.on_device):
+            if nbytes < PIN_FROM:
+                continue
+            try:
+                self.runtime.hostRegister(address, nbytes, 0)
+                pinned.append(address)
+            except self.runtime.CUDARuntimeError:
+                self.runtime.getLastError()      # a refusal is an answer here; it must not surface at the next launch
+        self._deferred = True
         try:
-            self.runtime.hostRegister(address, nbytes, 0)
-        except self.runtime.CUDARuntimeError:
-            return False
-        return True
-
-    def unpin(self, address: int) -> None:
-        """End what `pin` began, once everything queued has read the memory."""
-        self._wait()
-        self.runtime.hostUnregister(address)
+            yield
+        finally:
+            self._deferred = False
+            for address in pinned:
+                self.runtime.hostUnregister(address)
 
     def release(self) -> None:
         """Give back the pinned buffers."""
@@ -147,6 +158,19 @@ def _ends(block) -> tuple[int, int]:
     """Addresses of the lowest and the highest element of the selection."""
     reach = [(n - 1)*stride for n, stride in zip(block.n, block.strides)]
     return block.first + 8*sum(min(r, 0) for r in reach), block.first + 8*sum(max(r, 0) for r in reach)
+
+
+def _pages(blocks):
+    """(address, bytes) of the whole pages under the blocks' selections; selections that share a page become one range, for
+    a page cannot be pinned twice."""
+    ranges = sorted((low//PAGE*PAGE, (high + 8 + PAGE - 1)//PAGE*PAGE) for low, high in map(_ends, blocks))
+    merged: list[list[int]] = []
+    for low, high in ranges:
+        if merged and low < merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high)
+        else:
+            merged.append([low, high])
+    return [(low, high - low) for low, high in merged]
 
 
 def _row(view, block, count: int) -> int:
