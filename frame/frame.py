@@ -116,7 +116,8 @@ class Frame:
         rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
         gathered = self.comm.gather(rows)
         if gathered is not None:
-            print(table(gathered, self.backend.name), flush=True)
+            sys.stdout.write(table(gathered, self.backend.name) + "\n")      # one piece: other ranks print too
+            sys.stdout.flush()
 
     # ---- what TVProperties answers: bound once, looked up on the object of this initialize ----
 
