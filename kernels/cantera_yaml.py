@@ -138,7 +138,7 @@ class _File:
         return weights
 
 
-def read(path, phase=None):
+def read_cantera_yaml(path, phase=None):
     """(SpeciesData, phase name). phase None: the first Peng-Robinson phase of the file.
 
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
