@@ -48,6 +48,25 @@ POINT_FN vmask operator!(vmask a) { return vmask{~a.m}; }
 POINT_FN lanes_i bits(vec a) { return (lanes_i)a.v; }
 POINT_FN vec from_bits(lanes_i a) { return vec((lanes_d)a); }
 POINT_FN vec select(vmask c, vec yes, vec no) { return vec(c.m ? yes.v : no.v); }
+// one instruction each, with the same answer for NaN as the scalar forms
+POINT_FN vec larger(vec a, vec b) {
+#if VECTOR_LANES == 8
+    return vec((lanes_d)_mm512_max_pd((__m512d)a.v, (__m512d)b.v));
+#elif VECTOR_LANES == 4
+    return vec((lanes_d)_mm256_max_pd((__m256d)a.v, (__m256d)b.v));
+#else
+    return select(a > b, a, b);
+#endif
+}
+POINT_FN vec smaller(vec a, vec b) {
+#if VECTOR_LANES == 8
+    return vec((lanes_d)_mm512_min_pd((__m512d)a.v, (__m512d)b.v));
+#elif VECTOR_LANES == 4
+    return vec((lanes_d)_mm256_min_pd((__m256d)a.v, (__m256d)b.v));
+#else
+    return select(a < b, a, b);
+#endif
+}
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 8
     return _mm512_movepi64_mask((__m512i)c.m) != 0;

@@ -26,6 +26,8 @@ constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact
 
 // ---- scalar number types; the CPU pack brings its own overloads of these names
 POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }
+POINT_FN double larger(double a, double b) { return a > b ? a : b; }     // b where one of them is NaN
+POINT_FN double smaller(double a, double b) { return a < b ? a : b; }
 POINT_FN bool any_of(bool condition) { return condition; }
 POINT_FN bool all_of(bool condition) { return condition; }
 POINT_FN double cbrt_start(double x) { return cbrt(x); }
@@ -56,11 +58,11 @@ template <> struct number<wide> {
 };
 #endif
 
-// Bounds that keep NaN, unlike fmin and fmax: a NaN x compares false and stays.
-template <class R> POINT_FN R at_least(R x, double floor) { return select(x < floor, R(floor), x); }
-template <class R> POINT_FN R at_most(R x, double ceiling) { return select(x > ceiling, R(ceiling), x); }
+// Bounds that keep NaN, unlike fmin and fmax.
+template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floor), x); }
+template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
-template <class R> POINT_FN R bounded_index(R x, double ceiling) { return select(x > 0.0, at_most(x, ceiling), R(0.0)); }
+template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 
 // The values of one point (or one pack of points) of an array (count, points) with points fastest.

@@ -3,6 +3,8 @@
 #include <quadmath.h>
 typedef __float128 wide;
 POINT_FN wide select(bool condition, wide yes, wide no) { return condition ? yes : no; }
+POINT_FN wide larger(wide a, wide b) { return a > b ? a : b; }
+POINT_FN wide smaller(wide a, wide b) { return a < b ? a : b; }
 POINT_FN wide sqrt(wide x) { return sqrtq(x); }
 POINT_FN wide exp(wide x) { return expq(x); }
 POINT_FN wide log(wide x) { return x > 0 ? logq(x) : wide(NOT_A_NUMBER); }

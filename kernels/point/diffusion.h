@@ -32,8 +32,7 @@ template <class R> struct TakahashiRow { R row, share; };
 
 // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
 template <class R> POINT_FN TakahashiRow<R> takahashi_row(const R Pr) {
-    const R low = select(10.0*Pr < 3.0 + 5.0*Pr, 10.0*Pr, 3.0 + 5.0*Pr), high = select(9.0 + 2.0*Pr < 12.0 + Pr, 9.0 + 2.0*Pr, 12.0 + Pr);
-    const R number = select(low < high, low, high), row = floor_small(at_most(number, 16.5));
+    const R number = smaller(smaller(10.0*Pr, 3.0 + 5.0*Pr), smaller(9.0 + 2.0*Pr, 12.0 + Pr)), row = floor_small(at_most(number, 16.5));
     return {row, number - row};
 }
 

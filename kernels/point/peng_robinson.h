@@ -61,7 +61,7 @@ POINT_FN void pr_compressibility(const M &, const R T, const R p, const R a_mix,
     if (any_of(three)) {
         const R width = sqrt(at_least(discriminant, 0.0));
         const R far = centre - 0.5*(outer + copysign(width, outer));
-        const R largest = select(root > far, root, far), smallest = select(root > far, far, root);
+        const R largest = larger(root, far), smallest = smaller(root, far);
         if constexpr (M::root_vapour) root = select(three, largest, root);
         else {
             const R z = polished(smallest, c2, c1, c0), Zv = polished(largest, c2, c1, c0);
