@@ -239,7 +239,7 @@ def test_wrong_calls_are_refused():
         ("enthalpy", s, "enthalpy"), ("", s, "quantit"), ("rho", {**s, "tau": s["T"]}, "tau"),
         ("rho", {"T": s["T"], "Y": s["Y"]}, "p"), ("rho", {"T": s["T"], "p": s["p"]}, "Y"),
         ("rho", {**s, "Y": s["Y"][:9]}, "10"), ("rho", {**s, "T": s["T"][:39]}, "39"), ("rho", {**s, "Y": np.float64(1)}, "Y"),
-        ("h0", s, "u"),
+        ("h0", s, "u"), ("rho", {**s, "T": "hot"}, "'T'"), ("rho", {**s, "p": 1e5 + 1j}, "'p'"),
     ]
     for names, arrays, word in refused:
         with pytest.raises(ArgumentError) as caught:
@@ -247,10 +247,15 @@ def test_wrong_calls_are_refused():
         assert word in str(caught.value), str(caught.value)
     for call in (lambda: mix.kernel("no_such"), lambda: mix.kernel("sound_speed")(gamma=1.4),
                  lambda: mix.kernel("sound_speed")(gamma=1.4, rho_p=1e-5, T=300.0),
-                 lambda: mix.properties("rho", **s, backend="abacus"), lambda: Mixture.from_species(species_set(1), root="lowest"),
+                 lambda: mix.properties("rho", **s, backend="abacus"), lambda: mix.properties("rho", **s, precision="half"), lambda: Mixture.from_species(species_set(1), root="lowest"),
                  lambda: Mixture.from_species(species_set(1), roots="gibbs")):
         with pytest.raises(ArgumentError):
             call()
+
+
+def test_no_points():
+    out = mixture(10).properties("rho D", T=np.zeros(0), p=1e5, Y=np.zeros((10, 0)))
+    assert out["rho"].shape == (0,) and out["D"].shape == (10, 0)
 
 
 def test_both_compositions_are_refused():
