@@ -289,6 +289,19 @@ def test_block_call_is_the_chunk_loop():
         host.frame.block("thermal", "Q", Q.ctypes.data, "rho", out.ctypes.data, *shape, 1, 7, 1, 5, 1, 4, 6, 3)
 
 
+def test_a_failed_block_call_leaves_nothing_behind():
+    """The stripes of its chunks are no stripes of the host's, also when it stops half-way."""
+    host = Host(chunk=7)
+    Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
+    out = field(0, shape)
+    with pytest.raises(StateError, match="'mu' was never filled"):      # not among thermal's results
+        host.frame.block("thermal", "Q", Q.ctypes.data, "mu", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 1)
+    with pytest.raises(StateError, match="no inputs yet"):
+        host.launch("thermal", 7)
+    with pytest.raises(StateError, match="'rho' was never filled"):
+        host.get("rho", out, 1, 7)
+
+
 def test_block_of_fields_with_different_sizes():
     host = Host()
     a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
