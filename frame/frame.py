@@ -24,7 +24,6 @@ class Frame:
         self.backend = None
         self._properties: TVProperties | None = None
         self._arguments: tuple | None = None
-        self._configured = False
 
     # ---- life cycle ----
 
@@ -88,6 +87,7 @@ class Frame:
 
     def set_option(self, name: str, value: str) -> None:
         """backend before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
+        self.config.check_option(name, value)
         if self._properties is not None:
             if name == "backend":
                 raise StateError("option 'backend' has to be set before frame_initialize.")

@@ -404,6 +404,8 @@ def test_options_too_late(host):
         host.frame.set_option("backend", "cpu")
     with pytest.raises(StateError, match="'root' has to be set before the mixture"):
         host.frame.set_option("root", "vapour")
+    with pytest.raises(ArgumentError, match="unknown option 'rot'"):
+        host.frame.set_option("rot", "vapour")
     host.frame.set_option("root", "gibbs")       # what is in force anyway
     with pytest.raises(StateError, match="'threads' has to be set before"):
         host.frame.set_parameter("threads", 2)
@@ -420,6 +422,7 @@ def test_model_options_reach_the_mixture():
 @pytest.mark.parametrize("call, words", [
     (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, root"),
     (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
+    (lambda c: c.set_option("chung", "polefre"), "option 'chung' is 'polefre', wanted one of polefree, published, cantera"),
     (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),
     (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
     (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
