@@ -31,7 +31,13 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     inputs, points = {}, ()
     for name, array in arrays.items():
         rows = quantities[name].rows(mixture.ns)
-        array = array if _on_device(array) else np.asarray(array, dtype=np.float64)
+        if array is None:                       # NumPy would make NaN of it
+            raise ArgumentError(f"'{name}' is None, wanted numbers.")
+        if not _on_device(array):
+            try:
+                array = np.asarray(array, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"'{name}': wanted numbers ({error}).") from None
         per = quantities[name].per
         if per and (array.ndim == 0 or array.shape[0] != rows):
             raise ArgumentError(f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.")
@@ -61,7 +67,7 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
         if n:
             program.bind(bound)(n)
         for name in program.writes:
-            result = bound[name].reshape((-1, *points) if quantities[name].per else points)
+            result = bound[name].reshape((quantities[name].rows(mixture.ns), *points) if quantities[name].per else points)
             out[name] = result if device else backend.to_host(result)
     return {name: out[name] for name in names}
 

@@ -159,6 +159,9 @@ def constants_fit(p: Plan) -> bool:
 
 # ---------------------------------------------------------------- CPU
 
+PRECISIONS = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide")}    # header, number type
+
+
 def _stages(p: Plan) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in p.kernels:
@@ -172,7 +175,7 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
 
 def cpu_source(p: Plan, precision: str = "double") -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, real = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide")}[precision]
+    header, real = PRECISIONS[precision]
     inner = [w for k in p.kernels for w in k.writes if w not in p.arguments]
     inner = list(dict.fromkeys(inner))
     at, place = 0, {}

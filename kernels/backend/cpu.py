@@ -140,6 +140,8 @@ class CpuBackend(Backend):
         return raw[at:at + int(np.prod(shape))*8].view(np.float64).reshape(shape)
 
     def compile(self, plan, name, precision):
+        if precision not in emit.PRECISIONS:
+            raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(emit.PRECISIONS)}.")
         return load(emit.cpu_source(plan, precision), emit.dependencies(plan), name)
 
     def prepare(self, code, constants, plan, arrays):
