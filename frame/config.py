@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import os
 
+import kernels
+
 from .errors import ArgumentError
 
 BACKENDS = ("auto", "cuda", "cpu")
-MODEL = ("root", "alpha", "mixing", "chung", "diffusion", "takahashi")     # their values are checked by kernels.Mixture
 PARAMETERS = ("timers", "check", "threads")
 
 
@@ -24,12 +25,19 @@ class Config:
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:
+        self.check_option(name, value)
         if name == "backend":
-            self.backend = _one_of("option 'backend'", value, BACKENDS)
-        elif name in MODEL:
-            self.model[name] = value
+            self.backend = value
         else:
-            raise ArgumentError(f"unknown option '{name}'; known: backend, {', '.join(MODEL)}. Is //char(0) missing?")
+            self.model[name] = value
+
+    @staticmethod
+    def check_option(name: str, value: str) -> None:
+        """Errors: ArgumentError for an unknown name or value."""
+        known = {"backend": BACKENDS, **kernels.OPTIONS}
+        if name not in known:
+            raise ArgumentError(f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
+        _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
         if name in ("timers", "check"):

@@ -19,12 +19,11 @@ class Frame:
     """
 
     def __init__(self):
-        self.config = Config()
+        self._config: Config | None = None
         self.comm = Alone()
         self.backend = None
         self._properties: TVProperties | None = None
         self._arguments: tuple | None = None
-        self._configured = False
 
     # ---- life cycle ----
 
@@ -73,7 +72,7 @@ class Frame:
         self._properties = self.backend = self._arguments = None
         self.comm.free()
         self.comm = Alone()
-        self.config = Config()
+        self._config = None
         sys.stdout.flush()
         sys.stderr.flush()
 
@@ -86,8 +85,16 @@ class Frame:
 
     # ---- configuration ----
 
+    @property
+    def config(self) -> Config:
+        """Read from the environment when first needed: nonsense there is then the status of a call, not of Python's start."""
+        if self._config is None:
+            self._config = Config()
+        return self._config
+
     def set_option(self, name: str, value: str) -> None:
         """backend before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
+        self.config.check_option(name, value)
         if self._properties is not None:
             if name == "backend":
                 raise StateError("option 'backend' has to be set before frame_initialize.")

@@ -309,9 +309,9 @@ class TVImpl:
                             self.populate_output(tag, block, first, last)
             finally:
                 self._offset = 0
-        self.stripe = None                 # what the views hold now is no stripe of the host's
-        for view in self.views.values():
-            view.version, view.stripe, view.basis = 0, None, ()
+                self.stripe = None             # what the views hold now, whole or after a failure, is no stripe of the host's
+                for view in self.views.values():
+                    view.version, view.stripe, view.basis = 0, None, ()
 
     # ---- timers ----
 

@@ -31,11 +31,13 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     inputs, points = {}, ()
     for name, array in arrays.items():
         rows = quantities[name].rows(mixture.ns)
+        if array is None:                       # NumPy would make NaN of it
+            raise ArgumentError(f"'{name}' is None, wanted numbers.")
         if not _on_device(array):
             try:
                 array = np.asarray(array, dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise ArgumentError(f"'{name}' is not an array of real numbers ({error}).") from None
+                raise ArgumentError(f"'{name}': wanted numbers ({error}).") from None
         per = quantities[name].per
         if per and (array.ndim == 0 or array.shape[0] != rows):
             raise ArgumentError(f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.")

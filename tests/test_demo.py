@@ -1,4 +1,5 @@
 """The demo from end to end: the Fortran host under mpirun, its comparison, its exit codes, its picture."""
+import os
 import re
 import subprocess
 import sys
@@ -113,7 +114,32 @@ def test_picture(host, tmp_path):
 
 
 @pytest.mark.parametrize("style", ["old_style", "new_style"])
-def test_programs_of_the_readme(tmp_path, style, monkeypatch):
+def test_readme_programs_as_pasted(tmp_path, style, monkeypatch):
+    """The README's Fortran, by the README's own compile line, runs and prints the density that its Python finds."""
+    hosts.library()
+    readme = (ROOT/"README.md").read_text()
+    source, = re.findall(rf"```fortran\n(program {style}\n.*?)```", readme, re.S)
+    line, = re.findall(rf"```sh\n(gfortran [^\n]* -o {style} [^\n]*)\n```", readme)
+    (tmp_path/f"{style}.f90").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    for name in ("build", "examples", "fortran_stub"):          # where the line and the program look, without writing there
+        (tmp_path/name).symlink_to(ROOT/name)
+    line = line.replace("-Jbuild", f"-J{tmp_path}")
+    out = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env={**os.environ, "FRAME_BACKEND": "cpu"})
+    assert out.returncode == 0, out.stdout + out.stderr
+    from kernels import Mixture
+    want = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml").properties("rho", T=300, p=1e7, Y=[0.2, 0.8] + 8*[0.0])["rho"]
+    assert any(abs(float(word) - want) < 1e-9*want for word in out.stdout.split()), out.stdout
+
+
+def test_readme_python_as_pasted():
+    source, = re.findall(r"```python\n(.*?)```", (ROOT/"README.md").read_text(), re.S)
+    out = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True)
+    assert out.returncode == 0 and "(10, 5)" in out.stdout, out.stdout + out.stderr
+
+
+@pytest.mark.parametrize("style", ["old_style", "new_style"])
+def test_example_programs(tmp_path, style, monkeypatch):
     """Each compiles as its first lines say, and prints what Python finds for the same states."""
     library = hosts.library()
     sources = [ROOT/"examples/call_from_fortran"/f"{style}.f90"]

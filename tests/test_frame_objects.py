@@ -289,6 +289,19 @@ def test_block_call_is_the_chunk_loop():
         host.frame.block("thermal", "Q", Q.ctypes.data, "rho", out.ctypes.data, *shape, 1, 7, 1, 5, 1, 4, 6, 3)
 
 
+def test_a_failed_block_call_leaves_nothing_behind():
+    """The stripes of its chunks are no stripes of the host's, also when it stops half-way."""
+    host = Host(chunk=7)
+    Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
+    out = field(0, shape)
+    with pytest.raises(StateError, match="'mu' was never filled"):      # not among thermal's results
+        host.frame.block("thermal", "Q", Q.ctypes.data, "mu", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 1)
+    with pytest.raises(StateError, match="no inputs yet"):
+        host.launch("thermal", 7)
+    with pytest.raises(StateError, match="'rho' was never filled"):
+        host.get("rho", out, 1, 7)
+
+
 def test_block_of_fields_with_different_sizes():
     host = Host()
     a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
@@ -391,6 +404,8 @@ def test_options_too_late(host):
         host.frame.set_option("backend", "cpu")
     with pytest.raises(StateError, match="'root' has to be set before the mixture"):
         host.frame.set_option("root", "vapour")
+    with pytest.raises(ArgumentError, match="unknown option 'rot'"):
+        host.frame.set_option("rot", "vapour")
     host.frame.set_option("root", "gibbs")       # what is in force anyway
     with pytest.raises(StateError, match="'threads' has to be set before"):
         host.frame.set_parameter("threads", 2)
@@ -407,6 +422,7 @@ def test_model_options_reach_the_mixture():
 @pytest.mark.parametrize("call, words", [
     (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, root"),
     (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
+    (lambda c: c.set_option("chung", "polefre"), "option 'chung' is 'polefre', wanted one of polefree, published, cantera"),
     (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),
     (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
     (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),

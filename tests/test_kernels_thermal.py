@@ -200,6 +200,8 @@ def test_any_shape_after_the_species_axis():
     same_p = mixture(10).properties("rho", T=s["T"], p=1e7, Y=s["Y"][:, :1])
     assert (same_p["rho"] == mixture(10).properties("rho", T=s["T"], p=np.full(60, 1e7), Y=np.repeat(s["Y"][:, :1], 60, 1))["rho"]).all()
     assert mixture(10).properties("rho", T=np.zeros(0), p=1e5, Y=np.zeros((10, 0)))["rho"].shape == (0,)
+    none = mixture(10).properties("D X", T=np.zeros((2, 0)), p=1e5, Y=np.zeros((10, 1, 1)))
+    assert none["D"].shape == none["X"].shape == (10, 2, 0)
 
 
 BROKEN = {                                    # name: (field, value at the point)
@@ -239,7 +241,7 @@ def test_wrong_calls_are_refused():
         ("enthalpy", s, "enthalpy"), ("", s, "quantit"), ("rho", {**s, "tau": s["T"]}, "tau"),
         ("rho", {"T": s["T"], "Y": s["Y"]}, "p"), ("rho", {"T": s["T"], "p": s["p"]}, "Y"),
         ("rho", {**s, "Y": s["Y"][:9]}, "10"), ("rho", {**s, "T": s["T"][:39]}, "39"), ("rho", {**s, "Y": np.float64(1)}, "Y"),
-        ("h0", s, "u"), ("rho", {**s, "T": "hot"}, "'T'"), ("rho", {**s, "p": 1e5 + 1j}, "'p'"),
+        ("h0", s, "u"), ("rho", {**s, "T": None}, "T"), ("rho", {**s, "T": "hot"}, "T"), ("rho", {**s, "p": 1j}, "p"),
     ]
     for names, arrays, word in refused:
         with pytest.raises(ArgumentError) as caught:

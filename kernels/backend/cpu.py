@@ -1,6 +1,7 @@
 """CPU vector units: generated C++, compiled by the system's compiler, loaded through cffi. Nothing else runs the compiler."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -32,18 +33,15 @@ void frame_scatter(const double *view, long ld, double *first, const frame_regio
 
 
 def default_threads() -> int:
-    text = os.environ.get("FRAME_THREADS", "1")
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentError(f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 or more.")
+    text = os.environ.get("FRAME_THREADS") or "1"
+    if not text.isdecimal() or not 1 <= int(text) <= 4096:
+        raise ArgumentError(f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.")
     return int(text)
 
 
-@functools.lru_cache(None)
-def compiler() -> tuple[str, str]:
-    """The C++ compiler (FRAME_CXX, CXX, else g++) and its version; ("", "") when there is none."""
-    name = os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
-    path = shutil.which(name)
-    return (path, "") if path else ("", "")
+def compiler() -> str:
+    """The C++ compiler: FRAME_CXX, CXX, else g++."""
+    return os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
 
 
 @functools.lru_cache(None)
@@ -54,7 +52,10 @@ def target() -> tuple[str, ...]:
 
 @functools.lru_cache(None)
 def processor() -> str:
-    """What -march=native stands for on this node, so that nodes that differ do not share machine code."""
+    """What the target stands for on this node, so that nodes that differ do not share machine code. An explicit FRAME_ARCH
+    says it all: then a login node can fill the cache for compute nodes with another processor."""
+    if os.environ.get("FRAME_ARCH"):
+        return platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
         keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part", "cpu family", "model")]
@@ -63,15 +64,14 @@ def processor() -> str:
         return platform.machine() + platform.processor()
 
 
-def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
+def shared_object(source: str, depends, name: str) -> pathlib.Path:
     """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
-    flags = [*FLAGS, *target(), *extra]
-    wanted = os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
+    flags, wanted = [*FLAGS, *target()], compiler()
     texts = [p.read_bytes() for p in depends]
     folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
 
     def make(path):
-        program, _ = compiler()
+        program = shutil.which(wanted)
         if not program:
             raise BackendError(f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
                                "install g++, or fill the cache beforehand with python -m frame compile.")
@@ -96,18 +96,27 @@ def _version(name: str) -> str:
         return note.read_text() if note.is_file() else ""
     real = os.path.realpath(path)
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
-    if not note.is_file() or note.read_text() != identity:
-        part = note.with_name(f"{note.name}.{os.getpid()}")
-        part.write_text(identity)
-        part.replace(note)
+    with contextlib.suppress(OSError):           # a cache filled by somebody else may be read-only
+        if not note.is_file() or note.read_text() != identity:
+            part = note.with_name(f"{note.name}.{os.getpid()}")
+            part.write_text(identity)
+            part.replace(note)
     return identity
+
+
+def load(source: str, depends, name: str):
+    """The compiled `source`, loaded."""
+    path = shared_object(source, depends, name)
+    try:
+        return ffi.dlopen(str(path))
+    except OSError:                              # sound by its checksum and yet not loadable: another system's library
+        path.unlink(missing_ok=True)
+        return ffi.dlopen(str(shared_object(source, depends, name)))
 
 
 @functools.lru_cache(None)
 def marshal():
-    source = HERE / "marshal" / "marshal.h"
-    text = '#include "marshal.h"\n'
-    return ffi.dlopen(str(shared_object(text, [source], "marshal")))
+    return load('#include "marshal.h"\n', [HERE / "marshal" / "marshal.h"], "marshal")
 
 
 class CpuBackend(Backend):
@@ -117,7 +126,7 @@ class CpuBackend(Backend):
         self.threads = threads
 
     def describe(self) -> dict:
-        program, _ = compiler()
+        program = shutil.which(compiler())
         version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0] if program else "none"
         return {"name": "cpu", "threads": self.threads, "compiler": version, "target": " ".join(target()), "cores": os.cpu_count()}
 
@@ -131,13 +140,9 @@ class CpuBackend(Backend):
         return raw[at:at + int(np.prod(shape))*8].view(np.float64).reshape(shape)
 
     def compile(self, plan, name, precision):
-        source = emit.cpu_source(plan, precision)
-        path = shared_object(source, emit.dependencies(plan), name)
-        try:
-            return ffi.dlopen(str(path))
-        except OSError:                        # sound by its checksum and yet not loadable: another system's library
-            path.unlink(missing_ok=True)
-            return ffi.dlopen(str(shared_object(source, emit.dependencies(plan), name)))
+        if precision not in emit.PRECISIONS:
+            raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(emit.PRECISIONS)}.")
+        return load(emit.cpu_source(plan, precision), emit.dependencies(plan), name)
 
     def prepare(self, code, constants, plan, arrays):
         count = len(plan.arguments)
