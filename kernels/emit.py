@@ -144,7 +144,7 @@ def cuda_source(p: Plan, threads: int) -> str:
         lines.append(_call(kernel, "m"))
     lines += [f"at_{w}[t] = {w};" for w in p.writes if quantities[w].per == ""]
     body = "\n    ".join(lines)
-    return (f"#define SPECIES_UNROLL {p.ns if held else 1}\n" + _include("platform.h") + _struct(p)
+    return (f"#define SPECIES_UNROLL {p.ns if held else 4}\n" + _include("platform.h") + _struct(p)
             + "".join(_include(h.name) for h in headers(p))
             + ("__constant__ Mixture mixture;\n" if constants_fit(p) else "")
             + f'extern "C" __global__ void __launch_bounds__({threads}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n'
