@@ -54,7 +54,9 @@ def test_collections_compile(ns, name):
     assert len(report) == 12
     for what, r in report.items():
         # a few values parked across a sweep over the species are cheap; a kernel that has outgrown its registers spills kilobytes
-        assert r["spill_stores"] <= 128 and r["spill_loads"] <= 256 and r["registers"] <= 255, (what, r)
+        # (more so above 24 species, where loops are unrolled by four: 1.3 times faster with the spills than rolled without)
+        allowed = 128 if ns <= 24 else 256
+        assert r["spill_stores"] <= allowed and r["spill_loads"] <= 2*allowed and r["registers"] <= 255, (what, r)
 
 
 @pytest.mark.parametrize("ns", NS)
