@@ -269,6 +269,14 @@ def test_setcomm_without_mpi_is_refused():
 
 
 @every_mpi
+def test_setcomm_before_mpi_init_is_refused(mpi):
+    """MPI's own conversion of the handle would end the process."""
+    got = told(traps("setcomm", mpi=mpi))
+    assert got["setcomm"][0] == 3 and "MPI_INIT" in got["setcomm"][1]
+    assert got["then"][0] == 0
+
+
+@every_mpi
 @pytest.mark.parametrize("case", ["abort", "abort_before_setcomm"])
 def test_one_failing_rank_ends_all(mpi, case):
     done = traps(case, mpi=mpi, ranks=2)

@@ -25,6 +25,9 @@ program traps
   call get_command_argument(2, file)
   T = 300; rho = 1.2d0; e = 690*320d0 + 0.045d0*320d0**2
 #ifdef WITH_MPI
+  if (what == 'setcomm') then           ! MPI is linked, but not initialised
+    call setcomm(MPI_COMM_WORLD, status); call tell('setcomm')
+  end if
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
@@ -148,6 +151,8 @@ program traps
     !$omp end parallel
     print '(a,i0)', 'bad: ', bad
 #ifdef WITH_MPI
+  case ('setcomm')
+    call setcomm(MPI_COMM_WORLD, status); call tell('then')
   case ('abort')                        ! one rank fails, the others wait for it
     call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
     call frame_setcomm(%val(MPI_COMM_WORLD))
