@@ -7,7 +7,7 @@ import numpy as np
 
 from . import declare
 from .errors import ArgumentError, MixtureError
-from .species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData, read_cantera_yaml
+from .species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
 
 OMEGA_VC = 0.307401308698703833           # Peng-Robinson's Z at the critical point
 
@@ -129,8 +129,10 @@ class Mixture:
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
+        from .cantera_yaml import read       # ruamel.yaml is needed for files only
+
         checked_options(options)
-        return cls(read_cantera_yaml(path, phase)[0], **options)
+        return cls(read(path, phase)[0], **options)
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:

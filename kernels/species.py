@@ -221,9 +221,3 @@ def _warn_jumps(where, names, data):
         for s in np.flatnonzero(np.abs(above - below) > NASA_CONTINUITY*np.maximum(1, np.abs(below))):
             warnings.warn(f"{where}: species {names[s]!r}: {what} jumps from {below[s]:g} to {above[s]:g} "
                           f"at T_mid = {data['T_mid'][s]:g} K.", stacklevel=3)
-
-
-def read_cantera_yaml(path, phase=None):
-    """(SpeciesData, phase name) of a Peng-Robinson phase in a Cantera YAML file. See kernels/cantera_yaml.py."""
-    from .cantera_yaml import read      # ruamel.yaml is needed for files only
-    return read(path, phase)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
-from kernels.species import SpeciesData, read_cantera_yaml
+from kernels.cantera_yaml import read as read_cantera_yaml
+from kernels.species import SpeciesData
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {1: ROOT/"examples/mixtures/n2.yaml", 2: ROOT/"examples/mixtures/ch4_o2.yaml",
