@@ -44,17 +44,16 @@ def compiler() -> str:
     return os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
 
 
-@functools.lru_cache(None)
-def target() -> tuple[str, ...]:
-    """Architecture flags: FRAME_ARCH (such as x86-64-v3), else what this processor has."""
-    return ("-march=" + (os.environ.get("FRAME_ARCH") or "native"),)
+def target() -> str:
+    """FRAME_ARCH (such as x86-64-v3), else what this processor has."""
+    return os.environ.get("FRAME_ARCH") or "native"
 
 
 @functools.lru_cache(None)
 def processor() -> str:
-    """What the target stands for on this node, so that nodes that differ do not share machine code. An explicit FRAME_ARCH
-    says it all: then a login node can fill the cache for compute nodes with another processor."""
-    if os.environ.get("FRAME_ARCH"):
+    """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target says
+    it all: then a login node can fill the cache for compute nodes with another processor."""
+    if target() != "native":
         return platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
@@ -66,7 +65,7 @@ def processor() -> str:
 
 def shared_object(source: str, depends, name: str) -> pathlib.Path:
     """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
-    flags, wanted = [*FLAGS, *target()], compiler()
+    flags, wanted = [*FLAGS, "-march=" + target()], compiler()
     texts = [p.read_bytes() for p in depends]
     folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
 
@@ -128,7 +127,7 @@ class CpuBackend(Backend):
     def describe(self) -> dict:
         program = shutil.which(compiler())
         version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0] if program else "none"
-        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": " ".join(target()), "cores": os.cpu_count()}
+        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": "-march=" + target(), "cores": os.cpu_count()}
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1)//16)*16 + 8        # whole packs; 64 bytes more so that rows are not a power of two apart
