@@ -75,12 +75,14 @@ def shared_object(source: str, depends, name: str) -> pathlib.Path:
             raise BackendError(f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
                                "install g++, or fill the cache beforehand with python -m frame compile.")
         file = path.with_suffix(".cpp")
-        file.write_text(source)
-        done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path), *(["-lquadmath"] if "FRAME_WIDE" in source else [])],
-                              capture_output=True, text=True)
+        try:
+            file.write_text(source)
+            done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path),
+                                   *(["-lquadmath"] if "FRAME_WIDE" in source else [])], capture_output=True, text=True)
+        finally:
+            file.unlink(missing_ok=True)
         if done.returncode:
             raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
-        file.unlink()
 
     return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor())}", ".so", make)
 
@@ -97,7 +99,7 @@ def _version(name: str) -> str:
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
     with contextlib.suppress(OSError):           # a cache filled by somebody else may be read-only
         if not note.is_file() or note.read_text() != identity:
-            part = note.with_name(f"{note.name}.{os.getpid()}")
+            part = note.with_name(f"{note.name}.{platform.node()}.{os.getpid()}")
             part.write_text(identity)
             part.replace(note)
     return identity
