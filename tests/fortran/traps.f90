@@ -106,6 +106,7 @@ program traps
     call put('T', none, stat=status); call tell('not allocated')
     call put('T', T, hi=[7], stat=status); call tell('bounds')
     call put('T', T, lo=[0], stat=status); call tell('bound 0')
+    call put('T', T, first=0, last=3, stat=status); call tell('first 0')
     call put('Y', reshape(T, [3, 2]), stat=status); call tell('a matrix is two directions')
     call assumed_size(T); call tell('assumed size')
   case ('fpe')                          ! built with -ffpe-trap=invalid,zero,overflow
