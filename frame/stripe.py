@@ -46,6 +46,8 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int)
             raise ArgumentError(f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.")
         *extent, variables = extent
         *stride, variable_stride = stride
+    if 0 in extent:
+        raise ArgumentError(f"array for '{name}' has shape {tuple(extent)}: no points in it; leave the call out then.")
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
         if any(bounds[rank:]):
