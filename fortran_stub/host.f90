@@ -127,8 +127,8 @@ contains
     print '(3a,i0,a)', '  mixture ', trim(inputs%mixture), ', ', inputs%ns, ' species'
     print '(a,i0,3(a,i0,1x,i0))', '  chunk ', inputs%chunk, ' points, fringes x ', inputs%fringe_x, ', y ', inputs%fringe_y, &
       ', z ', inputs%fringe_z
-    print '(10a)', '  model: root ', trim(inputs%root), ', alpha ', trim(inputs%alpha), ', chung ', trim(inputs%chung), &
-      ', diffusion ', trim(inputs%diffusion), ', takahashi ', trim(inputs%takahashi)
+    print '(12a)', '  model: root ', trim(inputs%root), ', alpha ', trim(inputs%alpha), ', mixing ', trim(inputs%mixing), &
+      ', chung ', trim(inputs%chung), ', diffusion ', trim(inputs%diffusion), ', takahashi ', trim(inputs%takahashi)
     print '(a)', repeat('=', 100)
     flush(output_unit)
   end subroutine banner

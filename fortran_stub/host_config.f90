@@ -12,7 +12,8 @@ module hostConfig
   type :: HostInputs
     character(len=512) :: mixture = 'examples/mixtures/ch4_o2.yaml', phase = '', output = 'build/demo'
     character(len=32)  :: backend = 'auto', collection = 'thermal_viscous'
-    character(len=32)  :: root = 'gibbs', alpha = 'pr78', chung = 'polefree', diffusion = 'kinetic', takahashi = 'smooth'
+    character(len=32)  :: root = 'gibbs', alpha = 'pr78', mixing = 'vdw', chung = 'polefree', diffusion = 'kinetic'
+    character(len=32)  :: takahashi = 'smooth'
     integer  :: num_devices = 0, chunk = 12288, ns = 0, steps = 3, repeats = 1
     integer  :: cells(3) = [96, 72, 8], grow(3) = 0, rank_more(3) = 0
     integer  :: fringe_x(2) = [3, 3], fringe_y(2) = [2, 1], fringe_z(2) = [0, 0]
@@ -87,19 +88,19 @@ contains
     type(HostInputs), intent(inout) :: inputs
     character(len=*), intent(out)    :: message
     character(len=512) :: mixture, phase, output
-    character(len=32)  :: backend, collection, root, alpha, chung, diffusion, takahashi
+    character(len=32)  :: backend, collection, root, alpha, mixing, chung, diffusion, takahashi
     integer  :: num_devices, chunk, n_species, steps, repeats, stat
     integer  :: cells(3), grow(3), rank_more(3), fringe_x(2), fringe_y(2), fringe_z(2)
     real(dp) :: pressure, T_oxygen, T_fuel, T_products, T_wall, tolerance_factor
     real(dp) :: Y_oxygen(max_species), Y_fuel(max_species), Y_products(max_species), Y_wall(max_species)
-    namelist /FrameInputs/ mixture, phase, output, backend, collection, root, alpha, chung, diffusion, takahashi, &
+    namelist /FrameInputs/ mixture, phase, output, backend, collection, root, alpha, mixing, chung, diffusion, takahashi, &
       num_devices, chunk, n_species, steps, repeats, cells, grow, rank_more, fringe_x, fringe_y, fringe_z, &
       pressure, T_oxygen, T_fuel, T_products, T_wall, Y_oxygen, Y_fuel, Y_products, Y_wall, &
       tolerance_factor
 
     mixture = inputs%mixture; phase = inputs%phase; output = inputs%output
     backend = inputs%backend; collection = inputs%collection
-    root = inputs%root; alpha = inputs%alpha; chung = inputs%chung
+    root = inputs%root; alpha = inputs%alpha; mixing = inputs%mixing; chung = inputs%chung
     diffusion = inputs%diffusion; takahashi = inputs%takahashi
     num_devices = inputs%num_devices; chunk = inputs%chunk; n_species = inputs%ns
     steps = inputs%steps; repeats = inputs%repeats
@@ -119,7 +120,7 @@ contains
 
     inputs%mixture = mixture; inputs%phase = phase; inputs%output = output
     inputs%backend = backend; inputs%collection = collection
-    inputs%root = root; inputs%alpha = alpha; inputs%chung = chung
+    inputs%root = root; inputs%alpha = alpha; inputs%mixing = mixing; inputs%chung = chung
     inputs%diffusion = diffusion; inputs%takahashi = takahashi
     inputs%num_devices = num_devices; inputs%chunk = chunk; inputs%ns = n_species
     inputs%steps = steps; inputs%repeats = repeats
@@ -156,6 +157,7 @@ contains
     call oneOf('collection', inputs%collection, 'thermal viscous thermal_viscous', message)
     call oneOf('root', inputs%root, 'gibbs vapour liquid', message)
     call oneOf('alpha', inputs%alpha, 'pr78 cantera', message)
+    call oneOf('mixing', inputs%mixing, 'vdw', message)
     call oneOf('chung', inputs%chung, 'polefree published cantera', message)
     call oneOf('diffusion', inputs%diffusion, 'kinetic fuller', message)
     call oneOf('takahashi', inputs%takahashi, 'smooth table off', message)

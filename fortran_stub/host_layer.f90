@@ -26,6 +26,7 @@ contains
     if (inputs%backend /= 'auto') call frame_setoption('backend'//char(0), trim(inputs%backend)//char(0))
     call frame_setoption('root'//char(0), trim(inputs%root)//char(0))
     call frame_setoption('alpha'//char(0), trim(inputs%alpha)//char(0))
+    call frame_setoption('mixing'//char(0), trim(inputs%mixing)//char(0))
     call frame_setoption('chung'//char(0), trim(inputs%chung)//char(0))
     call frame_setoption('diffusion'//char(0), trim(inputs%diffusion)//char(0))
     call frame_setoption('takahashi'//char(0), trim(inputs%takahashi)//char(0))

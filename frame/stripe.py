@@ -46,6 +46,8 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int)
             raise ArgumentError(f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.")
         *extent, variables = extent
         *stride, variable_stride = stride
+    if 0 in extent:
+        raise ArgumentError(f"array for '{name}' has shape {tuple(extent)}: no points in it; leave the call out then.")
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
         if any(bounds[rank:]):
@@ -64,7 +66,7 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int)
 
 
 def _shown(index):
-    return 0 if index == -(2**31 - 1) else index       # the module's mark for a bound 0
+    return 0 if index == -(2**31 - 1) else index       # the module's mark for a 0 that the host gave
 
 
 def points(block: Block) -> int:
@@ -83,7 +85,7 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
     """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the chunk."""
     total = points(block)
     if not 1 <= first <= last <= total:
-        raise ArgumentError(f"stripe {first}..{last}, wanted within 1..{total}, the selected points; {HINT}")
+        raise ArgumentError(f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}")
     if last - first + 1 > chunk:
         raise ArgumentError(f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints).")
     return last - first + 1

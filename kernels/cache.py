@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import pathlib
+import platform
 
 from .errors import BackendError
 
@@ -57,7 +58,8 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
         with _locked(where / (name + ".lock")):
             if _sound(path, check):              # another rank made it while this one waited
                 return path
-            part, part_check = where / f"{name}.{os.getpid()}{suffix}", where / f"{name}.{os.getpid()}.sha256"
+            own = f"{name}.{platform.node()}.{os.getpid()}"      # on a shared file system without locks too
+            part, part_check = where / (own + suffix), where / (own + ".sha256")
             try:
                 make(part)
                 part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest())

@@ -21,7 +21,6 @@
 #endif
 
 constexpr double SQRT2 = 1.41421356237309504880;
-constexpr double PI = 3.14159265358979323846;
 constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
 // ---- scalar number types; the CPU pack brings its own overloads of these names

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from hosts import ROOT
@@ -94,9 +95,39 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
         assert process.returncode == 1 and "BackendError" in err and str(folder) in err and "set FRAME_CACHE" in err, err
 
 
-def test_an_explicit_target_is_the_same_on_every_processor(monkeypatch):
+def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     """What a login node compiles for FRAME_ARCH is found by compute nodes with another processor."""
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v3")
     assert cpu.processor.__wrapped__() == platform.machine()
+    monkeypatch.setenv("FRAME_ARCH", "native")
+    native = cpu.processor.__wrapped__()
     monkeypatch.delenv("FRAME_ARCH")
-    assert cpu.processor.__wrapped__() != platform.machine()
+    assert cpu.processor.__wrapped__() == native != platform.machine()
+
+
+WIDTHS = """
+import sys
+import numpy as np
+from kernels import Mixture
+T, p = np.meshgrid(np.linspace(300, 3000, 37), [1e5, 1e7])
+Y = np.full((10, 1, 1), 0.1)
+out = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml").properties("rho h cp c mu lam D", T=T, p=p, Y=Y, backend="cpu")
+np.savez(sys.argv[1], **out)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
+def test_every_width_of_vectors_agrees(tmp_path):
+    """SSE2, AVX2 and what this processor has: the same up to the rounding of FMA, which SSE2 does not have. The states are away
+    from the critical ridge; 1e-10 is 1e6 roundings."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    got = {}
+    for target in ("native", "x86-64", "x86-64-v3"):
+        if target == "x86-64-v3" and "avx2" not in flags:
+            continue
+        subprocess.run([sys.executable, "-c", WIDTHS, tmp_path / f"{target}.npz"], cwd=ROOT, check=True,
+                       env={**os.environ, "FRAME_ARCH": target, "FRAME_CACHE": str(tmp_path)})
+        got[target] = np.load(tmp_path / f"{target}.npz")
+        for name, values in got["native"].items():
+            scale = np.abs(values).max() if name == "h" else np.abs(values)        # h crosses zero
+            assert (np.abs(got[target][name] - values) <= 1e-10*scale).all(), (target, name)

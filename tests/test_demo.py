@@ -71,7 +71,7 @@ def test_other_collections(host, tmp_path, collection, missing):
 
 
 def test_model_options_reach_both_sides(host, tmp_path):
-    done = run(host, tmp_path, root="'vapour'", alpha="'cantera'", chung="'published'", diffusion="'fuller'", takahashi="'table'")
+    done = run(host, tmp_path, root="'vapour'", alpha="'cantera'", mixing="'vdw'", chung="'published'", diffusion="'fuller'", takahashi="'table'")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -87,6 +87,7 @@ def test_a_difference_ends_every_rank(host, tmp_path):
     ("&FrameInputs n_species = 10\n", "no end"),
     ("", "no group &FrameInputs"),
     ("&FrameInputs n_species = 1, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1, chung = 'chong' /", "polefree published cantera"),
+    ("&FrameInputs n_species = 1, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1, mixing = 'wilson' /", "mixing = 'wilson', wanted one of: vdw"),
     ("&FrameInputs n_species = 1, Y_oxygen = 1, Y_fuel = -1, Y_products = 1, Y_wall = 1 /", "Y_fuel"),
     ("&FrameInputs n_species = 1, chunk = 0, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /", "chunk = 0, wanted at least 1"),
     ("&FrameInputs n_species = 1, cells = 4, 4, 4, grow = -2, 0, 0, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",

@@ -210,7 +210,7 @@ def test_a_section_that_came_as_a_temporary():
 def test_descriptors_of_the_wrong_kind():
     got = told(traps("descriptor"))
     for call, words in (("integers", "double precision"), ("single", "double precision"), ("not allocated", "not allocated"),
-                        ("bounds", "bounds 1:7"), ("bound 0", "bounds 0:6"), ("a matrix is two directions", "")):
+                        ("bounds", "bounds 1:7"), ("bound 0", "bounds 0:6"), ("first 0", "stripe 0..3, wanted within 1..6"), ("a matrix is two directions", "")):
         assert got[call][0] == (3 if words else 0) and words in got[call][1], (call, got[call])
     assert got["assumed size"][0] == 0
 
@@ -270,6 +270,14 @@ every_mpi = pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 def test_setcomm_without_mpi_is_refused():
     status, message = told(traps("setcomm"))["setcomm"]
     assert status == 3 and "MPI_INIT" in message
+
+
+@every_mpi
+def test_setcomm_before_mpi_init_is_refused(mpi):
+    """MPI's own conversion of the handle would end the process."""
+    got = told(traps("setcomm", mpi=mpi))
+    assert got["setcomm"][0] == 3 and "MPI_INIT" in got["setcomm"][1]
+    assert got["then"][0] == 0
 
 
 @every_mpi

@@ -216,7 +216,8 @@ def test_a_broken_point_is_nan_and_alone(fault):
     """Every quantity that depends on the broken field is NaN at that point; every other point keeps its bits."""
     field, bad = BROKEN[fault]
     s = {k: states(10, 40)[k].copy() for k in ("T", "p", "Y")}
-    clean = mixture(10).properties(EVERYTHING, **s)
+    names = EVERYTHING + " D_ij"
+    clean = mixture(10).properties(names, **s)
     k = 13
     if field != "Y":
         s[field][k] = bad
@@ -224,7 +225,7 @@ def test_a_broken_point_is_nan_and_alone(fault):
         s["Y"][:, k] *= 1.1
     else:
         s["Y"][2, k] = bad
-    got = mixture(10).properties(EVERYTHING, **s)
+    got = mixture(10).properties(names, **s)
     others = np.arange(40) != k
     for name, v in got.items():
         assert (v[..., others] == clean[name][..., others]).all(), f"{name}: a neighbour changed"

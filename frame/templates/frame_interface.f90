@@ -18,6 +18,8 @@ module frame_interface
   public :: frame_lasterror, frame_laststatus
 !@PUBLIC
 
+  integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0 is "not given": a 0 that was given has to stay wrong
+
   ! An array with its name, for the list that frame_block takes. It holds the array's address: use it in the call only.
   type, bind(c) :: frame_field
     private
@@ -133,7 +135,7 @@ contains
     if (.not. present(bounds)) return
     n = min(size(bounds), 4)
     four(1:n) = int(bounds(1:n), c_int)
-    where (four(1:n) == 0) four(1:n) = -huge(0_c_int)      ! 0 is "not given": a bound 0 has to stay wrong
+    where (four(1:n) == 0) four(1:n) = zero_given
   end function
 
   pure function text_or_empty(text) result(ended)
@@ -147,6 +149,6 @@ contains
     integer, intent(in), optional :: index
     integer(c_int) :: value
     value = 0
-    if (present(index)) value = int(index, c_int)
+    if (present(index)) value = merge(zero_given, int(index, c_int), index == 0)
   end function
 end module

@@ -44,17 +44,16 @@ def compiler() -> str:
     return os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
 
 
-@functools.lru_cache(None)
-def target() -> tuple[str, ...]:
-    """Architecture flags: FRAME_ARCH (such as x86-64-v3), else what this processor has."""
-    return ("-march=" + (os.environ.get("FRAME_ARCH") or "native"),)
+def target() -> str:
+    """FRAME_ARCH (such as x86-64-v3), else what this processor has."""
+    return os.environ.get("FRAME_ARCH") or "native"
 
 
 @functools.lru_cache(None)
 def processor() -> str:
-    """What the target stands for on this node, so that nodes that differ do not share machine code. An explicit FRAME_ARCH
-    says it all: then a login node can fill the cache for compute nodes with another processor."""
-    if os.environ.get("FRAME_ARCH"):
+    """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target says
+    it all: then a login node can fill the cache for compute nodes with another processor."""
+    if target() != "native":
         return platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
@@ -66,7 +65,7 @@ def processor() -> str:
 
 def shared_object(source: str, depends, name: str) -> pathlib.Path:
     """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
-    flags, wanted = [*FLAGS, *target()], compiler()
+    flags, wanted = [*FLAGS, "-march=" + target()], compiler()
     texts = [p.read_bytes() for p in depends]
     folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
 
@@ -76,12 +75,14 @@ def shared_object(source: str, depends, name: str) -> pathlib.Path:
             raise BackendError(f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
                                "install g++, or fill the cache beforehand with python -m frame compile.")
         file = path.with_suffix(".cpp")
-        file.write_text(source)
-        done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path), *(["-lquadmath"] if "FRAME_WIDE" in source else [])],
-                              capture_output=True, text=True)
+        try:
+            file.write_text(source)
+            done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path),
+                                   *(["-lquadmath"] if "FRAME_WIDE" in source else [])], capture_output=True, text=True)
+        finally:
+            file.unlink(missing_ok=True)
         if done.returncode:
             raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
-        file.unlink()
 
     return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor())}", ".so", make)
 
@@ -98,7 +99,7 @@ def _version(name: str) -> str:
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
     with contextlib.suppress(OSError):           # a cache filled by somebody else may be read-only
         if not note.is_file() or note.read_text() != identity:
-            part = note.with_name(f"{note.name}.{os.getpid()}")
+            part = note.with_name(f"{note.name}.{platform.node()}.{os.getpid()}")
             part.write_text(identity)
             part.replace(note)
     return identity
@@ -128,7 +129,7 @@ class CpuBackend(Backend):
     def describe(self) -> dict:
         program = shutil.which(compiler())
         version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0] if program else "none"
-        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": " ".join(target()), "cores": os.cpu_count()}
+        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": "-march=" + target(), "cores": os.cpu_count()}
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1)//16)*16 + 8        # whole packs; 64 bytes more so that rows are not a power of two apart

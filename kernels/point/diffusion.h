@@ -119,7 +119,8 @@ POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     for (int i = 0; i < M::NS; ++i)
         for (int j = 0; j <= i; ++j) {
-            const R D = 1.0/(state.p*inverse_pD(m, state, i, j, floored_x(m, Y, W, i), floored_x(m, Y, W, j)));
+            const R xi = floored_x(m, Y, W, i), xj = floored_x(m, Y, W, j), pD = 1.0/inverse_pD(m, state, i, j, xi, xj);
+            const R D = select(xi + xj > 0.0, pD/state.p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
             D_ij.set(i*M::NS + j, D);
             D_ij.set(j*M::NS + i, D);
         }

@@ -25,6 +25,9 @@ program traps
   call get_command_argument(2, file)
   T = 300; rho = 1.2d0; e = 690*320d0 + 0.045d0*320d0**2
 #ifdef WITH_MPI
+  if (what == 'setcomm') then           ! MPI is linked, but not initialised
+    call setcomm(MPI_COMM_WORLD, status); call tell('setcomm')
+  end if
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
@@ -103,6 +106,7 @@ program traps
     call put('T', none, stat=status); call tell('not allocated')
     call put('T', T, hi=[7], stat=status); call tell('bounds')
     call put('T', T, lo=[0], stat=status); call tell('bound 0')
+    call put('T', T, first=0, last=3, stat=status); call tell('first 0')
     call put('Y', reshape(T, [3, 2]), stat=status); call tell('a matrix is two directions')
     call assumed_size(T); call tell('assumed size')
   case ('fpe')                          ! built with -ffpe-trap=invalid,zero,overflow
@@ -148,6 +152,8 @@ program traps
     !$omp end parallel
     print '(a,i0)', 'bad: ', bad
 #ifdef WITH_MPI
+  case ('setcomm')
+    call setcomm(MPI_COMM_WORLD, status); call tell('then')
   case ('abort')                        ! one rank fails, the others wait for it
     call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
     call frame_setcomm(%val(MPI_COMM_WORLD))
