@@ -129,14 +129,10 @@ class Mixture:
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
-<<<<<<< HEAD
         from .cantera_yaml import read_cantera_yaml         # ruamel.yaml is needed for files only
-=======
-        from .cantera_yaml import read       # ruamel.yaml is needed for files only
->>>>>>> review
 
         checked_options(options)
-        return cls(read(path, phase)[0], **options)
+        return cls(read_cantera_yaml(path, phase)[0], **options)
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:

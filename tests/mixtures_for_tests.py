@@ -6,11 +6,7 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
-<<<<<<< HEAD
 from kernels.cantera_yaml import read_cantera_yaml
-=======
-from kernels.cantera_yaml import read as read_cantera_yaml
->>>>>>> review
 from kernels.species import SpeciesData
 
 ROOT = Path(__file__).resolve().parent.parent

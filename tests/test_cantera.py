@@ -7,11 +7,7 @@ import pytest
 
 from kernels import Mixture
 from kernels.kinetic_theory import binary_fit
-<<<<<<< HEAD
 from kernels.cantera_yaml import read_cantera_yaml
-=======
-from kernels.cantera_yaml import read as read_cantera_yaml
->>>>>>> review
 from mixtures_for_tests import changed
 from reference import EPS, evaluate, peng_robinson, species, value
 from states import random_states
