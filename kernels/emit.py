@@ -172,7 +172,8 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
 
 def cpu_source(p: Plan, precision: str = "double") -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, real = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide")}[precision]
+    header, real = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide"),
+                    "count": ("counted.h", "counted")}[precision]
     inner = [w for k in p.kernels for w in k.writes if w not in p.arguments]
     inner = list(dict.fromkeys(inner))
     at, place = 0, {}
