@@ -1,0 +1,106 @@
+"""`python -m frame bench NAME`: figures that are checked before they are taken, beside rivals measured in the same run.
+
+A bench is a module with run(given, backend, say) -> rows, notes(given, backend) and facts(backend); BENCHES names it.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import pathlib
+import platform
+import sys
+
+from ..errors import ArgumentError
+
+BENCHES = {"properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
+           "launch": "what a launch costs from Python and from Fortran, and what a start costs"}
+STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def _structures(text: str) -> list[str]:
+    names = text.split(",")
+    wrong = [name for name in names if name not in STRUCTURES]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"'{wrong[0]}', wanted some of {', '.join(STRUCTURES)}")
+    return names
+
+
+def add(commands) -> None:
+    """Declare the command and its benches to the parser of `python -m frame`."""
+    bench = commands.add_parser("bench", help="measure, beside rivals, with values checked first")
+    benches = bench.add_subparsers(dest="bench", required=True)
+    for name, what in {**BENCHES, "all": "every bench"}.items():
+        sub = benches.add_parser(name, help=what)
+        sub.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
+        sub.add_argument("--ns", type=_numbers, metavar="N,N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)")
+        sub.add_argument("--points", type=int, help="points a pass (default: 100000 on a CPU, a million on a GPU)")
+        sub.add_argument("--repeats", type=int, default=7, help="rounds that the medians are taken of (default: 7)")
+        sub.add_argument("--json", metavar="FILE", help="rows as JSON; - for standard output (the table then goes to standard error)")
+        sub.add_argument("--markdown", action="store_true", help="the report as Markdown, with machine and versions, for BENCHMARKS.md")
+        sub.add_argument("--mixture", metavar="FILE", help="Cantera YAML instead of generated species")
+        sub.add_argument("--kij", type=_structures, metavar="NAME,...",
+                         help="structures of k_ij: none, lowrank, sparse, dense, file (default: dense; file with --mixture)")
+        sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...", help="collections: thermal, viscous, thermal_viscous")
+        sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS = 1 to 60, with its cubic fit")
+
+
+def _check(given) -> None:
+    if given.mixture and given.ns:
+        raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
+    if given.repeats < 1 or (given.points is not None and given.points < 1):
+        raise ArgumentError("--repeats and --points: wanted 1 or more.")
+    given.kij = given.kij or (["file"] if given.mixture else ["dense"])
+
+
+def main(given) -> None:
+    """Run what was asked for, print the tables, write the JSON. Raises the layer's errors."""
+    from kernels import get_backend
+
+    from . import row, scaling
+
+    _check(given)
+    backend = get_backend(given.backend, threads=1) if given.backend != "cuda" else get_backend("cuda")
+    to_stdout = given.json == "-"
+    out = sys.stderr if to_stdout else sys.stdout
+
+    def say(text):
+        if sys.stderr.isatty():
+            print(text, file=sys.stderr, flush=True)
+
+    every, text = [], []
+    for name in BENCHES if given.bench == "all" else [given.bench]:
+        module = importlib.import_module(f".{name.replace('-', '_')}", __name__)
+        rows = module.run(given, backend, say)
+        every += rows
+        text += _report(name, module, given, backend, rows, row)
+    if given.scaling and given.bench in ("properties", "all"):
+        rows, fits = scaling.run(given, backend, say, pathlib.Path(given.scaling))
+        every += rows
+        text += [*fits, f"Drawn: {given.scaling}", ""]
+    print("\n".join(text), file=out)
+    if to_stdout:
+        print(row.dumps(every))
+    elif given.json:
+        pathlib.Path(given.json).write_text(row.dumps(every) + "\n")
+
+
+def machine() -> str:
+    """The processor's name and the number of cores."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {len(names) or '?'} cores"
+
+
+def _report(name, module, given, backend, rows, row) -> list[str]:
+    heading = f"{name}, backend {backend.name}, one core" if backend.name == "cpu" else f"{name}, backend {backend.name}"
+    facts = [machine(), *module.facts(backend)]
+    if given.markdown:
+        return [f"## {heading}", "", *(f"- {fact}" for fact in facts), "", row.markdown(rows), "", module.notes(given, backend), ""]
+    return [heading, *facts, "", row.table(rows), "", module.notes(given, backend), ""]
