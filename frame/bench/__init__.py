@@ -1,6 +1,6 @@
 """`python -m frame bench NAME`: figures that are checked before they are taken, beside rivals measured in the same run.
 
-A bench is a module with run(given, backend, say) -> rows, notes(given, backend) and facts(backend); BENCHES names it.
+A bench is a module of this package with run(given, backend, say) -> Report; BENCHES names it, with _ for -.
 """
 from __future__ import annotations
 
@@ -60,32 +60,29 @@ def main(given) -> None:
     """Run what was asked for, print the tables, write the JSON. Raises the layer's errors."""
     from kernels import get_backend
 
-    from . import row, scaling
+    from . import report, scaling
 
     _check(given)
-    backend = get_backend(given.backend, threads=1) if given.backend != "cuda" else get_backend("cuda")
-    to_stdout = given.json == "-"
-    out = sys.stderr if to_stdout else sys.stdout
+    backend = get_backend("cuda") if given.backend == "cuda" else get_backend(given.backend, threads=1)
+    out = sys.stderr if given.json == "-" else sys.stdout
 
     def say(text):
         if sys.stderr.isatty():
             print(text, file=sys.stderr, flush=True)
 
-    every, text = [], []
+    rows = []
     for name in BENCHES if given.bench == "all" else [given.bench]:
-        module = importlib.import_module(f".{name.replace('-', '_')}", __name__)
-        rows = module.run(given, backend, say)
-        every += rows
-        text += _report(name, module, given, backend, rows, row)
+        made = importlib.import_module(f".{name.replace('-', '_')}", __name__).run(given, backend, say)
+        rows += made.rows
+        print(_shown(name, made, given.markdown, backend, report), file=out, flush=True)
     if given.scaling and given.bench in ("properties", "all"):
-        rows, fits = scaling.run(given, backend, say, pathlib.Path(given.scaling))
-        every += rows
-        text += [*fits, f"Drawn: {given.scaling}", ""]
-    print("\n".join(text), file=out)
-    if to_stdout:
-        print(row.dumps(every))
+        found, text = scaling.run(given, backend, say, pathlib.Path(given.scaling))
+        rows += found
+        print("\n".join(["```", *text, "```"] if given.markdown else text), f"Drawn: {given.scaling}", sep="\n", file=out)
+    if given.json == "-":
+        print(report.dumps(rows))
     elif given.json:
-        pathlib.Path(given.json).write_text(row.dumps(every) + "\n")
+        pathlib.Path(given.json).write_text(report.dumps(rows) + "\n")
 
 
 def machine() -> str:
@@ -98,9 +95,10 @@ def machine() -> str:
     return f"{names[0] if names else platform.processor() or platform.machine()}, {len(names) or '?'} cores"
 
 
-def _report(name, module, given, backend, rows, row) -> list[str]:
-    heading = f"{name}, backend {backend.name}, one core" if backend.name == "cpu" else f"{name}, backend {backend.name}"
-    facts = [machine(), *module.facts(backend)]
-    if given.markdown:
-        return [f"## {heading}", "", *(f"- {fact}" for fact in facts), "", row.markdown(rows), "", module.notes(given, backend), ""]
-    return [heading, *facts, "", row.table(rows), "", module.notes(given, backend), ""]
+def _shown(name, made, markdown: bool, backend, report) -> str:
+    heading = f"{name}, backend {backend.name}" + (", one core" if backend.name == "cpu" else "")
+    told = backend.describe()
+    facts = [machine(), ", ".join(f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS", "cores")), *made.facts]
+    if markdown:
+        return "\n".join([f"## {heading}", "", *(f"- {fact}" for fact in facts), "", report.markdown(made.rows), "", made.notes, ""])
+    return "\n".join([heading, *facts, "", report.table(made.rows), "", made.notes, ""])

@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 
-import kernels
 from kernels import counting
 from kernels.declare import collections, quantities
 from kernels.mixture import Mixture
@@ -15,7 +14,7 @@ from kernels.species import read_cantera_yaml
 
 from ..errors import BackendError
 from . import ceilings, expressions, fortran, inputs
-from .row import Row
+from .report import Report, Row
 
 CHECKED = 4096              # points compared before timing
 SAMPLE = 0.01               # seconds that a sample of ours takes at least
@@ -25,7 +24,7 @@ POINTS = {"cpu": 100_000, "cuda": 1_000_000}
 
 # Largest relative difference that passes. Two ways to round the same formulas part by 1e-12 or less at most points, but c
 # and the derivatives amplify that near the ridge of the fluid. Takahashi's factor, down to 0.01, is tabulated to 4e-8.
-TOLERANCE, TOLERANCE_TAKAHASHI = 1e-8, 1e-5
+TOLERANCE, TOLERANCE_TAKAHASHI = 1e-9, 1e-5
 OTHER_ROOT = 1e-3           # densities that differ by more are the cubic's two roots; they tie on the saturation line
 MOST_OTHER_ROOTS = 1e-3     # share of points where codes may so differ
 
@@ -218,10 +217,9 @@ def mixtures(given, kij: str, takahashi: str):
         yield inputs.mixture(ns, kij, takahashi=takahashi)
 
 
-def run(given, backend, say) -> list[Row]:
+def run(given, backend, say) -> Report:
     """All rows. `say` is told what is under way."""
     roofs = ceilings.measure(backend)
-    say(f"ceilings: {roofs.told()}")
     rivals = all_rivals(backend)
     points = given.points or POINTS[backend.name]
     rows = []
@@ -230,31 +228,23 @@ def run(given, backend, say) -> list[Row]:
             continue
         for kij in given.kij[:None if case.kij_matters else 1]:
             for mixture in mixtures(given, kij, case.takahashi):
-                say(f"{case.name}, k_ij {kij}, NS = {mixture.ns}")
                 begin = time.perf_counter()
                 rows += measure(case, mixture, kij, backend, points, given.repeats, roofs, rivals)
-                say(f"    {time.perf_counter() - begin:.1f} s")
-    return rows
-
-
-NOTES = """Ours and each rival in turns, medians; values compared at up to 4096 points before anything is timed (allowed relative
-difference 1e-8, 1e-5 for D with Takahashi's tabulated factor). A slow rival gets parts of the same points, spread over all of them.
-Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; the slowest of the roofs."""
-CANTERA = ("Cantera is not among the rivals: from Python it is told one state a call, so its interpreter loop would be timed; its C++ "
-           "library was slower than the Fortran here when measured by itself.")
+                say(f"{case.name}, k_ij {kij}, NS = {mixture.ns}: {time.perf_counter() - begin:.1f} s")
+    facts = [f"{points} points a pass, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
+    if backend.name == "cpu":
+        facts.insert(0, f"rival: {fortran.compiler()[1]}, -march=native; NumPy {np.__version__}")
+    return Report(rows, facts, notes(given, backend))
 
 
 def notes(given, backend) -> str:
-    text = NOTES
+    rival = "" if backend.name == "cuda" else " A slow rival gets parts of the same points, spread over all of them."
+    text = ("Ours and each rival in turns, medians. Values are compared at up to 4096 points before anything is timed; allowed relative "
+            f"difference {TOLERANCE:g}, {TOLERANCE_TAKAHASHI:g} for D with Takahashi's tabulated factor.{rival} Bound: bytes once in and once out, "
+            "operations counted by running the kernels on a number type that counts; the slowest of the roofs. Divisions that "
+            "a compiler shares are counted twice, so a bound can be a little low.")
     if not given.mixture:
-        text += ("\nSpecies: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic in size.")
-    return text + ("" if backend.name == "cuda" else "\n" + CANTERA)
-
-
-def facts(backend) -> list[str]:
-    """Compilers and versions, for the heading of a report."""
-    told = backend.describe()
-    lines = [", ".join(f"{k} {v}" for k, v in told.items() if k not in ("name", "devices", "MPS"))]
+        text += " Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic in size."
     if backend.name == "cpu":
-        lines.append(fortran.compiler()[1])
-    return [*lines, f"NumPy {np.__version__}, layer of {len(kernels.registry.kernels)} kernels"]
+        text += (" Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not Cantera.")
+    return text

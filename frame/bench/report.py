@@ -1,4 +1,4 @@
-"""A measured row, and the ways to show rows: table, Markdown, JSON."""
+"""What a bench hands back: measured rows, facts, notes; and the ways to show them: table, Markdown, JSON."""
 from __future__ import annotations
 
 import dataclasses
@@ -31,6 +31,15 @@ class Row:
     def record(self) -> dict:
         """The row as JSON has it."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.metadata}
+
+
+@dataclasses.dataclass
+class Report:
+    """rows; facts: what was measured with (compilers, versions, ceilings), one a line; notes: how to read the rows."""
+
+    rows: list[Row]
+    facts: list[str]
+    notes: str
 
 
 KEYS = tuple(f.name for f in dataclasses.fields(Row) if not f.metadata)
@@ -92,6 +101,7 @@ def table(rows) -> str:
 
 
 def markdown(rows) -> str:
+    """The same as a Markdown table."""
     heads, cells = _grid(rows)
     lines = [heads, ["---"] + ["---:"]*(len(heads) - 1), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
