@@ -14,6 +14,7 @@ from ..errors import ArgumentError
 
 BENCHES = {"properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
            "launch": "what a launch costs from Python and from Fortran, and what a start costs"}
+CASES = ("thermal", "viscous", "thermal_viscous")
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 
@@ -36,19 +37,24 @@ def add(commands) -> None:
     for name, what in {**BENCHES, "all": "every bench"}.items():
         sub = benches.add_parser(name, help=what)
         sub.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
-        sub.add_argument("--ns", type=_numbers, metavar="N,N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)")
+        sub.add_argument("--ns", type=_numbers, metavar="N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)")
         sub.add_argument("--points", type=int, help="points a pass (default: 100000 on a CPU, a million on a GPU)")
         sub.add_argument("--repeats", type=int, default=7, help="rounds that the medians are taken of (default: 7)")
-        sub.add_argument("--json", metavar="FILE", help="rows as JSON; - for standard output (the table then goes to standard error)")
-        sub.add_argument("--markdown", action="store_true", help="the report as Markdown, with machine and versions, for BENCHMARKS.md")
+        sub.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error")
+        sub.add_argument("--markdown", action="store_true", help="tables as Markdown, with machine and versions")
         sub.add_argument("--mixture", metavar="FILE", help="Cantera YAML instead of generated species")
         sub.add_argument("--kij", type=_structures, metavar="NAME,...",
-                         help="structures of k_ij: none, lowrank, sparse, dense, file (default: dense; file with --mixture)")
-        sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...", help="collections: thermal, viscous, thermal_viscous")
-        sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS = 1 to 60, with its cubic fit")
+                         help=f"structures of k_ij: {', '.join(STRUCTURES)} (default: dense; file with --mixture)")
+        sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...",
+                         help="properties: collections (thermal, viscous, thermal_viscous; default: all)")
+        sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit")
 
 
 def _check(given) -> None:
+    """Usage that the parser cannot refuse. Errors: ArgumentError."""
+    unknown = [name for name in given.cases or () if name not in CASES]
+    if unknown:
+        raise ArgumentError(f"--cases {unknown[0]}: wanted some of {', '.join(CASES)}.")
     if given.mixture and given.ns:
         raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
     if given.repeats < 1 or (given.points is not None and given.points < 1):
@@ -70,6 +76,8 @@ def main(given) -> None:
         if sys.stderr.isatty():
             print(text, file=sys.stderr, flush=True)
 
+    if given.markdown and given.bench == "all":
+        print("# Benchmarks\n\nWritten by `python -m frame bench all --markdown`.\n", file=out)
     rows = []
     for name in BENCHES if given.bench == "all" else [given.bench]:
         made = importlib.import_module(f".{name.replace('-', '_')}", __name__).run(given, backend, say)
@@ -97,8 +105,9 @@ def machine() -> str:
 
 def _shown(name, made, markdown: bool, backend, report) -> str:
     heading = f"{name}, backend {backend.name}" + (", one core" if backend.name == "cpu" else "")
-    told = backend.describe()
-    facts = [machine(), ", ".join(f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS", "cores")), *made.facts]
+    hidden = ("name", "device", "devices", "MPS", "cores", "threads")
+    told = ", ".join(f"{key} {value}" for key, value in backend.describe().items() if key not in hidden)
+    facts = [machine(), told, *made.facts]
     if markdown:
         return "\n".join([f"## {heading}", "", *(f"- {fact}" for fact in facts), "", report.markdown(made.rows), "", made.notes, ""])
     return "\n".join([heading, *facts, "", report.table(made.rows), "", made.notes, ""])

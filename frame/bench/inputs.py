@@ -18,7 +18,6 @@ from ..errors import ArgumentError
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
 MOST = 60
-KIJ = ("none", "lowrank", "sparse", "dense", "file")
 T_RANGE, P_RANGE = (300.0, 3000.0), (1e5, 300e5)      # K, Pa
 SCALED = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa_assoc", "diameter", "well_depth", "polarizability",
           "rotational_relaxation", "fuller_volume")

@@ -100,6 +100,8 @@ def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float
     error does not. Nothing is held against less than a thousandth of its median.
     """
     names = [name for name in ours if name in rival]
+    if not names:
+        raise WrongValues(f"{what}: no quantity in common, so nothing can be checked.")
     same = np.ones(state["T"].size, bool)
     if "rho" in names:
         same = ~(np.abs(flat(ours["rho"])/flat(rival["rho"]) - 1) > OTHER_ROOT)       # NaN stays, to be found below
@@ -113,13 +115,14 @@ def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float
         if scales.get(name) in ours:
             other = np.atleast_2d(ours[scales[name]])[:, same]
             scale = np.maximum(scale, other*state["T"][same] if name != "h_p" else 1/other)
-        scale = np.maximum(scale, 1e-3*np.median(scale))
+        known = scale[np.isfinite(scale)]
+        scale = np.maximum(scale, 1e-3*np.median(known)) if known.size else scale
         off = np.abs(got - wanted)/scale
-        largest = float(np.max(off))                     # NaN on either side gives NaN, which no tolerance admits
-        if not largest <= (d_tolerance if name == "D" else tolerance):
-            place = np.argwhere(~(off <= tolerance))[0]
-            raise WrongValues(f"{what}: '{name}' differs by {largest:.1e} of its size (first at point {place[1]}: {got[tuple(place)]:.17g} and "
-                              f"{wanted[tuple(place)]:.17g}); allowed is {d_tolerance if name == 'D' else tolerance:g}. Nothing was timed.")
+        allowed, largest = d_tolerance if name == "D" else tolerance, float(np.max(off))
+        if not largest <= allowed:                       # so that NaN on either side, which gives NaN, does not pass
+            place = tuple(np.argwhere(~(off <= allowed))[0])
+            raise WrongValues(f"{what}: '{name}' differs by {largest:.1e} of its size, allowed is {allowed:g}; first at point "
+                              f"{place[1]}: {got[place]:.17g} and {wanted[place]:.17g}. Nothing was timed.")
         worst = max(worst, largest)
     return worst
 
@@ -224,7 +227,7 @@ def run(given, backend, say) -> Report:
     points = given.points or POINTS[backend.name]
     rows = []
     for case in CASES:
-        if given.cases and case.collection not in given.cases and case.name not in given.cases:
+        if given.cases and case.collection not in given.cases:
             continue
         for kij in given.kij[:None if case.kij_matters else 1]:
             for mixture in mixtures(given, kij, case.takahashi):
