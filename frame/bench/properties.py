@@ -163,8 +163,8 @@ def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, t
     return [rival.prepare(mixture, collection, part(state, first, count))[0] for first in starts], count
 
 
-def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals) -> list[Row]:
-    """Rows of one case and mixture, one a rival."""
+def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals, of=statistics.median) -> list[Row]:
+    """Rows of one case and mixture, one a rival. of: which of the rounds' seconds is taken."""
     collection, ns = collections[case.collection], mixture.ns
     state = inputs.states(ns, points)
     if "rho" in collection.given:
@@ -193,12 +193,12 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
         for work in works[-1][:1]:
             work()
     mine, theirs = interleaved(backend, ours.work, works, repeats)
-    pace = points/statistics.median(mine)
+    pace = points/of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
     bound, by = roofs.bound(cost, points)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
-        rival_pace = count/statistics.median(times)
+        rival_pace = count/of(times)
         rows.append(Row("properties", label, ns, points, backend.name, points/pace, pace, rival.name, rival_pace, pace/rival_pace,
                         bound, pace/bound, off, by))
     return rows or [Row("properties", label, ns, points, backend.name, points/pace, pace, bound=bound, bound_fraction=pace/bound, bound_by=by)]

@@ -1,7 +1,8 @@
 """`bench properties --scaling FILE.png`: time a point over the number of species, and its cubic.
 
 t(NS) = t0 + a NS + b NS^2 + c NS^3, coefficients not negative. The talk that this project starts from shows such fits of its
-Fortran. Sums over pairs are b; none of ours has a c, and with k_ij = 0 the equation of state has no b either.
+Fortran. Sums over pairs are b; none of ours has a c, and with k_ij = 0 the equation of state has no b either. That is exact in
+the counted operations, which are fitted too; in times, caches and vector registers that run out bend the curve a little.
 """
 from __future__ import annotations
 
@@ -9,12 +10,15 @@ import itertools
 
 import numpy as np
 
+from kernels import collections, counting
+
 from . import ceilings, fortran, inputs
 from .properties import CASES, measure
 
 NS = (1, 2, 4, 7, 10, 15, 20, 25, 30, 40, 50, 60)
 POINTS = {"cpu": 20_000, "cuda": 200_000}
 POWERS = (0, 1, 2, 3)
+SWEEPS = 3          # over all NS, least times: what else a machine does lasts for seconds, and only adds
 
 
 def cubic(ns, seconds) -> np.ndarray:
@@ -33,39 +37,56 @@ def cubic(ns, seconds) -> np.ndarray:
     return best
 
 
-def told(name: str, ns, seconds, fit) -> str:
-    values = sum(fit[k]*np.asarray(ns, float)**k for k in POWERS)
-    misfit = np.sqrt(np.mean((values/seconds - 1)**2))
-    share = fit[3]*ns[-1]**3/values[-1]
-    t0, a, b, c = 1e9*fit
-    return f"{name:<34}{t0:>9.3g}{a:>10.3g}{b:>10.3g}{c:>10.3g}{100*share:>13.0f} %{100*misfit:>9.0f} %"
+def told(name: str, ns, values, fit, size: float) -> str:
+    """One line of the table; size: what makes the values readable."""
+    fitted = sum(fit[k]*np.asarray(ns, float)**k for k in POWERS)
+    misfit = np.sqrt(np.mean((fitted/values - 1)**2))
+    share = fit[3]*ns[-1]**3/fitted[-1]
+    return f"{name:<46}" + "".join(f"{size*k:>10.3g}" for k in fit) + f"{100*share:>13.0f} %{100*misfit:>9.0f} %"
 
 
 def run(given, backend, say, path):
     """(rows, lines of text); draws the picture. Errors: those of measuring; ImportError says that matplotlib is missing."""
     roofs = ceilings.measure(backend)
     rivals = [fortran.Fortran("-O3")] if backend.name == "cpu" else []
-    points, rows, lines = given.points or POINTS[backend.name], [], {}
-    for case in CASES[:2]:
-        for kij in ("dense", "none") if case.kij_matters else ("dense",):
-            for ns in given.ns or NS:
-                say(f"scaling: {case.name}, k_ij {kij}, NS = {ns}")
-                found = measure(case, inputs.mixture(ns, kij, takahashi=case.takahashi), kij, backend, points, given.repeats, roofs,
-                                rivals if kij == "dense" else [])
-                for row in found:
-                    row.bench = "scaling"
-                    lines.setdefault((case.name, f"ours, k_ij {kij}" if case.kij_matters else "ours"), {})[ns] = 1/row.points_per_s
-                    if row.rival:
-                        lines.setdefault((case.name, row.rival), {})[ns] = 1/row.rival_points_per_s
-                rows += found
-    text = [f"{'t(NS) = t0 + a NS + b NS^2 + c NS^3, ns':<34}", f"{'':<34}{'t0':>9}{'a':>10}{'b':>10}{'c':>10}{'cubic share':>15}{'misfit':>11}"]
+    points, counts = given.points or POINTS[backend.name], given.ns or NS
+    sets = {(case, kij, ns): inputs.mixture(ns, kij, takahashi=case.takahashi)
+            for case in CASES[:2] for kij in (("dense", "none") if case.kij_matters else ("dense",)) for ns in counts}
+    best: dict[tuple, list] = {}
+    times: dict[tuple, dict[int, float]] = {}
+    flops: dict[tuple, dict[int, float]] = {}
+    for sweep in range(SWEEPS):
+        for (case, kij, ns), mixture in sets.items():
+            say(f"scaling, sweep {sweep + 1} of {SWEEPS}: {case.name}, k_ij {kij}, NS = {ns}")
+            found = measure(case, mixture, kij, backend, points, max(given.repeats//SWEEPS, 1), roofs, rivals if kij == "dense" else [], min)
+            ours = "ours" + (f", k_ij {kij}" if case.kij_matters else "")
+            for row in found:
+                row.bench = "scaling"
+                for series, pace in ((ours, row.points_per_s), (row.rival, row.rival_points_per_s)):
+                    if series:
+                        known = times.setdefault((case.name, series), {})
+                        known[ns] = min(known.get(ns, np.inf), 1/pace)
+            if (case, kij, ns) not in best or found[0].seconds < best[case, kij, ns][0].seconds:
+                best[case, kij, ns] = found
+            if sweep == 0:
+                state = inputs.states(ns, 256)
+                if "rho" in collections[case.collection].given:
+                    state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+                flops.setdefault((case.name, ours), {})[ns] = counting.cost(mixture, collections[case.collection].outputs, state).flops
+    text = [f"{'t0 + a NS + b NS^2 + c NS^3':<46}{'t0':>10}{'a':>10}{'b':>10}{'c':>10}{'cubic share':>15}{'misfit':>11}"]
     fits = {}
-    for (case, series), times in lines.items():
-        ns, seconds = np.array(sorted(times)), np.array([times[n] for n in sorted(times)])
-        fits[case, series] = ns, seconds, cubic(ns, seconds)
-        text.append(told(f"{case}: {series}", *fits[case, series]))
+    for (case, series), values in times.items():
+        fits[case, series] = *arrays(values), cubic(*arrays(values))
+        text.append(told(f"{case}: {series} [ns]", *fits[case, series], 1e9))
+    for (case, series), values in flops.items():
+        text.append(told(f"{case}: {series} [flops counted]", *arrays(values), cubic(*arrays(values)), 1))
     draw(fits, path, backend.name)
-    return rows, text
+    return [row for rows in best.values() for row in rows], text
+
+
+def arrays(values: dict):
+    ns = sorted(values)
+    return np.array(ns), np.array([values[n] for n in ns])
 
 
 def draw(fits, path, backend: str) -> None:
