@@ -1,4 +1,4 @@
-"""`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No figure is judged: machines differ."""
+"""`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No speed is judged here."""
 import json
 
 import numpy as np
@@ -22,8 +22,8 @@ def ran(capsys, *arguments):
 
 
 def test_properties(capsys):
-    rows, shown = ran(capsys, "properties", *SMALL, "--ns", "1,3", "--cases", "thermal,viscous")
-    assert {row["ns"] for row in rows} == {1, 3} and {row["rival"] for row in rows} == {"gfortran -O3", "gfortran -Ofast", "NumPy expressions"}
+    rows, shown = ran(capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal,viscous")
+    assert {row["rival"] for row in rows} == {"gfortran -O3", "gfortran -Ofast", "NumPy expressions"} and rows[0]["ns"] == 3
     assert len({row["case"] for row in rows}) == 3
     for row in rows:
         assert tuple(row) == report.KEYS
@@ -36,8 +36,8 @@ def test_properties(capsys):
 
 
 def test_keys_are_those_agreed_on():
-    assert set(report.KEYS) == {"bench", "case", "ns", "points", "backend", "seconds", "points_per_s", "rival", "rival_points_per_s", "ratio",
-                                "bound", "bound_fraction", "max_rel_diff"}
+    assert " ".join(report.KEYS) == ("bench case ns points backend seconds points_per_s rival rival_points_per_s ratio bound "
+                                     "bound_fraction max_rel_diff")
 
 
 @pytest.mark.parametrize("factor", (1 + 1e-6, np.nan))
@@ -75,18 +75,35 @@ def test_the_other_root_is_borne_at_few_points_only():
 
 
 def test_mixture_of_a_file_and_markdown(capsys):
-    assert main(["bench", "properties", *SMALL, "--mixture", str(inputs.SHIPPED.parent / "n2.yaml"), "--cases", "thermal", "--markdown"]) == 0
+    file = str(inputs.SHIPPED.parent / "n2.yaml")
+    assert main(["bench", "properties", *SMALL, "--mixture", file, "--cases", "thermal", "--markdown"]) == 0
     text = capsys.readouterr().out
     assert "## properties, backend cpu" in text and "GFLOP/s" in text and "Fortran" in text
     assert sum(line.startswith("| thermal") for line in text.split("\n")) == 3
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["--ns", "4", "--mixture", "x.yaml"], "give one of the two"), (["--ns", "61"], "wanted 1 to 60"), (["--cases", "nothing"], "thermal_viscous"),
-    (["--repeats", "0"], "1 or more")])
+    (["--ns", "4", "--mixture", "x.yaml"], "give one of the two"), (["--ns", "61"], "wanted 1 to 60"),
+    (["--cases", "nothing"], "thermal_viscous"), (["--repeats", "0"], "1 or more")], ids=lambda a: a[0] if isinstance(a, list) else "")
 def test_wrong_usage_is_refused(capsys, arguments, message):
     assert main(["bench", "properties", "--backend", "cpu", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_without_a_fortran_compiler(capsys, monkeypatch):
+    monkeypatch.setenv("FC", "no-such-compiler")
+    fortran.compiler.cache_clear()
+    try:
+        assert main(["bench", "properties", *SMALL, "--ns", "1"]) == 1
+        assert "'no-such-compiler' is not on PATH: install gfortran" in capsys.readouterr().err
+    finally:
+        fortran.compiler.cache_clear()
+
+
+def test_scaling_is_drawn(capsys, tmp_path):
+    rows, shown = ran(capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--scaling", str(tmp_path / "fit.png"))
+    assert (tmp_path / "fit.png").read_bytes()[:4] == b"\x89PNG"
+    assert {row["bench"] for row in rows} == {"properties", "scaling"} and "flops counted" in shown
 
 
 def test_launch(capsys):
@@ -109,7 +126,7 @@ def test_operations_of_a_formula():
 
 
 def test_operations_grow_as_the_sums_do():
-    """Without k_ij the equation of state is linear in NS; with a dense one its pairs are 4 multiply-adds each, and nothing is cubic."""
+    """Without k_ij the equation of state is linear in NS; with a dense one a pair costs 2 multiply-adds or a little more."""
     def flops(ns, kij):
         state = inputs.states(ns, 64)
         state["T"] = np.full(64, 2500.0)              # one branch of the polynomials
@@ -117,7 +134,7 @@ def test_operations_grow_as_the_sums_do():
 
     few, more, most = (np.array([flops(ns, kij) for kij in ("none", "dense")]) for ns in (10, 30, 50))
     second = most - 2*more + few
-    assert abs(second[0]) < 1 and 8*0.5*20**2*0.9 < second[1] < 8*20**2
+    assert abs(second[0]) < 1 and 4*20**2*0.9 < second[1] < 5*20**2
     assert flops(50, "dense") > 2*flops(50, "lowrank") > 2*flops(50, "none")
 
 
@@ -148,7 +165,7 @@ def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
     roofs = ceilings.measure(be, 1e-3)
     assert roofs.flops > 0 and all(rate > 0 for rate in roofs.rates.values())
     rivals = [properties.Unfused(be), expressions.Cupy(be)]
-    for case in properties.CASES[:2]:
-        rows = properties.measure(case, inputs.mixture(3, "dense", takahashi=case.takahashi), "dense", be, 200, 1, roofs, rivals)
-        assert [row.rival for row in rows][1:] == (["CuPy expressions"] if case.collection == "thermal" else [])
-        assert rows[0].rival.startswith("unfused, ") and all(row.ratio > 0 and row.bound > 0 for row in rows)
+    case = properties.CASES[0]
+    rows = properties.measure(case, inputs.mixture(3, "dense", takahashi="off"), "dense", be, 200, 1, roofs, rivals)
+    assert rows[0].rival.startswith("unfused, ") and rows[1].rival == "CuPy expressions"
+    assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCE for row in rows)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import pathlib
 import platform
 import sys
@@ -19,6 +20,8 @@ STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 
 def _numbers(text: str) -> list[int]:
+    if not all(part.isdigit() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}', wanted whole numbers with commas between")
     return [int(part) for part in text.split(",")]
 
 
@@ -59,6 +62,10 @@ def _check(given) -> None:
         raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
     if given.repeats < 1 or (given.points is not None and given.points < 1):
         raise ArgumentError("--repeats and --points: wanted 1 or more.")
+    if given.scaling and given.bench == "launch":
+        raise ArgumentError("--scaling: belongs to bench properties.")
+    if given.scaling and importlib.util.find_spec("matplotlib") is None:      # said now, not after minutes of measuring
+        raise ArgumentError("--scaling draws with matplotlib, which is not installed: install the project's extra 'plot'.")
     given.kij = given.kij or (["file"] if given.mixture else ["dense"])
 
 
@@ -109,5 +116,6 @@ def _shown(name, made, markdown: bool, backend, report) -> str:
     told = ", ".join(f"{key} {value}" for key, value in backend.describe().items() if key not in hidden)
     facts = [machine(), told, *made.facts]
     if markdown:
-        return "\n".join([f"## {heading}", "", *(f"- {fact}" for fact in facts), "", report.markdown(made.rows), "", made.notes, ""])
+        facts = [f"- {fact}" for fact in facts]
+        return "\n".join([f"## {heading}", "", *facts, "", report.markdown(made.rows), "", made.notes, ""])
     return "\n".join([heading, *facts, "", report.table(made.rows), "", made.notes, ""])

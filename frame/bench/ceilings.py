@@ -45,7 +45,8 @@ class Ceilings:
         """(points a second, which roof)."""
         work = cost.operations
         divisions = sum(work[kind]/self.rates[kind] for kind in ("divide", "root"))
-        others = cost.flops/self.flops + sum(work[kind]/self.rates[kind] for kind in ("exp", "log", "cube_root", "cube_root_start"))
+        functions = ("exp", "log", "cube_root", "cube_root_start")
+        others = cost.flops/self.flops + sum(work[kind]/self.rates[kind] for kind in functions)
         roofs = {"memory": cost.bytes/self.copy(cost.bytes*points)}
         roofs |= {"arithmetic": others, "division": divisions} if self.divider else {"arithmetic": others + divisions}
         name = max(roofs, key=roofs.get)
@@ -105,8 +106,8 @@ def _cpu(backend, effort: float) -> Ceilings:
         source, target = backend.empty(size//16), backend.empty(size//16)
         source[...] = 1.0
         often = max(int(2**26*effort)//size, 1)
-        return size*often/_best(lambda count: [ffi.memmove(ffi.cast("char *", target.ctypes.data),
-                                                           ffi.cast("char *", source.ctypes.data), size//2) for _ in range(count)], often)
+        to, came_from = (ffi.cast("char *", array.ctypes.data) for array in (target, source))
+        return size*often/_best(lambda count: [ffi.memmove(to, came_from, size//2) for _ in range(count)], often)
 
     return Ceilings(flops, rates, _remembered(copy), divider=True)
 
@@ -115,7 +116,9 @@ def _cuda(backend, effort: float) -> Ceilings:
     from kernels.backend import cuda
 
     template = (HERE / "ceilings.cu").read_text()
-    text = "".join(template.replace("NAME", name).replace("EXPRESSION", expression) for name, expression in ON_DEVICE.items()) + COPY
+    text = COPY
+    for name, expression in ON_DEVICE.items():
+        text += template.replace("NAME", name).replace("EXPRESSION", expression)
     module = backend._load(cuda.machine_code(text, backend.arch, "ceilings"))
     blocks, threads = max(int(4096*effort), 1), 256
 

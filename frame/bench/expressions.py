@@ -18,7 +18,7 @@ def constants(mixture, xp) -> dict:
     """What the expressions need of the species, in the array module's memory, as columns."""
     data = mixture.species
     kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"]), np.sqrt(data.a)
-    columns = {"inv_W": 1/data.W, "b": data.b, "g": root_a*(1 + kappa), "q": root_a*kappa/np.sqrt(data.Tc), "T_mid": data.T_mid}
+    columns = {"inv_W": 1/data.W, "b": data.b, "T_mid": data.T_mid, "g": root_a*(1 + kappa), "q": root_a*kappa/np.sqrt(data.Tc)}
     columns = {name: xp.asarray(np.ascontiguousarray(value.reshape(-1, 1))) for name, value in columns.items()}
     out = {**columns, "K": None if not data.kij.any() else xp.asarray(1 - data.kij)}
     for name in ("nasa_low", "nasa_high"):
@@ -99,11 +99,12 @@ class Numpy:
         """(work, results) as of fortran.Fortran; thermal only."""
         c, n = constants(mixture, np), state["T"].size
         results = {}
-        parts = [[np.ascontiguousarray(state[name][..., first:first + CHUNK]) for name in ("T", "p", "Y")] for first in range(0, n, CHUNK)]
+        starts = range(0, n, CHUNK)
+        parts = [[np.ascontiguousarray(state[name][..., at:at + CHUNK]) for name in ("T", "p", "Y")] for at in starts]
 
         def work():
             with np.errstate(all="ignore"):
-                for first, part in zip(range(0, n, CHUNK), parts):
+                for first, part in zip(starts, parts):
                     for name, value in thermal(np, c, *part).items():
                         results.setdefault(name, np.empty(n))[first:first + CHUNK] = value
 

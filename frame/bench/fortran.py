@@ -39,7 +39,7 @@ def compiler() -> tuple[str, str]:
     name = os.environ.get("FC") or "gfortran"
     path = shutil.which(name)
     if path is None:
-        raise BackendError(f"the benchmark's rival needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC.")
+        raise BackendError(f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC.")
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
     return path, version
 
@@ -85,9 +85,11 @@ class Fortran:
         # Known numbers instead of NaN for "unknown", by the rule of both codes: -Ofast assumes that there is no NaN.
         unknown = np.isnan(data.Vc)
         Vc = np.where(unknown, 0.307401308698703833*8.31446261815324*data.Tc/data.pc, data.Vc)
-        fuller = np.where(np.isnan(data.fuller_volume), 1.0, data.fuller_volume) if mixture.options["diffusion"] != "fuller" else data.fuller_volume
-        fields = [data.W, data.Tc, data.pc, data.omega, Vc, np.nan_to_num(data.dipole), data.kappa_assoc, data.kij, data.nasa_low,
-                  data.nasa_high, data.T_mid, np.moveaxis(binary_fit(data, *data.T_fit), 0, 2), fuller]
+        fuller = data.fuller_volume
+        if mixture.options["diffusion"] != "fuller":        # tabulated by the Fortran, not used then
+            fuller = np.nan_to_num(fuller, nan=1.0)
+        fields = [data.W, data.Tc, data.pc, data.omega, Vc, np.nan_to_num(data.dipole), data.kappa_assoc, data.kij,
+                  data.nasa_low, data.nasa_high, data.T_mid, np.moveaxis(binary_fit(data, *data.T_fit), 0, 2), fuller]
         fields = [np.array(field, dtype=float, order="C") for field in fields]
         codes = ffi.new("int[]", [values.index(mixture.options[key]) + 1 for key, values in OPTIONS.items()])
         status = self._library.realgas_setup(mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes)

@@ -81,4 +81,5 @@ def states(ns: int, n: int) -> dict[str, np.ndarray]:
     """T uniform, p uniform in its logarithm, Y uniform over all compositions; the first m of n points are those of n = m."""
     random = [np.random.default_rng([ns, which]) for which in range(3)]
     amounts = random[2].exponential(size=(n, ns)).T.copy()
-    return {"T": random[0].uniform(*T_RANGE, n), "p": np.exp(random[1].uniform(*np.log(P_RANGE), n)), "Y": amounts/amounts.sum(0)}
+    T, p = random[0].uniform(*T_RANGE, n), np.exp(random[1].uniform(*np.log(P_RANGE), n))
+    return {"T": T, "p": p, "Y": amounts/amounts.sum(0)}

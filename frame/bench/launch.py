@@ -23,9 +23,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 NITROGEN = ROOT / "examples" / "mixtures" / "n2.yaml"
 POINTS = 16             # next to no work: what is left is the call
 CALLS = 2000
-STARTS = {"start of Python, first result": ("from kernels import Mixture; import numpy as np; "
-                                            "Mixture.from_yaml({file!r}).properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))"),
-          "start of Python and NumPy": "import numpy"}
+FIRST_RESULT = ("from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
+                "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))")
 
 
 def run(given, backend, say) -> Report:
@@ -39,15 +38,17 @@ def run(given, backend, say) -> Report:
         rows += from_fortran(backend, given.repeats)
     except BackendError as error:
         left_out.append(f"Entry points from Fortran are left out: {error}")
-    notes = (f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty kernel cache, "
-             "so it compiles; a warm one finds its kernels there.")
+    notes = (f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty "
+             "kernel cache, so it compiles; a warm one finds its kernels there.")
     return Report(rows, [], "\n".join([notes, *left_out]))
 
 
-def row(what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None, ns=1) -> Row:
+def row(what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None) -> Row:
     """beside and takes: something to hold it against, and its seconds for as many points."""
-    pace = None if takes is None else points/takes
-    return Row("launch", what, ns, points, backend.name, seconds, points/seconds, beside, pace, None if takes is None else takes/seconds)
+    made = Row("launch", what, 1, points, backend.name, seconds, points/seconds, beside)
+    if takes is not None:
+        made.rival_points_per_s, made.ratio = points/takes, takes/seconds
+    return made
 
 
 def per_call(backend, work, repeats: int) -> float:
@@ -101,7 +102,8 @@ def empty_call(backend):
 def timed(command, **environment) -> tuple[float, str]:
     """(seconds, standard output) of a process. BackendError with what it said when it fails."""
     begin = time.perf_counter()
-    done = subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **environment},
+                          capture_output=True, text=True)
     if done.returncode:
         raise BackendError(f"{command[0]} failed (status {done.returncode}): {(done.stdout + done.stderr)[-1500:]}")
     return time.perf_counter() - begin, done.stdout
@@ -109,13 +111,13 @@ def timed(command, **environment) -> tuple[float, str]:
 
 def python_starts(backend) -> list[Row]:
     """From starting the interpreter to the first result, with an empty and with a filled kernel cache."""
-    (what, script), (beside, bare) = STARTS.items()
-    command = [sys.executable, "-c", script.format(file=str(NITROGEN), backend=backend.name)]
-    takes = statistics.median(timed([sys.executable, "-c", bare])[0] for _ in range(3))
+    command = [sys.executable, "-c", FIRST_RESULT.format(file=str(NITROGEN), backend=backend.name)]
+    takes = statistics.median(timed([sys.executable, "-c", "import numpy"])[0] for _ in range(3))
     with tempfile.TemporaryDirectory() as folder:
         cold = timed(command, FRAME_CACHE=folder)[0]
         warm = statistics.median(timed(command, FRAME_CACHE=folder)[0] for _ in range(3))
-    return [row(f"{kind} {what}", backend, seconds, 64, beside, takes) for kind, seconds in (("cold", cold), ("warm", warm))]
+    return [row(f"{kind} start of Python, first result", backend, seconds, 64, "start of Python and NumPy", takes)
+            for kind, seconds in (("cold", cold), ("warm", warm))]
 
 
 def host() -> pathlib.Path:
@@ -129,7 +131,8 @@ def host() -> pathlib.Path:
     source = HERE / "entry_points.f90"
 
     def make(path):
-        fortran.run([program, "-O2", source, "-o", path, f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"], source.name)
+        link = [f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"]
+        fortran.run([program, "-O2", source, "-o", path, *link], source.name)
 
     return cache.entry(f"entry_points-{cache.key(source.read_bytes(), version, library)}", ".exe", make)
 
@@ -146,4 +149,5 @@ def from_fortran(backend, repeats: int) -> list[Row]:
     names = {"put": "populateinputstripe of Q, from Fortran", "thermal": "eosthermalproperties, from Fortran",
              "launch": "launch of one kernel, from Fortran", "get": "populateoutputstripe, from Fortran"}
     rows = [row(text, backend, warm[name]) for name, text in names.items()]
-    return rows + [row("cold start of libframe, first result", backend, told[0]["start"]), row("warm start of libframe, first result", backend, warm["start"])]
+    starts = {"cold": told[0]["start"], "warm": warm["start"]}
+    return rows + [row(f"{kind} start of libframe, first result", backend, seconds) for kind, seconds in starts.items()]

@@ -82,7 +82,8 @@ class Ours:
     def __init__(self, mixture, collection: str, state: dict, backend):
         c, self.n = collections[collection], state["T"].size
         self.program = mixture.program(outputs=c.outputs, given=c.given, backend=backend)
-        self.arrays = {a: backend.empty((self.program.plan.rows(a), backend.pad(self.n))) for a in self.program.plan.arguments}
+        plan = self.program.plan
+        self.arrays = {a: backend.empty((plan.rows(a), backend.pad(self.n))) for a in plan.arguments}
         fill(backend, self.arrays, state)
         self._run = self.program.bind(self.arrays)
 
@@ -163,7 +164,8 @@ def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, t
     return [rival.prepare(mixture, collection, part(state, first, count))[0] for first in starts], count
 
 
-def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals, of=statistics.median) -> list[Row]:
+def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals,
+            of=statistics.median) -> list[Row]:
     """Rows of one case and mixture, one a rival. of: which of the rounds' seconds is taken."""
     collection, ns = collections[case.collection], mixture.ns
     state = inputs.states(ns, points)
@@ -182,7 +184,8 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
         work, theirs = rival.prepare(mixture, case.collection, few)
         work()
         took = min(seconds(backend, work) for _ in range(2))/checked
-        host = {name: value if type(value) is np.ndarray else backend.to_host(value) for name, value in theirs.items() if name in results}
+        host = {name: theirs[name] for name in results if name in theirs}
+        host = {name: value if type(value) is np.ndarray else backend.to_host(value) for name, value in host.items()}
         off = difference(results, host, few, f"{label}, NS = {ns}, {rival.name}", TOLERANCE, d_tolerance)
         if backend.name == "cuda":
             parts = [rival.prepare(mixture, case.collection, state)[0]], points
@@ -196,12 +199,12 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
     pace = points/of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
     bound, by = roofs.bound(cost, points)
+    row = Row("properties", label, ns, points, backend.name, points/pace, pace, bound=bound, bound_fraction=pace/bound, bound_by=by)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
         rival_pace = count/of(times)
-        rows.append(Row("properties", label, ns, points, backend.name, points/pace, pace, rival.name, rival_pace, pace/rival_pace,
-                        bound, pace/bound, off, by))
-    return rows or [Row("properties", label, ns, points, backend.name, points/pace, pace, bound=bound, bound_fraction=pace/bound, bound_by=by)]
+        rows.append(dataclasses.replace(row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace/rival_pace, max_rel_diff=off))
+    return rows or [row]
 
 
 def all_rivals(backend) -> list:
@@ -242,12 +245,13 @@ def run(given, backend, say) -> Report:
 
 def notes(given, backend) -> str:
     rival = "" if backend.name == "cuda" else " A slow rival gets parts of the same points, spread over all of them."
-    text = ("Ours and each rival in turns, medians. Values are compared at up to 4096 points before anything is timed; allowed relative "
-            f"difference {TOLERANCE:g}, {TOLERANCE_TAKAHASHI:g} for D with Takahashi's tabulated factor.{rival} Bound: bytes once in and once out, "
-            "operations counted by running the kernels on a number type that counts; the slowest of the roofs. Divisions that "
-            "a compiler shares are counted twice, so a bound can be a little low.")
+    text = (f"Ours and each rival in turns, medians. Values are compared at up to {CHECKED} points before anything is timed; "
+            f"allowed relative difference {TOLERANCE:g}, {TOLERANCE_TAKAHASHI:g} for D with Takahashi's tabulated factor.{rival} "
+            "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; the "
+            "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low.")
     if not given.mixture:
-        text += " Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic in size."
+        text += (" Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic "
+                 "in size.")
     if backend.name == "cpu":
-        text += (" Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not Cantera.")
+        text += " Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not Cantera."
     return text

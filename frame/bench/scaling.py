@@ -58,7 +58,8 @@ def run(given, backend, say, path):
     for sweep in range(SWEEPS):
         for (case, kij, ns), mixture in sets.items():
             say(f"scaling, sweep {sweep + 1} of {SWEEPS}: {case.name}, k_ij {kij}, NS = {ns}")
-            found = measure(case, mixture, kij, backend, points, max(given.repeats//SWEEPS, 1), roofs, rivals if kij == "dense" else [], min)
+            beside, rounds = rivals if kij == "dense" else [], max(given.repeats//SWEEPS, 1)
+            found = measure(case, mixture, kij, backend, points, rounds, roofs, beside, min)
             ours = "ours" + (f", k_ij {kij}" if case.kij_matters else "")
             for row in found:
                 row.bench = "scaling"
@@ -69,10 +70,10 @@ def run(given, backend, say, path):
             if (case, kij, ns) not in best or found[0].seconds < best[case, kij, ns][0].seconds:
                 best[case, kij, ns] = found
             if sweep == 0:
-                state = inputs.states(ns, 256)
-                if "rho" in collections[case.collection].given:
+                state, collection = inputs.states(ns, 256), collections[case.collection]
+                if "rho" in collection.given:
                     state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
-                flops.setdefault((case.name, ours), {})[ns] = counting.cost(mixture, collections[case.collection].outputs, state).flops
+                flops.setdefault((case.name, ours), {})[ns] = counting.cost(mixture, collection.outputs, state).flops
     text = [f"{'t0 + a NS + b NS^2 + c NS^3':<46}{'t0':>10}{'a':>10}{'b':>10}{'c':>10}{'cubic share':>15}{'misfit':>11}"]
     fits = {}
     for (case, series), values in times.items():
@@ -106,7 +107,8 @@ def draw(fits, path, backend: str) -> None:
             mark = axis.plot(ns, 1e9*seconds, "o", markersize=4)[0]
             fine = np.linspace(ns[0], ns[-1], 200)
             axis.plot(fine, 1e9*sum(fit[k]*fine**k for k in POWERS), color=mark.get_color(), label=label)
-        axis.set(title=f"{wanted} ({backend})", xlabel="number of species NS", ylabel="time a point [ns]", xscale="log", yscale="log")
+        axis.set(title=f"{wanted} ({backend})", xlabel="number of species NS", ylabel="time a point [ns]")
+        axis.set(xscale="log", yscale="log")
         axis.grid(True, which="both", linewidth=0.3)
         axis.legend(fontsize=8)
     figure.savefig(path, dpi=140)
