@@ -1,4 +1,4 @@
-"""python -m frame build | info | compile."""
+"""python -m frame build | info | compile | bench."""
 from __future__ import annotations
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 import kernels
 from kernels import cache
 
+from . import bench
 from .config import Config
 from .errors import FrameError
 
@@ -36,9 +37,11 @@ def main(arguments=None) -> int:
     fill.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels")
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
+    bench.add(commands)
+
     given = parser.parse_args(arguments)
     try:
-        {"build": _build, "info": _info, "compile": _compile}[given.command](given)
+        {"build": _build, "info": _info, "compile": _compile, "bench": bench.main}[given.command](given)
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1

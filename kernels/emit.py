@@ -159,7 +159,8 @@ def constants_fit(p: Plan) -> bool:
 
 # ---------------------------------------------------------------- CPU
 
-PRECISIONS = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide")}    # header, number type
+PRECISIONS = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide"),
+              "count": ("counted.h", "counted")}          # header, number type
 
 
 def _stages(p: Plan) -> list[list[PointKernel]]:

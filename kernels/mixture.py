@@ -148,7 +148,7 @@ class Mixture:
         root_ac = np.sqrt(sp.a)
         const.update(
             W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=sp.b/sp.W, root_ac_mass=root_ac/sp.W,
-            pr_g_mass=root_ac*(1 + kappa)/sp.W, pr_q_mass=root_ac*kappa/np.sqrt(sp.Tc)/sp.W,
+            pr_g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W, pr_q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W,
             omega_a=[OMEGA_A], omega_b=[OMEGA_B], omega_vc=[OMEGA_VC],
             T_mid=sp.T_mid, T_mid_lowest=[sp.T_mid.min()], T_mid_highest=[sp.T_mid.max()],
             nasa_low=(sp.nasa_low*(R/sp.W)[:, None]).T, nasa_high=(sp.nasa_high*(R/sp.W)[:, None]).T)

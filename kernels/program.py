@@ -11,7 +11,7 @@ class Program:
 
     outputs and given: the kernels that lead from the given names to the outputs. kernels: these by name instead, in an
     order in which each finds its inputs, everything they write kept. precision: "double"; on the CPU also "scalar"
-    (no packs) and "wide" (quadruple: the kernels as their own reference, results rounded to double).
+    (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """
 

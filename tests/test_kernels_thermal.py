@@ -50,6 +50,15 @@ def test_options(ns, options):
         assert (np.abs(value(q.rho)/value(other.rho) - 1) > 0.01).sum() > 5, "no state has two roots: nothing was tested"
 
 
+def test_negative_slope_of_alpha():
+    """Helium (omega = -0.39) has kappa < 0: its a grows with T, and a' of the mixture has terms of both signs."""
+    data = changed(species_set(2), omega=[-0.39, 0.2239])
+    s = states(2, 2000)
+    names = "Z rho h e s cp cv c rho_p rho_T h_p h_T a_mix a_T a_TT"
+    got = Mixture.from_species(data).properties(names, T=s["T"], p=s["p"], Y=s["Y"])
+    compare(names, got, evaluate(data, s["T"], s["p"], s["Y"], transport=False), "omega < -0.22")
+
+
 def near_saturation():
     """N2 from 80 to 120 K on both sides of where the two roots have the same Gibbs energy, down to a relative 1e-9."""
     sp = species.arrays(species_set(1))

@@ -5,7 +5,8 @@
 
 // sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so that a, a', a''
 // follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i:
-// a = W^2 yKy,  a' = -W^2 yKz/s,  a'' = W^2 (zKz + yKz/s)/(2T).
+// a = W^2 yKy,  a' = -W^2 yKz/s,  a'' = W^2 (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the constants
+// are -g and -q, so that q is positive: y is the same, and copysign gives z its sign.
 template <class M, class R, class Species>
 POINT_FN void pr_mixture(const M &m, const R T, const Species &Y, const R W, R &a_mix, R &a_T, R &a_TT, R &b_mix) {
     const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;

@@ -1,0 +1,257 @@
+"""`bench properties`: the collections against plain Fortran and array expressions, each checked before it is timed."""
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+
+import numpy as np
+
+from kernels import counting
+from kernels.declare import collections, quantities
+from kernels.mixture import Mixture
+from kernels.cantera_yaml import read_cantera_yaml
+
+from ..errors import BackendError
+from . import ceilings, expressions, fortran, inputs
+from .report import Report, Row
+
+CHECKED = 4096              # points compared before timing
+SAMPLE = 0.01               # seconds that a sample of ours takes at least
+RIVAL_SAMPLE = 0.1          # seconds that a sample of a slow rival takes at most: it gets a part of the same points
+NS = (1, 4, 10, 20, 50)
+POINTS = {"cpu": 100_000, "cuda": 1_000_000}
+
+# Largest relative difference that passes. Two ways to round the same formulas part by 1e-12 or less at most points, but c
+# and the derivatives amplify that near the ridge of the fluid. Takahashi's factor, down to 0.01, is tabulated to 4e-8.
+TOLERANCE, TOLERANCE_TAKAHASHI = 1e-9, 1e-5
+OTHER_ROOT = 1e-3           # densities that differ by more are the cubic's two roots; they tie on the saturation line
+MOST_OTHER_ROOTS = 1e-3     # share of points where codes may so differ
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    collection: str
+    takahashi: str
+    kij_matters: bool = True
+
+
+CASES = (Case("thermal", "thermal", "off"), Case("viscous, low-pressure D", "viscous", "off", False),
+         Case("viscous, Takahashi", "viscous", "smooth", False), Case("thermal_viscous, Takahashi", "thermal_viscous", "smooth"))
+
+
+class WrongValues(BackendError):
+    """The values of ours and of a rival differ: nothing is timed."""
+
+
+class Unfused:
+    """One launch a kernel, everything between in device memory: what fusion is measured against."""
+
+    name = "unfused"
+
+    def __init__(self, backend):
+        self.backend = backend
+
+    def prepare(self, mixture, collection: str, state: dict):
+        c, be, n = collections[collection], self.backend, state["T"].size
+        whole = mixture.program(outputs=c.outputs, given=c.given, backend=be)
+        parts = [mixture.program(kernels=[name], backend=be) for name in whole.kernels]
+        arrays = {q: be.empty((quantities[q].rows(mixture.ns), be.pad(n)))
+                  for q in dict.fromkeys(q for part in parts for q in part.plan.arguments)}
+        fill(be, arrays, state)
+        runs = [part.bind(arrays) for part in parts]
+
+        def work():
+            for run in runs:
+                run(n)
+
+        self.name = f"unfused, {len(runs)} launches"
+        return work, {name: arrays[name][:, :n] for name in c.outputs}
+
+
+def fill(backend, arrays, state) -> None:
+    for name in arrays:
+        if name in state:
+            arrays[name][:, :state["T"].size] = backend.from_host(np.ascontiguousarray(state[name]))
+
+
+class Ours:
+    """A collection bound to arrays as a host would keep them."""
+
+    def __init__(self, mixture, collection: str, state: dict, backend):
+        c, self.n = collections[collection], state["T"].size
+        self.program = mixture.program(outputs=c.outputs, given=c.given, backend=backend)
+        plan = self.program.plan
+        self.arrays = {a: backend.empty((plan.rows(a), backend.pad(self.n))) for a in plan.arguments}
+        fill(backend, self.arrays, state)
+        self._run = self.program.bind(self.arrays)
+
+    def work(self) -> None:
+        self._run(self.n)
+
+    def results(self, backend, n: int) -> dict:
+        return {name: backend.to_host(self.arrays[name][:, :n]) for name in self.program.writes}
+
+
+def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float, d_tolerance: float) -> float:
+    """Largest relative difference over all quantities both have. WrongValues names the first that is beyond the tolerance.
+
+    Energies are held against cp T, h_p against 1/rho, anything else against itself: they pass through zero, and their
+    error does not. Nothing is held against less than a thousandth of its median.
+    """
+    names = [name for name in ours if name in rival]
+    if not names:
+        raise WrongValues(f"{what}: no quantity in common, so nothing can be checked.")
+    same = np.ones(state["T"].size, bool)
+    if "rho" in names:
+        same = ~(np.abs(flat(ours["rho"])/flat(rival["rho"]) - 1) > OTHER_ROOT)       # NaN stays, to be found below
+        if (~same).mean() > MOST_OTHER_ROOTS:
+            raise WrongValues(f"{what}: 'rho' differs by more than {OTHER_ROOT:g} at {(~same).sum()} of {same.size} points.")
+    scales = {"h": "cp", "e": "cp", "h_p": "rho"}
+    worst = 0.0
+    for name in names:
+        got, wanted = np.atleast_2d(ours[name])[:, same], np.atleast_2d(rival[name])[:, same]
+        scale = np.abs(wanted)
+        if scales.get(name) in ours:
+            other = np.atleast_2d(ours[scales[name]])[:, same]
+            scale = np.maximum(scale, other*state["T"][same] if name != "h_p" else 1/other)
+        known = scale[np.isfinite(scale)]
+        scale = np.maximum(scale, 1e-3*np.median(known)) if known.size else scale
+        off = np.abs(got - wanted)/scale
+        allowed, largest = d_tolerance if name == "D" else tolerance, float(np.max(off))
+        if not largest <= allowed:                       # so that NaN on either side, which gives NaN, does not pass
+            place = tuple(np.argwhere(~(off <= allowed))[0])
+            raise WrongValues(f"{what}: '{name}' differs by {largest:.1e} of its size, allowed is {allowed:g}; first at point "
+                              f"{place[1]}: {got[place]:.17g} and {wanted[place]:.17g}. Nothing was timed.")
+        worst = max(worst, largest)
+    return worst
+
+
+def flat(array):
+    return np.reshape(array, -1)
+
+
+def seconds(backend, work, often: int = 1) -> float:
+    begin = backend.mark()
+    for _ in range(often):
+        work()
+    return backend.elapsed(begin, backend.mark())/often
+
+
+def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[float], list[list[float]]]:
+    """Seconds of ours and of each rival in rounds, so that what else the machine does meets all of them.
+    A rival is a list of works: one a round, in turn."""
+    often = max(1, int(SAMPLE/max(seconds(backend, ours), 1e-9)))
+    mine, theirs = [], [[] for _ in others]
+    for round_ in range(repeats):
+        mine.append(seconds(backend, ours, often))
+        for times, works in zip(theirs, others):
+            times.append(seconds(backend, works[round_ % len(works)]))
+    return mine, theirs
+
+
+def part(state: dict, first: int, count: int) -> dict:
+    return {name: np.ascontiguousarray(value[..., first:first + count]) for name, value in state.items()}
+
+
+def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, took: float):
+    """A rival's works over stretches of the points, spread over all of them, so that one takes RIVAL_SAMPLE or less."""
+    count = int(min(n, max(RIVAL_SAMPLE/max(took, 1e-12), 256)))
+    if count >= n:
+        return [rival.prepare(mixture, collection, state)[0]], n
+    starts = np.linspace(0, n - count, repeats).astype(int)
+    return [rival.prepare(mixture, collection, part(state, first, count))[0] for first in starts], count
+
+
+def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals,
+            of=statistics.median) -> list[Row]:
+    """Rows of one case and mixture, one a rival. of: which of the rounds' seconds is taken."""
+    collection, ns = collections[case.collection], mixture.ns
+    state = inputs.states(ns, points)
+    if "rho" in collection.given:
+        state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+    ours = Ours(mixture, case.collection, state, backend)
+    ours.work()
+    checked = min(points, CHECKED)
+    results, few = ours.results(backend, checked), part(state, 0, checked)
+    label = case.name + (f", k_ij {kij}" if case.kij_matters else "")
+    d_tolerance = TOLERANCE if mixture.options["takahashi"] != "smooth" else TOLERANCE_TAKAHASHI
+    taken, works = [], []
+    for rival in rivals:
+        if isinstance(rival, (expressions.Numpy, expressions.Cupy)) and case.collection != "thermal":
+            continue
+        work, theirs = rival.prepare(mixture, case.collection, few)
+        work()
+        took = min(seconds(backend, work) for _ in range(2))/checked
+        host = {name: theirs[name] for name in results if name in theirs}
+        host = {name: value if type(value) is np.ndarray else backend.to_host(value) for name, value in host.items()}
+        off = difference(results, host, few, f"{label}, NS = {ns}, {rival.name}", TOLERANCE, d_tolerance)
+        if backend.name == "cuda":
+            parts = [rival.prepare(mixture, case.collection, state)[0]], points
+        else:
+            parts = slices(rival, mixture, case.collection, state, points, repeats, took)
+        taken.append((rival, off, parts[1]))
+        works.append(parts[0])
+        for work in works[-1][:1]:
+            work()
+    mine, theirs = interleaved(backend, ours.work, works, repeats)
+    pace = points/of(mine)
+    cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
+    bound, by = roofs.bound(cost, points)
+    row = Row("properties", label, ns, points, backend.name, points/pace, pace, bound=bound, bound_fraction=pace/bound, bound_by=by)
+    rows = []
+    for (rival, off, count), times in zip(taken, theirs):
+        rival_pace = count/of(times)
+        rows.append(dataclasses.replace(row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace/rival_pace, max_rel_diff=off))
+    return rows or [row]
+
+
+def all_rivals(backend) -> list:
+    if backend.name == "cuda":
+        return [Unfused(backend), expressions.Cupy(backend)]
+    return [*(fortran.Fortran(level) for level in fortran.LEVELS), expressions.Numpy()]
+
+
+def mixtures(given, kij: str, takahashi: str):
+    """The mixtures asked for, made when their turn comes."""
+    if given.mixture:
+        data = inputs.with_kij(read_cantera_yaml(given.mixture)[0], kij)
+        yield Mixture(data, takahashi=takahashi)
+        return
+    for ns in given.ns or NS:
+        yield inputs.mixture(ns, kij, takahashi=takahashi)
+
+
+def run(given, backend, say) -> Report:
+    """All rows. `say` is told what is under way."""
+    roofs = ceilings.measure(backend)
+    rivals = all_rivals(backend)
+    points = given.points or POINTS[backend.name]
+    rows = []
+    for case in CASES:
+        if given.cases and case.collection not in given.cases:
+            continue
+        for kij in given.kij[:None if case.kij_matters else 1]:
+            for mixture in mixtures(given, kij, case.takahashi):
+                begin = time.perf_counter()
+                rows += measure(case, mixture, kij, backend, points, given.repeats, roofs, rivals)
+                say(f"{case.name}, k_ij {kij}, NS = {mixture.ns}: {time.perf_counter() - begin:.1f} s")
+    facts = [f"{points} points a pass, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
+    if backend.name == "cpu":
+        facts.insert(0, f"rival: {fortran.compiler()[1]}, -march=native; NumPy {np.__version__}")
+    return Report(rows, facts, notes(given, backend))
+
+
+def notes(given, backend) -> str:
+    rival = "" if backend.name == "cuda" else " A slow rival gets parts of the same points, spread over all of them."
+    text = (f"Ours and each rival in turns, medians. Values are compared at up to {CHECKED} points before anything is timed; "
+            f"allowed relative difference {TOLERANCE:g}, {TOLERANCE_TAKAHASHI:g} for D with Takahashi's tabulated factor.{rival} "
+            "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; the "
+            "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low.")
+    if not given.mixture:
+        text += (" Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic "
+                 "in size.")
+    if backend.name == "cpu":
+        text += " Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not Cantera."
+    return text

@@ -1,0 +1,60 @@
+// A double that counts what is done to it, so that the operations of any kernel are known by running it. CPU only, one thread.
+// A fused multiply-add counts as two; what a branch leaves out at a point is not counted at that point.
+#pragma once
+#include "platform.h"
+
+// Order of counting.py's KINDS.
+enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, CUBE_ROOT_START, CHOICE, TABLE, KINDS };
+static double operations[KINDS];
+struct counted {
+    double v;
+    counted() {}
+    counted(double x) : v(x) {}
+};
+static inline counted tally(int kind, double result) { ++operations[kind]; return counted(result); }
+static inline bool chosen(bool result) { ++operations[CHOICE]; return result; }
+
+#define BINARY(op, kind) \
+    static inline counted operator op(counted a, counted b) { return tally(kind, a.v op b.v); } \
+    static inline counted operator op(counted a, double b) { return tally(kind, a.v op b); } \
+    static inline counted operator op(double a, counted b) { return tally(kind, a op b.v); }
+BINARY(+, ADD) BINARY(-, ADD) BINARY(*, MULTIPLY) BINARY(/, DIVIDE)
+#undef BINARY
+static inline counted operator-(counted a) { return counted(-a.v); }     // joins the operation before or behind it
+static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
+static inline counted &operator-=(counted &a, counted b) { return a = a - b; }
+static inline counted &operator*=(counted &a, counted b) { return a = a*b; }
+#define COMPARE(op) \
+    static inline bool operator op(counted a, counted b) { return chosen(a.v op b.v); } \
+    static inline bool operator op(counted a, double b) { return chosen(a.v op b); }
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+#undef COMPARE
+static inline counted select(bool c, counted yes, counted no) { return tally(CHOICE, c ? yes.v : no.v); }
+static inline counted larger(counted a, counted b) { return tally(CHOICE, a.v > b.v ? a.v : b.v); }
+static inline counted smaller(counted a, counted b) { return tally(CHOICE, a.v < b.v ? a.v : b.v); }
+static inline counted fabs(counted x) { return tally(CHOICE, __builtin_fabs(x.v)); }
+static inline counted copysign(counted size, counted sign) { return tally(CHOICE, __builtin_copysign(size.v, sign.v)); }
+static inline counted floor_small(counted x) { return tally(CHOICE, __builtin_floor(x.v)); }
+static inline counted sqrt(counted x) { return tally(ROOT, __builtin_sqrt(x.v)); }
+static inline counted exp(counted x) { return tally(EXP, __builtin_exp(x.v)); }
+static inline counted log(counted x) { return tally(LOG, __builtin_log(x.v)); }
+static inline counted cbrt(counted x) { return tally(CUBE_ROOT, __builtin_cbrt(x.v)); }
+static inline counted cbrt_start(counted x) { return tally(CUBE_ROOT_START, __builtin_cbrt(x.v)); }
+static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
+static inline void table_line(const double *table, counted line, counted (&c)[8]) {
+    for (int k = 0; k < 8; ++k) c[k] = table[8*int(line.v) + k];
+    operations[TABLE] += 8;
+}
+static inline void load(const double *address, counted &x) { x.v = *address; }
+static inline void store(double *address, counted x) { *address = x.v; }
+
+template <> struct number<counted> {
+    static constexpr int lanes = 1;
+    static constexpr bool wide = false;
+    typedef double stored;
+};
+
+// Hands out what was counted and starts again from zero.
+extern "C" void frame_counts(double *into) {
+    for (int k = 0; k < KINDS; ++k) into[k] = operations[k], operations[k] = 0;
+}
