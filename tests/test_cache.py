@@ -98,11 +98,11 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     """What a login node compiles for FRAME_ARCH is found by compute nodes with another processor."""
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v3")
-    assert cpu.processor.__wrapped__() == platform.machine()
+    assert cpu.processor.__wrapped__(cpu.target()) == platform.machine()
     monkeypatch.setenv("FRAME_ARCH", "native")
-    native = cpu.processor.__wrapped__()
+    native = cpu.processor.__wrapped__(cpu.target())
     monkeypatch.delenv("FRAME_ARCH")
-    assert cpu.processor.__wrapped__() == native != platform.machine()
+    assert cpu.processor.__wrapped__(cpu.target()) == native != platform.machine()
 
 
 WIDTHS = """

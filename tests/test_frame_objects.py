@@ -315,6 +315,7 @@ def test_block_of_fields_with_different_sizes():
 @pytest.mark.parametrize("value, row, words", [
     (np.nan, 4, "'T' = nan K"), (-5.0, 4, r"'T' = -5.0 K at point \(i, j, k\) = \(3, 2, 2\) of rank 0, wanted > 0"), (0.0, 0, "'p' = 0.0 Pa"),
     (np.inf, 1, "'u' = inf"), (0.5, 5, "'Y' sums to 0.5 over the species at"), (np.nan, 5, "'Y' = nan"),
+    (-0.5, 5, "'Y' = -0.5 1 at point .*, wanted 0 or more"),
 ])
 def test_check_of_inputs(host, value, row, words):
     host.frame.set_parameter("check", 1.0)

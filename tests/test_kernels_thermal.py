@@ -270,6 +270,16 @@ def test_no_points():
     assert out["rho"].shape == (0,) and out["D"].shape == (10, 0)
 
 
+def test_mole_fractions_that_do_not_sum_to_one():
+    """X is held to the rule for Y: NaN at that point, nothing is normalised in silence."""
+    s = states(10, 5)
+    X = s["Y"].copy()                    # any composition
+    X[:, 2] *= 1.01
+    clean, got = (mixture(10).properties("rho mu", T=s["T"], p=s["p"], X=x) for x in (s["Y"], X))
+    for name in clean:
+        assert np.isnan(got[name][2]) and (np.delete(got[name], 2) == np.delete(clean[name], 2)).all()
+
+
 def test_both_compositions_are_refused():
     """X and Y together could contradict each other."""
     s = {k: states(10, 5)[k] for k in ("T", "p", "Y")}

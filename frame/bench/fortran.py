@@ -67,7 +67,7 @@ def library(level: str) -> pathlib.Path:
             run([program, "-shared", *objects, "-o", path], "the Fortran rival")
 
     texts = [source.read_bytes() for source in SOURCES]
-    return cache.entry(f"fortran-{cache.key(*texts, ' '.join(flags), version, processor())}", ".so", make)
+    return cache.entry(f"fortran-{cache.key(*texts, ' '.join(flags), version, processor('native'))}", ".so", make)
 
 
 class Fortran:

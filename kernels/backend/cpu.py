@@ -51,10 +51,10 @@ def target() -> str:
 
 
 @functools.lru_cache(None)
-def processor() -> str:
+def processor(arch: str) -> str:
     """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target says
     it all: then a login node can fill the cache for compute nodes with another processor."""
-    if target() != "native":
+    if arch != "native":
         return platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
@@ -85,7 +85,7 @@ def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
         if done.returncode:
             raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
 
-    return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor())}", ".so", make)
+    return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}", ".so", make)
 
 
 @functools.lru_cache(None)
@@ -137,7 +137,10 @@ class CpuBackend(Backend):
 
     def empty(self, shape):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        raw = np.empty(int(np.prod(shape))*8 + ALIGN, np.uint8)
+        try:
+            raw = np.empty(int(np.prod(shape))*8 + ALIGN, np.uint8)
+        except MemoryError:
+            raise BackendError(f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too large?") from None
         at = -raw.ctypes.data % ALIGN
         return raw[at:at + int(np.prod(shape))*8].view(np.float64).reshape(shape)
 

@@ -20,11 +20,17 @@ POINT_FN void mole_fractions(const M &m, const Species &Y, const R W, Out &X) {
     FOR_SPECIES(s, M::NS) X.set(s, Y[s]*m.inv_W[s]*W);
 }
 
+// NaN where the mole fractions are not a composition, as for mass fractions.
 template <class M, class Species, class Out>
 POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
-    auto mass = X[0]*m.W[0];
-    FOR_SPECIES(s, M::NS - 1) mass += X[s + 1]*m.W[s + 1];
-    const auto scale = 1.0/mass;
+    auto mass = X[0]*m.W[0], sum = X[0];
+    FOR_SPECIES(s, M::NS - 1) {
+        const auto x = X[s + 1];
+        mass += x*m.W[s + 1];
+        sum += x;
+    }
+    const auto off = sum - 1.0;
+    const auto scale = select(off < 1e-6 && off > -1e-6, 1.0/mass, decltype(sum)(NOT_A_NUMBER));
     FOR_SPECIES(s, M::NS) Y.set(s, X[s]*m.W[s]*scale);
 }
 

@@ -23,7 +23,7 @@ point_kernel("molar_mass", header="ideal_gas.h", reads="Y", writes="W", constant
 point_kernel("mole_fractions", header="ideal_gas.h", reads="Y W", writes="X", constants="inv_W",
              source="definition, X_i = Y_i W/W_i", valid=COMPOSITION)
 point_kernel("mass_fractions", header="ideal_gas.h", reads="X", writes="Y", constants="W",
-             source="definition, Y_i = X_i W_i/sum(X_j W_j)", valid="X >= 0")
+             source="definition, Y_i = X_i W_i/sum(X_j W_j)", valid=COMPOSITION.replace("Y", "X"))
 point_kernel("ideal_gas", header="ideal_gas.h", reads="T Y", writes="cp_ig h_ig", constants=NASA,
              source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients", valid="T within the species' ranges; extrapolated beyond")
 point_kernel("ideal_gas_entropy", header="ideal_gas.h", reads="T p Y W", writes="s_ig", constants=NASA + " inv_p_ref",
