@@ -143,7 +143,10 @@ static void frame_stop(int status)
     if (initialized && finalized && abort_all) {
         initialized(&running, &error);
         if (running) finalized(&over, &error);
-        if (running && !over) abort_all(&comm, &code, &error);
+        if (running && !over) {
+            usleep(300000);     /* a launcher that hears of the abort first may end without passing the message on (MPICH's does) */
+            abort_all(&comm, &code, &error);
+        }
     }
     exit(code);
 }
