@@ -1,4 +1,4 @@
-"""python -m frame build | info | compile."""
+"""python -m frame build | info | compile | tune | species-loops."""
 from __future__ import annotations
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 import kernels
 from kernels import cache
 
+from . import bench_species
 from .config import Config
 from .errors import FrameError
 
@@ -36,9 +37,14 @@ def main(arguments=None) -> int:
     fill.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels")
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
+    learn = commands.add_parser("tune", help="verify, then time all variants of the species loops; keep the fastest")
+    bench_species.add_arguments(learn, bench=False)
+    loops = commands.add_parser("species-loops", help="the species loops' strategies beside a copy of memory")
+    bench_species.add_arguments(loops, bench=True)
+
     given = parser.parse_args(arguments)
     try:
-        {"build": _build, "info": _info, "compile": _compile}[given.command](given)
+        {"build": _build, "info": _info, "compile": _compile, "tune": bench_species.tune, "species-loops": bench_species.run}[given.command](given)
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1

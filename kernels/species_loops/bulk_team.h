@@ -21,8 +21,9 @@ POINT_FN void bulk_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "
 
 POINT_FN void over_teams(const Loops &a)
 {
+    typedef Pack<VECTOR> P;
     constexpr int PIECE = POINTS*NS*NS, GRAIN = 16/sizeof(real);
-    static_assert(PIECE % GRAIN == 0, "pieces start on 16 bytes");
+    static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
     extern __shared__ double shared_memory[];
     real *const buffer = (real *)shared_memory;                             // two pieces, then the inputs
     real *const in = buffer + 2*((PIECE + 31)/32*32);
@@ -38,9 +39,9 @@ POINT_FN void over_teams(const Loops &a)
         }
         if (me == 0) bulk_wait<1>();            // the copy before last has read this buffer
         __syncthreads();
-        UNROLL_BY(4) for (int i = me; i < all; i += BLOCK) {
+        UNROLL_BY(4) for (int i = me*VECTOR; i < all; i += BLOCK*VECTOR) {
             const int j = i/NS, x = i - j*NS + j/NS*NS;
-            made[i] = outer(ax[x], bx[x], ay[j], by[j]);
+            *(P *)(made + i) = outer(fetch<P>(ax + x), fetch<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
         }
         bulk_fence();                           // each thread's own stores, before the copy engine reads them
         __syncthreads();

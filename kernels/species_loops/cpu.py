@@ -47,10 +47,9 @@ def variants(ns: int, dtype) -> list[Variant]:
     # rows that end on lines can be streamed where they are made
     for s in (0, 1) if ns % grain == 0 else (0,):
         out.append(Variant("warp team", "right", "warp team", "warp_team_cpu.h", "over_teams", (("STREAM", s),), aligned=LINE if s else 1))
-    least = grain//math.gcd(ns*ns, grain)
     for kib in (8, 32, 128):
-        count = max(1, kib*1024//(ns*ns*size*least))*least
-        piece = Variant("block team", "right", "block team", "block_team_cpu.h", "over_blocks", (("STREAM", 1), ("POINTS", count)), aligned=LINE)
+        count = max(1, kib*1024//(ns*ns*size))
+        piece = Variant("block team", "right", "block team", "block_team_cpu.h", "over_blocks", (("STREAM", 1), ("POINTS", count)))
         if piece not in out:
             out.append(piece)
     for count in (128, 512, 2048):

@@ -110,7 +110,7 @@ def _right_teams(ns, dtype):
             seen.add(points)
             for threads in (128, 256):
                 yield Variant("block team", "right", "block team, bulk stores", "bulk_team.h", "over_teams",
-                              (("STREAM", 0), ("VECTOR", 1), ("POINTS", points), ("BLOCK", threads)), aligned=16, threads=threads,
+                              (("STREAM", 0), ("VECTOR", wide), ("POINTS", points), ("BLOCK", threads)), aligned=16, threads=threads,
                               covers=points, shared=shared, resident=min(2048//threads, MULTIPROCESSOR_SHARED//(shared + 1024)))
 
 

@@ -66,14 +66,15 @@ template <int W> POINT_FN void put(real *to, Pack<W> p)
 }
 
 // Thread a point, or VECTOR neighbouring points: a strategy defines loops_at<P>(a, t), all the work at the points of one P.
+// L is Loops: as a template, this asks for loops_at only where a strategy has one.
 template <class P> POINT_FN void loops_at(const Loops &a, long t);
-POINT_FN void over_points(const Loops &a)
+template <class L> POINT_FN void over_points(const L &a)
 {
     const long t = (blockIdx.x*(long)blockDim.x + threadIdx.x)*VECTOR;
     if (t + VECTOR <= a.n) loops_at<Pack<VECTOR>>(a, t);
 }
 // the last n % VECTOR points, one a thread
-POINT_FN void rest(const Loops &a)
+template <class L> POINT_FN void rest(const L &a)
 {
     const long t = a.n - a.n % VECTOR + threadIdx.x;
     if (t < a.n) loops_at<Pack<1>>(a, t);
@@ -127,7 +128,7 @@ POINT_FN void streams_end()      // streaming stores are in no order with others
 template <class P> POINT_FN void loops_at(const Loops &a, long t);
 // All points, packs of points where these are fastest, one by one where species are (and the compiler's vectors then
 // run over x).
-POINT_FN void over_points(const Loops &a, int threads)
+template <class L> POINT_FN void over_points(const L &a, int threads)
 {
     const long whole = RIGHT ? 0 : a.n - a.n % WIDTH;
 #pragma omp parallel num_threads(threads) if (threads > 1)
