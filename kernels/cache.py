@@ -84,9 +84,9 @@ def read_notes(name: str) -> dict:
 def change_notes(name: str, change) -> None:
     """Read the object kept as `name`, `change(notes)` it, put it back: one process at a time, and never half a file."""
     path = folder() / name
-    part = path.with_name(f"{name}.{os.getpid()}")
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        with _locked(path.with_name(name + ".lock")):
+        with _locked(path.with_name(path.name + ".lock")):
             notes = read_notes(name)
             change(notes)
             part.write_text(json.dumps(notes, indent=1, sort_keys=True) + "\n")

@@ -127,7 +127,7 @@ def make():
         pass
 
     def empty(shape, dtype=np.float64):
-        array = np.full(shape, np.nan, dtype).view(Array)
+        array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
         keep.append(array)                  # an address is not given out twice, so ranges never change their kind
         return array

@@ -95,7 +95,7 @@ def _right_teams(ns, dtype):
         for turns in (2, 4, 8, 16):
             points = max(1, turns*rows//ns)
             for resident in (0, 2048//(columns*rows)):
-                if columns*rows <= 1024 and (rows, points, resident) not in seen:
+                if columns*rows <= 1024 and 4*points*ns*size <= 48*1024 and (rows, points, resident) not in seen:
                     seen.add((rows, points, resident))
                     yield Variant("block team", "right", "block team", "block_team.h", "over_teams",
                                   (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("ROWS", rows)), aligned=wide*size,
