@@ -215,11 +215,12 @@ def make():
                 pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
                 calls.append(name)
                 run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
+            launch.ptr = name
             return launch
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
-        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
+        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed, funcSetAttribute=lambda *_: None), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
         get_current_stream=Stream,
         get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
     module = types.ModuleType("cupy")

@@ -6,11 +6,15 @@
 """
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import os
+
 import numpy as np
 
 from .. import tune
 from ..backend import get_backend
-from ..errors import ArgumentError, VariantUnsuitable
+from ..errors import ArgumentError, FrameError, VariantUnsuitable
 from .declaration import FORMULA, LAYOUTS, NAME, READS, STRATEGIES, TYPES, Variant, bytes_a_point, oracle, shapes
 from .fields import Fields, WrongResult, broadcasting
 
@@ -105,7 +109,13 @@ def tune_loops(eng, layout: str, ns: int, n: int, dtype, rounds: int = 5, varian
         run()
         return eng.backend.elapsed(start, eng.backend.mark())
 
+    def ahead(variant):
+        with contextlib.suppress(FrameError):       # whoever prepares it gets to hear
+            eng.ahead(variant, ns, dtype)
+
     able = [v for v in (variants if variants is not None else eng.variants(ns, dtype)) if v.layout == layout]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(ahead, able))
     outcomes = tune.search(able, prepare, verify, clock, rounds, told)
     if keep and outcomes and outcomes[0].seconds is not None:
         tune.keep(key(eng, layout, ns, n, dtype), outcomes[0].variant.id, outcomes[0].seconds)

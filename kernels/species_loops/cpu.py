@@ -87,10 +87,13 @@ class Engine:
     def compiler(self) -> str:
         return f"{pathlib.Path(cpu.compiler()[0]).name} {' '.join(cpu.target())} {sources()}"
 
+    def ahead(self, variant: Variant, ns: int, dtype) -> pathlib.Path:
+        """Compile into the cache, load nothing: several at a time."""
+        return cpu.shared_object(variant.source(ns, dtype) + ENTRY.format(call=variant.call), DEPENDS, f"species_loop-{ns}")
+
     def compile(self, variant: Variant, ns: int, dtype):
-        """(code, what the compiler told)."""
-        path = cpu.shared_object(variant.source(ns, dtype) + ENTRY.format(call=variant.call), DEPENDS, f"species_loop-{ns}")
-        return ffi.dlopen(str(path)), {}
+        """(code, what the compiler told: nothing)."""
+        return ffi.dlopen(str(self.ahead(variant, ns, dtype))), {}
 
     def bind(self, code, variant: Variant, ns: int, arrays, n: int):
         """run(): all n points. Raises VariantUnsuitable when the arrays do not lie as the variant needs."""

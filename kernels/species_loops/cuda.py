@@ -15,6 +15,7 @@ from .fields import row_length
 
 KERNELS = pathlib.Path(__file__).resolve().parents[1]
 MULTIPROCESSOR_SHARED = 228*1024            # bytes, Hopper; Ampere 164
+MAX_DYNAMIC_SHARED = 8                      # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
 PARAMETERS = ("const {real} *const __restrict__ ax, const {real} *const __restrict__ bx, const {real} *const __restrict__ ay, "
               "const {real} *const __restrict__ by, {real} *const __restrict__ out, const long n, const long ld")
 LOOPS = "Loops{{ax, bx, ay, by, out, n, ld}}"
@@ -168,6 +169,11 @@ class Engine:
     def compiler(self) -> str:
         return f"nvrtc {nvrtc.version()[0]}.{nvrtc.version()[1]} {sources()}"
 
+    def ahead(self, variant: Variant, ns: int, dtype):
+        """Compile into the cache, load nothing: several at a time."""
+        if variant.shared <= self.shared:
+            machine_code(source(variant, ns, dtype), self.backend.arch)
+
     def compile(self, variant: Variant, ns: int, dtype):
         """(loaded module, registers and spills). Raises VariantUnsuitable for what this device does not have."""
         if variant.shared > self.shared:
@@ -186,7 +192,7 @@ class Engine:
             blocks = min(blocks, variant.resident*self.multiprocessors)
         function = code.get_function("species_loop")
         if variant.shared > 48*1024:
-            function.max_dynamic_shared_size_bytes = variant.shared
+            self.cp.cuda.driver.funcSetAttribute(function.ptr, MAX_DYNAMIC_SHARED, variant.shared)
         arguments = (*addresses, n, rows)
         rest = code.get_function("species_loop_rest") if has_rest(variant) and n % dict(variant.macros)["VECTOR"] else None
 
