@@ -146,7 +146,7 @@ def make():
 
     def copy_2d(to, to_pitch, source, source_pitch, width, height, kind, stream=0):
         assert width <= min(to_pitch, source_pitch) or height == 1
-        wanted = {1: (False, True), 2: (True, False)}[kind]
+        wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
         assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
         calls.append("copy")
         for row in range(height):
@@ -158,7 +158,7 @@ def make():
         memory.add(address, size, PINNED)
 
     runtime = types.SimpleNamespace(
-        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, getDeviceCount=lambda: 1,
+        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,

@@ -3,6 +3,7 @@
 CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every check
 starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
 """
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -109,6 +110,18 @@ def test_cuda_on_the_stand_in(stand_in, ns, dtype):
     assert not left_out
     if ns == 16:
         assert {v.strategy for v in stand_in.variants(ns, dtype)} == set(STRATEGIES)
+
+
+def test_the_benchmark_on_the_stand_in(stand_in, notes, monkeypatch):
+    """The path that a GPU takes: 16-byte vectors and a rest, teams, the driver's copy, the array library's broadcasting."""
+    few = [v for v in one_each(cuda.variants(3, "float32")) if v.strategy in ("naive", "unroll and jam", "block team")]
+    monkeypatch.setattr(stand_in, "variants", lambda ns, dtype: few)
+    monkeypatch.setattr(species_loops, "engine", lambda backend=None: stand_in)
+    args = argparse.Namespace(backend="cuda", ns=[3], points=2503, types=["float32"], rounds=1)
+    made = bench_species.rows(args)
+    assert {r["case"] for r in made} == {*(v.label for v in few), "CuPy broadcasting"}
+    assert all(r["seconds"] > 0 and r["copy_bytes_per_s"] > 0 and r["backend"] == "cuda" for r in made)
+    assert len(cache.read_notes(tune.FILE)) == 2
 
 
 @pytest.mark.parametrize("ns, dtype", [(3, "float32"), (16, "float64")])

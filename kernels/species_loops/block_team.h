@@ -9,7 +9,7 @@ POINT_FN void over_teams(const Loops &a)
     typedef Pack<VECTOR> P;
     constexpr int COLUMNS = NS/VECTOR, THREADS = COLUMNS*ROWS;
     static_assert(NS % VECTOR == 0, "rows start on a pack's boundary");
-    extern __shared__ double shared_memory[];
+    alignas(128) extern __shared__ double shared_memory[];
     real *const ax = (real *)shared_memory, *const bx = ax + POINTS*NS, *const ay = bx + POINTS*NS, *const by = ay + POINTS*NS;
     const int me = threadIdx.x, x = me % COLUMNS*VECTOR, row = me/COLUMNS;
     ROLLED for (long first = blockIdx.x*(long)POINTS; first < a.n; first += gridDim.x*(long)POINTS) {

@@ -21,7 +21,7 @@ POINT_FN void over_teams(const Loops &a)
 {
     typedef Pack<VECTOR> P;
     constexpr int COLUMNS = POINTS/VECTOR;
-    extern __shared__ double shared_memory[];
+    alignas(128) extern __shared__ double shared_memory[];
     real *const ax = (real *)shared_memory, *const bx = ax + NS*POINTS;
     const int column = threadIdx.x % COLUMNS*VECTOR, group = threadIdx.x/COLUMNS;
     const long t = blockIdx.x*(long)POINTS + column;

@@ -24,7 +24,7 @@ POINT_FN void over_teams(const Loops &a)
     typedef Pack<VECTOR> P;
     constexpr int PIECE = POINTS*NS*NS, GRAIN = 16/sizeof(real);
     static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
-    extern __shared__ double shared_memory[];
+    alignas(128) extern __shared__ double shared_memory[];
     real *const buffer = (real *)shared_memory;                             // two pieces, then the inputs
     real *const in = buffer + 2*((PIECE + 31)/32*32);
     const int me = threadIdx.x;
