@@ -19,7 +19,7 @@ MAX_DYNAMIC_SHARED = 8                      # the driver's number of that functi
 PARAMETERS = ("const {real} *const __restrict__ ax, const {real} *const __restrict__ bx, const {real} *const __restrict__ ay, "
               "const {real} *const __restrict__ by, {real} *const __restrict__ out, const long n, const long ld")
 LOOPS = "Loops{{ax, bx, ay, by, out, n, ld}}"
-MAIN = 'extern "C" __global__ void __launch_bounds__({threads}) species_loop(' + PARAMETERS + ")\n{{\n    {call}(" + LOOPS + ");\n}}\n"
+MAIN = 'extern "C" __global__ void __launch_bounds__({bounds}) species_loop(' + PARAMETERS + ")\n{{\n    {call}(" + LOOPS + ");\n}}\n"
 REST = 'extern "C" __global__ void species_loop_rest(' + PARAMETERS + ")\n{{\n    rest(" + LOOPS + ");\n}}\n"
 
 
@@ -33,15 +33,15 @@ def _threads(ns, dtype):
     size = np.dtype(dtype).itemsize
     wide = 16//size
 
-    def points(strategy, label, header, vector=1, threads=256, stream=0, layout="left", shared=0, **macros):
+    def points(strategy, label, header, vector=1, threads=256, stream=0, layout="left", shared=0, roomy=False, **macros):
         return Variant(strategy, layout, label, header, "over_points", (("STREAM", stream), ("VECTOR", vector), *macros.items()),
-                       aligned=vector*size, threads=threads, covers=threads*vector, shared=shared)
+                       aligned=vector*size, threads=threads, covers=threads*vector, shared=shared, roomy=roomy)
 
     yield points("naive", "naive", "naive.h")
     yield points("naive", "naive", "naive.h", layout="right")
     yield points("compiler-unrolled", "compiler-unrolled", "compiler_unrolled.h")
     yield points("compiler-unrolled", "compiler-unrolled", "compiler_unrolled.h", stream=1)
-    yield points("compiler-unrolled", "compiler-unrolled", "compiler_unrolled.h", stream=1, threads=128, vector=2)
+    yield points("compiler-unrolled", "compiler-unrolled", "compiler_unrolled.h", stream=1, threads=128, vector=2, roomy=True)
     for t in (2, 4, 8):
         if t < 2*ns:
             yield points("tiled", f"tiled by {t}", "tiled.h", TILE=t)
@@ -59,6 +59,8 @@ def _threads(ns, dtype):
             for threads in (128, 256, 512):
                 if threads*t*wide <= 8192:   # registers
                     yield jam(stream=1, AHEAD=2, vector=wide, threads=threads)
+                    if threads < 512:
+                        yield jam(stream=1, AHEAD=2, vector=wide, threads=threads, roomy=True)
 
 
 def _left_teams(ns, dtype):
@@ -70,9 +72,10 @@ def _left_teams(ns, dtype):
         for tile, groups in ((4, 4), (4, 8), (8, 2), (8, 4)):
             threads = columns*groups
             if 128 <= threads <= 512 and 32 <= columns and tile*(groups - 1) < ns and shared <= MULTIPROCESSOR_SHARED:
-                yield Variant("block team", "left", "block team", "block_team_left.h", "over_teams",
-                              (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("TILE", tile), ("GROUPS", groups), ("AHEAD", 2)),
-                              aligned=16, threads=threads, covers=points, shared=shared)
+                for roomy in (False, True):
+                    yield Variant("block team", "left", "block team", "block_team_left.h", "over_teams",
+                                  (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("TILE", tile), ("GROUPS", groups), ("AHEAD", 2)),
+                                  aligned=16, threads=threads, covers=points, shared=shared, roomy=roomy)
 
 
 def _right_teams(ns, dtype):
@@ -112,20 +115,20 @@ def _right_teams(ns, dtype):
             for threads in (128, 256):
                 yield Variant("block team", "right", "block team, bulk stores", "bulk_team.h", "over_teams",
                               (("STREAM", 0), ("VECTOR", wide), ("POINTS", points), ("BLOCK", threads)), aligned=16, threads=threads,
-                              covers=points, shared=shared, resident=min(2048//threads, MULTIPROCESSOR_SHARED//(shared + 1024)))
+                              covers=points, shared=shared, resident=min(2048//threads, MULTIPROCESSOR_SHARED//(shared + 1024)), roomy=True)
 
 
 def default(layout: str, ns: int, dtype) -> Variant:
     """Without tuning: points fastest, as many rows jammed as registers hold; species fastest, a block for a few points."""
     able = [v for v in variants(ns, dtype) if v.layout == layout]
     if layout == "left":
-        jams = [v for v in able if v.strategy == "unroll and jam" and dict(v.macros)["STREAM"]]
+        jams = [v for v in able if v.strategy == "unroll and jam" and v.threads == 128 and not v.roomy]
         return jams[-1] if jams else able[0]
     return next(v for v in able if v.label == "block team" and not v.resident)
 
 
 def source(variant: Variant, ns: int, dtype) -> str:
-    names = {"real": real(dtype), "call": variant.call, "threads": variant.threads}
+    names = {"real": real(dtype), "call": variant.call, "bounds": f"{variant.threads}, 1" if variant.roomy else variant.threads}
     text = variant.source(ns, dtype) + MAIN.format(**names)
     return text + (REST.format(**names) if has_rest(variant) else "")
 

@@ -36,7 +36,8 @@ class Variant:
 
     label: its line in tables (strategy and tile). header, call: the C++ that does it. macros: its numbers. aligned: arrays
     have to start, and rows to follow, on so many bytes. CUDA: threads a block, `covers` points a block, bytes of dynamic
-    shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many blocks as points need).
+    shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many blocks as points need);
+    roomy: the compiler may give one block all registers, where by itself it would rather spill than lose occupancy.
     """
 
     strategy: str
@@ -50,11 +51,13 @@ class Variant:
     covers: int = 0
     shared: int = 0
     resident: int = 0
+    roomy: bool = False
 
     @property
     def id(self) -> str:
         numbers = [f"{k.lower()}={v}" for k, v in self.macros]
         numbers += [f"{k}={getattr(self, k)}" for k in ("threads", "shared", "resident") if getattr(self, k)]
+        numbers += ["roomy"]*self.roomy
         return f"{self.layout}: {self.label}; {self.header} {' '.join(numbers)}"
 
     def source(self, ns: int, dtype) -> str:

@@ -7,7 +7,7 @@ from ..errors import FrameError, VariantUnsuitable
 from .declaration import READS, Variant, oracle, shapes
 
 ROUNDINGS = 2           # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
-SAMPLE = 2048           # points of a large field that are compared one by one
+SAMPLE = 1024           # points of a large field that are compared one by one
 WHOLE = 1e-11           # how far the sum over a large field may be off: rounding of a sum of 1e9 terms
 
 
