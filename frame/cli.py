@@ -1,4 +1,4 @@
-"""python -m frame build | info | compile | bench."""
+"""python -m frame build | info | compile | bench | tune."""
 from __future__ import annotations
 
 import argparse
@@ -14,6 +14,7 @@ import kernels
 from kernels import cache
 
 from . import bench
+from .bench import species_loops
 from .config import Config
 from .errors import FrameError
 
@@ -38,10 +39,12 @@ def main(arguments=None) -> int:
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
     bench.add(commands)
+    learn = commands.add_parser("tune", help="verify, then time all variants of the species loops; keep the fastest")
+    species_loops.add_arguments(learn, bench=False)
 
     given = parser.parse_args(arguments)
     try:
-        {"build": _build, "info": _info, "compile": _compile, "bench": bench.main}[given.command](given)
+        {"build": _build, "info": _info, "compile": _compile, "bench": bench.main, "tune": species_loops.tune}[given.command](given)
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1

@@ -23,3 +23,7 @@ class StateError(FrameError):
 
 class BackendError(FrameError):
     """No compiler, no device, or a kernel that did not compile."""
+
+
+class VariantUnsuitable(FrameError):
+    """A strategy says that it cannot serve this device, shape or memory: a tuner goes on with the next."""

@@ -13,8 +13,10 @@ import types
 import numpy as np
 
 PREFIX = """#define __CUDACC_RTC__
+#define FRAME_STAND_IN
 #include <math.h>
 #include <string.h>
+#include <ucontext.h>
 #define __global__
 #define __device__
 #define __constant__
@@ -22,6 +24,16 @@ PREFIX = """#define __CUDACC_RTC__
 #define __launch_bounds__(...)
 struct Index { int x, y, z; };
 static Index blockIdx, gridDim, blockDim, threadIdx;
+struct alignas(16) double2 { double x, y; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+template <class T> static inline void __stcs(T *to, T value) { *to = value; }
+#define __shared__
+alignas(128) double shared_memory[32*1024];
+// Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
+static ucontext_t fibre[1024], block_loop;
+static int running;
+static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 LAUNCH = """
@@ -34,18 +46,44 @@ extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
     }}
 }}
 """
-SIGNATURE = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\(\w+\)\s+)?(\w+)\(([^)]*)\)')
+LAUNCH_TEAMS = """
+static void **arguments;
+static bool ended[1024];
+static void run_{name}() {{ void **a = arguments; {name}({values}); ended[running] = true; }}
+extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
+{{
+    static char stack[1024][16384];
+    gridDim = {{gx, gy, 1}}, blockDim = {{bx, 1, 1}}, arguments = a;
+    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {{
+        blockIdx = {{x, y, 0}};
+        memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
+        for (int t = 0; t < bx; ++t) {{
+            getcontext(&fibre[t]);
+            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t], fibre[t].uc_link = &block_loop;
+            makecontext(&fibre[t], run_{name}, 0);
+            ended[t] = false;
+        }}
+        for (int left = bx; left; )
+            for (int t = 0; t < bx; ++t) if (!ended[t]) {{
+                threadIdx = {{t, 0, 0}}, running = t;
+                swapcontext(&block_loop, &fibre[t]);
+                left -= ended[t];
+            }}
+    }}
+}}
+"""
+SIGNATURE = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')
 PAGEABLE, PINNED, DEVICE = range(3)
 
 
-def compile_for_cpu(source, path, folders=()):
-    """A shared object with launch_<kernel> for each kernel of the CUDA source."""
+def compile_for_cpu(source, path, folders=(), teams=False):
+    """A shared object with launch_<kernel> for each kernel of the CUDA source. teams: threads of a block meet at barriers."""
     text = PREFIX + source
     for name, parameters in SIGNATURE.findall(source):
         kinds = [re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",")]
         kinds = [re.sub(r"\*( *(const|__restrict__))*$", "*", k) for k in kinds]
         values = ", ".join(f"*({k.replace('const long', 'long')} *)a[{i}]" for i, k in enumerate(kinds))
-        text += LAUNCH.format(name=name, values=values)
+        text += (LAUNCH_TEAMS if teams and not name.endswith("_rest") else LAUNCH).format(name=name, values=values)
     file = path.with_suffix(".cpp")
     file.write_text(text)
     subprocess.run(["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC",
@@ -89,7 +127,7 @@ def make():
         pass
 
     def empty(shape, dtype=np.float64):
-        array = np.full(shape, np.nan, dtype).view(Array)
+        array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
         keep.append(array)                  # an address is not given out twice, so ranges never change their kind
         return array
@@ -99,7 +137,7 @@ def make():
     def asarray(value, dtype=None):
         if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE:
             return value
-        out = empty(np.shape(value))
+        out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         out[...] = value
         return out
 
@@ -108,7 +146,7 @@ def make():
 
     def copy_2d(to, to_pitch, source, source_pitch, width, height, kind, stream=0):
         assert width <= min(to_pitch, source_pitch) or height == 1
-        wanted = {1: (False, True), 2: (True, False)}[kind]
+        wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
         assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
         calls.append("copy")
         for row in range(height):
@@ -120,7 +158,7 @@ def make():
         memory.add(address, size, PINNED)
 
     runtime = types.SimpleNamespace(
-        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, getDeviceCount=lambda: 1,
+        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
@@ -169,7 +207,7 @@ def make():
         def get_function(self, name):
             run = self.library["launch_" + name]
 
-            def launch(grid, block, arguments):
+            def launch(grid, block, arguments, shared_mem=0):
                 grid = (*grid, 1)
                 assert 0 < grid[0] < 2**31 and 0 < grid[1] < 2**16 and 0 < block[0] <= 1024, "not a grid"
                 holders = [a if isinstance(a, np.ndarray) else ctypes.c_longlong(a) for a in arguments]
@@ -177,11 +215,12 @@ def make():
                 pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
                 calls.append(name)
                 run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
+            launch.ptr = name
             return launch
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
-        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
+        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed, funcSetAttribute=lambda *_: None), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
         get_current_stream=Stream,
         get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
     module = types.ModuleType("cupy")

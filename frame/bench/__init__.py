@@ -12,6 +12,7 @@ import platform
 import sys
 
 from ..errors import ArgumentError
+from . import species_loops
 
 BENCHES = {"properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
            "launch": "what a launch costs from Python and from Fortran, and what a start costs"}
@@ -51,6 +52,8 @@ def add(commands) -> None:
         sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...",
                          help="properties: collections (thermal, viscous, thermal_viscous; default: all)")
         sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit")
+    loops = benches.add_parser("species-loops", help="nested species loops: every strategy and layout beside a copy of memory")
+    species_loops.add_arguments(loops, bench=True)
 
 
 def _check(given) -> None:
@@ -71,6 +74,8 @@ def _check(given) -> None:
 
 def main(given) -> None:
     """Run what was asked for, print the tables, write the JSON. Raises the layer's errors."""
+    if given.bench == "species-loops":
+        return species_loops.run(given)
     from kernels import get_backend
 
     from . import report, scaling

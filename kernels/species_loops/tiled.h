@@ -1,0 +1,15 @@
+// TILE values of y for each x: the x inputs are used TILE times while a cache holds them, if it does. With dummy shared
+// memory at the launch fewer threads are resident, and each has more of the cache: "reduced occupancy".
+#pragma once
+#include "loops.h"
+
+template <class P> POINT_FN void loops_at(const Loops &a, const long t)
+{
+    ROLLED for (int tile = 0; tile < NS; tile += TILE) {
+        const int end = tile + TILE < NS ? tile + TILE : NS;
+        ROLLED for (int x = 0; x < NS; ++x)
+            ROLLED for (int y = tile; y < end; ++y)
+                put(a.out + at(a, y, x, t), outer(fetch<P>(a.ax + at(a, x, t)), fetch<P>(a.bx + at(a, x, t)),
+                                                  fetch<P>(a.ay + at(a, y, t)), fetch<P>(a.by + at(a, y, t))));
+    }
+}

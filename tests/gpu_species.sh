@@ -1,0 +1,48 @@
+#!/bin/sh
+# The species loops on a machine with an NVIDIA GPU: their GPU tests, then the hall of fame at the talk's sizes, float64 and
+# float32. What tuning learnt (tuned.json), rows, tables and pictures go to $OUT (default build/gpu_species).
+#   sh tests/gpu_species.sh          after `make setup`, or with .carry/wheels where there is no network
+# NS="8 16 32 50 64"  TYPES="float64 float32"  TESTS=1     about five minutes a type, one for the tests
+set -u
+cd "$(dirname "$0")/.."
+root=$PWD
+out=${OUT:-build/gpu_species}
+mkdir -p "$out" build
+failed=0
+
+# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
+if [ -x .venv/bin/python ]; then
+    python=$root/.venv/bin/python
+else
+    python=$root/build/gpu_venv/bin/python
+    if [ ! -x "$python" ]; then python3 -m venv --without-pip build/gpu_venv; fi
+    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
+    echo "$root" > "$site/project.pth"
+    for wheel in .carry/wheels/*.whl; do [ -f "$wheel" ] && "$python" -m zipfile -e "$wheel" "$site"; done
+fi
+export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root
+
+# The benchmark first: if time runs out, it is there. Each size in a process of its own, so that its memory is free after it.
+for dtype in ${TYPES:-float64 float32}; do
+    for ns in ${NS:-64 16 8 32 50}; do
+        name=$out/species-$dtype-$ns
+        if timeout 150 "$python" -m frame bench species-loops --backend cuda --ns "$ns" --type "$dtype" --json "$name.json" \
+            --markdown "$name.md" --png "$name.png" > "$name.txt" 2> "$name.log"; then :; else
+            echo "species-loops $dtype NS=$ns FAILED"
+            tail -n 5 "$name.log"
+            failed=1
+        fi
+        # the tables' heads: the talk's eight lines are in the files
+        sed -n '2,14p' "$name.txt"
+    done
+done
+cp "$FRAME_CACHE/tuned.json" "$out/" 2> /dev/null
+if [ "${TESTS:-1}" = 1 ]; then
+    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/test_species_loops.py > "$out/pytest.log" 2>&1 || failed=1
+    tail -n 4 "$out/pytest.log"
+fi
+echo "---- best of each layout"
+grep -h "% of copy" "$out"/species-*.txt
+grep -h "left out" "$out"/species-*.log | cut -c1-160 | sort | uniq -c | sort -rn | head -n 12
+exit $failed
