@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from frame.bench import species_loops as bench_species, cli
+from frame import cli
+from frame.bench import species_loops as bench_species
 from kernels import backend as backends
 from kernels import cache, get_backend, species_loops, tune
 from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
