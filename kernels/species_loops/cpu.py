@@ -79,13 +79,13 @@ class Engine:
 
     @functools.cached_property
     def device(self) -> str:
-        what = cpu.processor()
+        what = cpu.processor(cpu.target())
         model = next((line.split(":")[1].strip() for line in what.splitlines() if line.startswith("model name")), what.split("\n")[0])
         return f"{model}, {hashlib.sha256(what.encode()).hexdigest()[:8]}, {self.backend.threads} threads"
 
     @functools.cached_property
     def compiler(self) -> str:
-        return f"{pathlib.Path(cpu.compiler()[0]).name} {' '.join(cpu.target())} {sources()}"
+        return f"{pathlib.Path(cpu.compiler()).name} {cpu.target()} {sources()}"
 
     def ahead(self, variant: Variant, ns: int, dtype) -> pathlib.Path:
         """Compile into the cache, load nothing: several at a time."""
