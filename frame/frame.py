@@ -12,6 +12,16 @@ from .report import table
 from .tvproperties import TVProperties
 
 
+def _asked(name: str):
+    """A method that hands its arguments to TVProperties' method of that name."""
+    def method(self, *arguments):
+        getattr(self._properties, name)(*arguments)
+
+    method.__name__ = name
+    method.__doc__ = getattr(TVProperties, name).__doc__
+    return method
+
+
 class Frame:
     """One per process. Options and the communicator may come before initialize; all else after it.
 
@@ -126,49 +136,9 @@ class Frame:
             sys.stdout.write(table(gathered, self.backend.name) + "\n")      # one piece: other ranks print too
             sys.stdout.flush()
 
-    # ---- what TVProperties answers: bound once, looked up on the object of this initialize ----
 
-    def populate_input(self, *a):
-        self._properties.populate_input(*a)
-
-    def populate_output(self, *a):
-        self._properties.populate_output(*a)
-
-    def launch(self, *a):
-        self._properties.launch(*a)
-
-    def put(self, *a):
-        self._properties.put(*a)
-
-    def get(self, *a):
-        self._properties.get(*a)
-
-    def block(self, *a):
-        self._properties.block(*a)
-
-    def block_of_fields(self, *a):
-        self._properties.block_of_fields(*a)
-
-    def load_mixture(self, *a):
-        self._properties.load_mixture(*a)
-
-    def populate_preos(self, *a):
-        self._properties.populate_preos(*a)
-
-    def populate_chung(self, *a):
-        self._properties.populate_chung(*a)
-
-    def get_species(self, *a):
-        self._properties.get_species(*a)
-
-    def eosthermalproperties(self, n):
-        self._properties.eos_thermal(n)
-
-    def eosviscousproperties(self, n):
-        self._properties.eos_viscous(n)
-
-    def eosthermalandviscousproperties(self, n):
-        self._properties.eos_thermal_viscous(n)
-
-    def eoscriticalstate(self, n):
-        self._properties.eos_critical(n)
+# What TVProperties answers, looked up on the object of this initialize.
+for _name in ("populate_input", "populate_output", "launch", "put", "get", "block", "block_of_fields", "load_mixture", "populate_preos",
+              "populate_chung", "get_species", "eosthermalproperties", "eosviscousproperties", "eosthermalandviscousproperties",
+              "eoscriticalstate"):
+    setattr(Frame, _name, _asked(_name))

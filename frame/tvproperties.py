@@ -160,18 +160,18 @@ class TVProperties:
         self.impl.block(collection, [self._field(f, lo, hi) for f in fields if not f[1]],
                         [self._field(f, lo, hi) for f in fields if f[1]])
 
-    def eos_thermal(self, n_active: int) -> None:
+    def eosthermalproperties(self, n_active: int) -> None:
         """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings velocities."""
         self.impl.safe_launch("thermal", n_active)
 
-    def eos_viscous(self, n_active: int) -> None:
+    def eosviscousproperties(self, n_active: int) -> None:
         """mu [Pa s], lam [W/m/K], D [m2/s] from T, p, Y and rho."""
         self.impl.safe_launch("viscous", n_active)
 
-    def eos_thermal_viscous(self, n_active: int) -> None:
+    def eosthermalandviscousproperties(self, n_active: int) -> None:
         """Both in one launch: sums that both need are made once."""
         self.impl.safe_launch("thermal_viscous", n_active)
 
-    def eos_critical(self, n_active: int) -> None:
+    def eoscriticalstate(self, n_active: int) -> None:
         """Tc_mix [K], pc_mix [Pa], vc_mix [m3/mol] of the mixture taken as one fluid."""
         self.impl.safe_launch("critical_state_of_mixture", n_active)
