@@ -1,36 +1,31 @@
 // Composition and ideal-gas properties. Mixture coefficients are summed first, one polynomial is evaluated after.
 #pragma once
 
-// W = 1/sum(Y_i/W_i). NaN where the mass fractions are not a composition (|sum Y - 1| > 1e-6): everything that
-// depends on W is then NaN too, at this point only.
-template <class M, class R, class Species>
-POINT_FN void molar_mass(const M &m, const Species &Y, R &W) {
-    R amount = Y[0]*m.inv_W[0], sum = Y[0];
+// 1/sum(f_i weight_i) of mole or mass fractions f; NaN where they are not a composition (|sum f - 1| > 1e-6): everything
+// that depends on it is then NaN too, at this point only.
+template <class R, class M, class Species>
+POINT_FN R inverse_mean(const double *weight, const Species &fraction) {
+    R mean = fraction[0]*weight[0], sum = fraction[0];
     FOR_SPECIES(s, M::NS - 1) {
-        const R y = Y[s + 1];
-        amount += y*m.inv_W[s + 1];
-        sum += y;
+        const R f = fraction[s + 1];
+        mean += f*weight[s + 1];
+        sum += f;
     }
     const R off = sum - 1.0;
-    W = select(off < 1e-6 && off > -1e-6, 1.0/amount, R(NOT_A_NUMBER));
+    return select(off < 1e-6 && off > -1e-6, 1.0/mean, R(NOT_A_NUMBER));
 }
+
+template <class M, class R, class Species>
+POINT_FN void molar_mass(const M &m, const Species &Y, R &W) { W = inverse_mean<R, M>(m.inv_W, Y); }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void mole_fractions(const M &m, const Species &Y, const R W, Out &X) {
     FOR_SPECIES(s, M::NS) X.set(s, Y[s]*m.inv_W[s]*W);
 }
 
-// NaN where the mole fractions are not a composition, as for mass fractions.
 template <class M, class Species, class Out>
 POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
-    auto mass = X[0]*m.W[0], sum = X[0];
-    FOR_SPECIES(s, M::NS - 1) {
-        const auto x = X[s + 1];
-        mass += x*m.W[s + 1];
-        sum += x;
-    }
-    const auto off = sum - 1.0;
-    const auto scale = select(off < 1e-6 && off > -1e-6, 1.0/mass, decltype(sum)(NOT_A_NUMBER));
+    const auto scale = inverse_mean<decltype(X[0]), M>(m.W, X);
     FOR_SPECIES(s, M::NS) Y.set(s, X[s]*m.W[s]*scale);
 }
 
