@@ -1,4 +1,5 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
+# make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
 # make test        sets up the same way and runs every test that needs no GPU
 # make gpu-carry   collects what the GPU session needs on a machine without network (tests/gpu_session.sh)
 PY = .venv/bin/python
@@ -25,12 +26,20 @@ endif
 HOST = $(patsubst %,fortran_stub/%.f90,species_tables peng_robinson chung diffusion properties \
          host_config host_field host_layer host_compare host_output host)
 
-.PHONY: demo test setup setup-test gpu-carry clean
+CASTLES = $(patsubst %,fortran_stub/%.f90,species_tables peng_robinson chung diffusion properties host_config host_field host_layer \
+            frame_interface castles_config castles_plain castles_properties castles_block castles_rhs castles)
+CASTLES_NAMELIST ?= fortran_stub/castles.nml
+
+.PHONY: demo castles test setup setup-test gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
 	$(MPIRUN) -n $(RANKS) build/demo_host $(NAMELIST)
 	$(PY) fortran_stub/plot_fields.py
+
+castles: setup
+	@$(MAKE) --no-print-directory build/castles
+	$(MPIRUN) -n $(RANKS) build/castles $(CASTLES_NAMELIST)
 
 test: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
@@ -50,6 +59,10 @@ build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
 build/demo_host: $(HOST) build/libframe.so
 	@mkdir -p build/host
 	$(MPIFORT) $(FFLAGS) -J build/host $(HOST) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'
+
+build/castles: $(CASTLES) build/libframe.so
+	@mkdir -p build/castles_modules
+	$(MPIFORT) $(FFLAGS) -J build/castles_modules $(CASTLES) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host

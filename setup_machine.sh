@@ -29,37 +29,43 @@ find_python() {
     return 1
 }
 
-# 1. Programs and libraries of the system.
-missing_packages() {
+# 1. Programs and libraries of the system. What only some tests need may be missing: they are skipped then.
+needed() {
     if have g++ && have gcc; then :; else echo "g++"; fi
     have gfortran || echo "gfortran"
     have mpirun || echo "openmpi-bin"
     have mpifort || echo "libopenmpi-dev"
     find_python || echo "python3 python3-venv python3-dev"
-    # The second MPI is for the tests only: one libframe has to serve both.
-    if [ "$level" = test ]; then have mpifort.mpich || echo "mpich libmpich-dev"; fi
 }
-missing=$(missing_packages | tr '\n' ' ')
+for_some_tests() {
+    [ "$level" = test ] || return 0
+    have mpifort.mpich || echo "mpich libmpich-dev"         # one libframe has to serve both MPIs
+    [ "$(uname -m)" = x86_64 ] || return 0
+    if have aarch64-linux-gnu-g++ && have qemu-aarch64; then :; else echo "g++-aarch64-linux-gnu qemu-user"; fi
+}
+missing() { { needed; for_some_tests; } | tr '\n' ' '; }
+
+as_root=none
+if [ "$(id -u)" = 0 ]; then as_root=; elif have sudo && sudo -n true 2>/dev/null; then as_root="sudo -n"; fi
+install() {
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $1 >/dev/null
+}
+if [ -n "$(missing)" ] && have apt-get && [ "$as_root" != none ]; then
+    say "installing $(missing)"
+    $as_root apt-get update -qq || :         # what is still missing afterwards is said below
+    install "$(needed | tr '\n' ' ')" || :
+    for_some_tests | while read -r packages; do install "$packages" </dev/null || :; done
+fi
+for_some_tests | while read -r packages; do
+    say "the tests that need it will be skipped; to run them: apt-get install $packages"
+done
+missing=$(needed | tr '\n' ' ')
 if [ -n "$missing" ]; then
-    as_root=none
-    if [ "$(id -u)" = 0 ]; then as_root=; elif have sudo && sudo -n true 2>/dev/null; then as_root="sudo -n"; fi
-    if have apt-get && [ "$as_root" != none ]; then
-        say "installing $missing"
-        $as_root apt-get update -qq
-        # shellcheck disable=SC2086
-        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-        missing=$(missing_packages | tr '\n' ' ')
-    fi
-    case "$missing" in *"mpich libmpich-dev"*)
-        missing=$(echo "$missing" | sed 's/mpich libmpich-dev//')
-        say "no MPICH here: the tests that need it will be skipped. To run them: apt-get install mpich libmpich-dev" ;;
-    esac
-    if [ -n "$(echo "$missing" | tr -d ' ')" ]; then
-        say "missing here, as Debian's package names: $missing"
-        say "install them, for example:  sudo apt-get install $missing"
-        case "$missing" in *python3*) say "(a python3 >= 3.10 with venv, headers and a shared libpython; PYTHON=... names one)" ;; esac
-        exit 1
-    fi
+    say "missing here, as Debian's package names: $missing"
+    say "install them, for example:  sudo apt-get install $missing"
+    case "$missing" in *python3*) say "(a python3 >= 3.10 with venv, headers and a shared libpython; PYTHON=... names one)" ;; esac
+    exit 1
 fi
 
 # 2. The virtual environment. One whose interpreter is gone or unfit is made anew.

@@ -6,7 +6,7 @@ module chungTransModule
   implicit none
   private
   public :: chungCalcMixture, chungCalcCollisionIntegral, chungCalcPoleFree, chungCalcViscosity, chungCalcConductivity
-  public :: chungCalcTransProp, chungCalcPoleDistance
+  public :: chungCalcTransProp, chungCalcPoleDistance, chungCalcFromSums, chungCalcOfMixture
 
   ! Rows i = 1..10 of table 9-6: a_i + b_i omega + c_i mu_r^4 + d_i kappa
   real(dp), parameter :: E_table(4, 10) = reshape([ &
@@ -58,6 +58,14 @@ contains
         kapm = kapm + xx*kappa_ij(i, j)
       end do
     end do
+    call chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
+  end subroutine chungCalcMixture
+
+  !> On entry the double sums of (9-5.25), (9-5.27) to (9-5.30) as they stand, on return what the correlations take.
+  pure subroutine chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
+    real(dp), intent(in)    :: sig3m
+    real(dp), intent(inout) :: dip4, epsm, Mm, omegam
+    real(dp), intent(out)   :: mur4, Vcm, Tcm
     epsm = epsm/sig3m
     Mm = (Mm/(epsm*sig3m**(2.0_dp/3.0_dp)))**2
     omegam = omegam/sig3m
@@ -65,7 +73,7 @@ contains
     Vcm = sig3m/0.809_dp**3
     Tcm = 1.2593_dp*epsm
     mur4 = 131.3_dp**4*dip4/(Vcm*Tcm)**2
-  end subroutine chungCalcMixture
+  end subroutine chungCalcFromSums
 
   !> Neufeld's fit (9-4.3) at T* = T/eps_m.
   pure subroutine chungCalcCollisionIntegral(Tstar, Omega)
@@ -103,6 +111,7 @@ contains
     do i = 1, 10
       E(i) = E_table(1, i) + E_table(2, i)*omega_E + E_table(3, i)*mur4_E + E_table(4, i)*kap_E
     end do
+    if (chung_form == CHUNG_POLEFREE) E(2) = max(E(2), 0.0_dp)        ! exp(E5 y) makes it the largest term of G2
     if (chung_form == CHUNG_CANTERA) E(6) = E(6) + (c6_cantera - E_table(3, 6))*mur4_E
   end subroutine chungCalcE
 
@@ -134,6 +143,7 @@ contains
       Bc(i) = B_table(1, i) + B_table(2, i)*omegam + B_table(3, i)*mur4 + B_table(4, i)*kapm
     end do
     if (chung_form == CHUNG_CANTERA) Bc(1) = Bc(1) + (b1_cantera - B_table(1, 1))
+    if (chung_form == CHUNG_POLEFREE) Bc(7) = max(Bc(7), 0.0_dp)       ! negative beyond the dipoles that it was fitted to
     y = conc*Vcm/6
     G1 = (1 - 0.5_dp*y)/(1 - y)**3
     H2 = (-Bc(1)*expm1(-Bc(4)*y)/y + Bc(2)*G1*exp(Bc(5)*y) + Bc(3)*G1)/(Bc(1)*Bc(4) + Bc(2) + Bc(3))
@@ -152,8 +162,16 @@ contains
   pure subroutine chungCalcTransProp(T, rho, X, Wmix, cp_ig, cv, mu, lam)
     real(dp), intent(in)  :: T, rho, X(ns), Wmix, cp_ig, cv
     real(dp), intent(out) :: mu, lam
-    real(dp) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, conc, eta0, cv_mol
+    real(dp) :: sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
     call chungCalcMixture(X, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm)
+    call chungCalcOfMixture(T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, mu, lam)
+  end subroutine chungCalcTransProp
+
+  !> The same with the mixture's parameters given.
+  pure subroutine chungCalcOfMixture(T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, mu, lam)
+    real(dp), intent(in)  :: T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
+    real(dp), intent(out) :: mu, lam
+    real(dp) :: conc, eta0, cv_mol
     if (chung_form == CHUNG_CANTERA) then
       conc = 1.0e-3_dp*rho/Mm              ! Cantera divides by Chung's own mean mass
       cv_mol = cv*Wmix
@@ -163,7 +181,7 @@ contains
     end if
     call chungCalcViscosity(T, conc, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, mu)
     call chungCalcConductivity(T, conc, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, cv_mol, lam)
-  end subroutine chungCalcTransProp
+  end subroutine chungCalcOfMixture
 
   !> How far the composition is from a pole of mu, as E1 E4 + E2 + E3 over the sum of its terms' sizes: a relative rounding of
   !! mu is divided by this. The published form has poles, and mixtures come close to them.

@@ -4,7 +4,7 @@ module diffusionModule
   implicit none
   private
   public :: diffCalcTakahashi, diffCalcBinary, diffCalcMixtureAveraged
-  public :: diffFactorError
+  public :: diffFactorError, diffCalcPairFactor, tiny_x
 
   real(dp), parameter :: tiny_x = 1.0e-20_dp
   integer, parameter  :: nrow = 17
@@ -78,45 +78,56 @@ contains
     factor = max(factor, merge(1.0e-2_dp, 1.0e-20_dp, takahashi_form == TAKAHASHI_SMOOTH))
   end subroutine diffCalcTakahashi
 
-  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 4e-8. In `table`
+  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-7. In `table`
   !! both programs round powers, 32 eps, and more where they are steep and large, in the cold.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
     error = 0
-    if (takahashi_form == TAKAHASHI_SMOOTH) error = 4.0e-8_dp
+    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-7_dp
     if (takahashi_form == TAKAHASHI_TABLE) then
       error = 32*epsilon(1.0_dp)
       if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))
     end if
   end function diffFactorError
 
+  !> The factor of a pair at its own reduced state, and the state's Tr.
+  pure subroutine diffCalcPairFactor(T, p, X, i, j, Tr, factor)
+    real(dp), intent(in)  :: T, p, X(ns)
+    integer, intent(in)   :: i, j
+    real(dp), intent(out) :: Tr, factor
+    real(dp) :: xi, xj, Pr
+    Tr = 1
+    factor = 1
+    if (takahashi_form == TAKAHASHI_OFF) return
+    xi = max(X(i), tiny_x)
+    xj = max(X(j), tiny_x)
+    Tr = T*(xi + xj)/(xi*Tc(i) + xj*Tc(j))
+    Pr = p*(xi + xj)/(xi*pc(i) + xj*pc(j))
+    call diffCalcTakahashi(Pr, Tr, factor)
+  end subroutine diffCalcPairFactor
+
   !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state. shift is 0, or -1 or 1 to ask
-  !! how D answers to an error of the factor.
+  !! how D answers to an error of the factor. D_ii is wanted, and set, where there is one species.
   pure subroutine diffCalcBinary(T, p, X, shift, D)
     real(dp), intent(in)  :: T, p, X(ns)
     integer, intent(in)   :: shift
     real(dp), intent(out) :: D(ns, ns)
-    real(dp) :: lnT, Tpow, xi, xj, Tr, Pr, factor
+    real(dp) :: z, Tpow, Tr, factor
     integer  :: i, j
-    lnT = log(T)
-    if (diffusion_form == DIFFUSION_KINETIC) then
-      Tpow = T**1.5_dp
-    else
-      Tpow = T**1.75_dp
-    end if
+    z = log(T)
+    Tpow = T**1.5_dp
+    if (diffusion_form == DIFFUSION_KINETIC) z = T**(-0.25_dp)
+    if (diffusion_form == DIFFUSION_FULLER) Tpow = T**1.75_dp
     do j = 1, ns
       do i = 1, j
-        xi = max(X(i), tiny_x)
-        xj = max(X(j), tiny_x)
-        Tr = T*(xi + xj)/(xi*Tc(i) + xj*Tc(j))
-        Pr = p*(xi + xj)/(xi*pc(i) + xj*pc(j))
-        call diffCalcTakahashi(Pr, Tr, factor)
+        if (i == j .and. ns > 1) cycle
+        call diffCalcPairFactor(T, p, X, i, j, Tr, factor)
         if (shift /= 0) factor = factor + shift*diffFactorError(Tr, factor)
-        if (diffusion_form == DIFFUSION_KINETIC) then
-          D(i, j) = pD_fit(1, i, j) + lnT*(pD_fit(2, i, j) + lnT*(pD_fit(3, i, j) &
-                    + lnT*(pD_fit(4, i, j) + lnT*pD_fit(5, i, j))))
-        else
+        if (diffusion_form == DIFFUSION_FULLER) then
           D(i, j) = pD_fuller(i, j)
+        else
+          D(i, j) = pair_fit(1, i, j) + z*(pair_fit(2, i, j) + z*(pair_fit(3, i, j) + z*(pair_fit(4, i, j) + z*pair_fit(5, i, j))))
+          if (diffusion_form == DIFFUSION_KINETIC) D(i, j) = 1/D(i, j)           ! a fit of T^1.5/(p D_ij) in T^(-1/4)
         end if
         D(i, j) = D(i, j)*Tpow*factor/p
         D(j, i) = D(i, j)

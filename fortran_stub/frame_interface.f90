@@ -32,6 +32,11 @@ module frame_interface
   public :: frame_eosviscousproperties
   public :: frame_eosthermalandviscousproperties
   public :: frame_eoscriticalstate
+  public :: frame_eosrhoh0fromtp
+  public :: frame_eosrhohfromtpprop
+  public :: frame_eostfromhp
+  public :: frame_eostfromerho
+  public :: frame_eosgammajacobianproperties
 
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0 is "not given": a 0 that was given has to stay wrong
 
@@ -195,6 +200,41 @@ module frame_interface
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
+    function c_tvproperties_eosrhoh0fromtp(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosrhoh0fromtp') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      integer(c_int), value :: nActive
+      integer(c_int) :: status
+    end function
+    function c_tvproperties_eosrhohfromtpprop(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosrhohfromtpprop') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      integer(c_int), value :: nActive
+      integer(c_int) :: status
+    end function
+    function c_tvproperties_eostfromhp(keep, nActive) &
+        bind(c, name='framec_tvproperties_eostfromhp') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      integer(c_int), value :: nActive
+      integer(c_int) :: status
+    end function
+    function c_tvproperties_eostfromerho(keep, nActive) &
+        bind(c, name='framec_tvproperties_eostfromerho') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      integer(c_int), value :: nActive
+      integer(c_int) :: status
+    end function
+    function c_tvproperties_eosgammajacobianproperties(keep, nActive) &
+        bind(c, name='framec_tvproperties_eosgammajacobianproperties') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      integer(c_int), value :: nActive
+      integer(c_int) :: status
+    end function
     function c_put(keep, fields, fields_n, lo, hi, first, last) &
         bind(c, name='framec_put') result(status)
       import :: c_int, c_double, c_char, frame_field
@@ -339,7 +379,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Before initialize: backend. Before loadmixture: root, alpha, mixing, chung, diffusion, takahashi.
+  ! Before initialize: backend. Before loadmixture: equation, root, translation, alpha, mixing, chung, diffusion, takahashi.
   subroutine frame_setoption(tag, value, stat)
     character(*), intent(in) :: tag   ! option
     character(*), intent(in) :: value   ! its value
@@ -463,6 +503,51 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_tvproperties_eoscriticalstate(keep(present(stat)), int(nActive, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! rho and h0 from T, p, Y, u, v, w.
+  subroutine frame_eosrhoh0fromtp(nActive, stat)
+    integer, intent(in) :: nActive   ! number of points at the front of the views to work on
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_tvproperties_eosrhoh0fromtp(keep(present(stat)), int(nActive, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! rho and h from T, p, Y.
+  subroutine frame_eosrhohfromtpprop(nActive, stat)
+    integer, intent(in) :: nActive   ! number of points at the front of the views to work on
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_tvproperties_eosrhohfromtpprop(keep(present(stat)), int(nActive, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! T from h, p, Y, and T_start where populated; unconverged tells by point: 0 found, else see the README.
+  subroutine frame_eostfromhp(nActive, stat)
+    integer, intent(in) :: nActive   ! number of points at the front of the views to work on
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_tvproperties_eostfromhp(keep(present(stat)), int(nActive, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! T and p from e, rho, Y, and T_start where populated; unconverged as above.
+  subroutine frame_eostfromerho(nActive, stat)
+    integer, intent(in) :: nActive   ! number of points at the front of the views to work on
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_tvproperties_eostfromerho(keep(present(stat)), int(nActive, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! rho h c rho_p rho_T h_p h_T rho_Y h_Y from T, p, Y.
+  subroutine frame_eosgammajacobianproperties(nActive, stat)
+    integer, intent(in) :: nActive   ! number of points at the front of the views to work on
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_tvproperties_eosgammajacobianproperties(keep(present(stat)), int(nActive, c_int))
     if (present(stat)) stat = status
   end subroutine
 

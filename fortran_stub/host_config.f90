@@ -4,7 +4,7 @@ module hostConfig
   use speciesTables, only : dp
   implicit none
   private
-  public :: HostInputs, readFrameInputs
+  public :: HostInputs, readFrameInputs, readText, oneOf, fractions, max_species, line_length
 
   integer, parameter :: max_species = 128, line_length = 512
 
@@ -32,6 +32,21 @@ contains
     logical, intent(out)           :: ok
     character(len=*), intent(out)  :: message
     character(len=line_length), allocatable :: text(:)
+    call readText(file, comm, text, ok, message)
+    if (.not. ok) return
+    call parse(text, inputs, message)
+    if (message == '') call check(inputs, message)
+    ok = message == ''
+    if (.not. ok) message = 'input file '//trim(file)//': '//message
+  end subroutine readFrameInputs
+
+  !> The lines of the file on every rank; ok is the same on all of them.
+  subroutine readText(file, comm, text, ok, message)
+    character(len=*), intent(in)  :: file
+    integer, intent(in)           :: comm
+    character(len=line_length), allocatable, intent(out) :: text(:)
+    logical, intent(out)          :: ok
+    character(len=*), intent(out) :: message
     integer :: rank, nline, ierr
 
     call MPI_Comm_rank(comm, rank, ierr)
@@ -48,11 +63,7 @@ contains
       allocate(text(nline))
     end if
     call MPI_Bcast(text, nline*line_length, MPI_CHARACTER, 0, comm, ierr)
-    call parse(text, inputs, message)
-    if (message == '') call check(inputs, message)
-    ok = message == ''
-    if (.not. ok) message = 'input file '//trim(file)//': '//message
-  end subroutine readFrameInputs
+  end subroutine readText
 
   subroutine readLines(file, text, nline, message)
     character(len=*), intent(in)  :: file
@@ -159,7 +170,7 @@ contains
     call oneOf('alpha', inputs%alpha, 'pr78 cantera', message)
     call oneOf('mixing', inputs%mixing, 'vdw', message)
     call oneOf('chung', inputs%chung, 'polefree published cantera', message)
-    call oneOf('diffusion', inputs%diffusion, 'kinetic fuller', message)
+    call oneOf('diffusion', inputs%diffusion, 'kinetic fuller cantera', message)
     call oneOf('takahashi', inputs%takahashi, 'smooth table off', message)
     call fractions('Y_oxygen', inputs%Y_oxygen, ns, message)
     call fractions('Y_fuel', inputs%Y_fuel, ns, message)

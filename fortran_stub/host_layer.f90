@@ -66,7 +66,7 @@ contains
     options(1) = place(inputs%root, [character(len=9) :: 'gibbs', 'vapour', 'liquid'])
     options(2) = place(inputs%alpha, [character(len=9) :: 'pr78', 'cantera'])
     options(3) = place(inputs%chung, [character(len=9) :: 'polefree', 'published', 'cantera'])
-    options(4) = place(inputs%diffusion, [character(len=9) :: 'kinetic', 'fuller'])
+    options(4) = place(inputs%diffusion, [character(len=9) :: 'kinetic', 'fuller', 'cantera'])
     options(5) = place(inputs%takahashi, [character(len=9) :: 'smooth', 'table', 'off'])
     call speciesTablesSetup(n, mass, Tcrit, pcrit, omega, Vc, dipole, assoc, reshape(kij, [n, n]), reshape(low, [7, n]), &
                             reshape(high, [7, n]), Tm, reshape(fit, [5, n, n]), fuller, options, status)

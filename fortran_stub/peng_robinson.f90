@@ -8,6 +8,7 @@ module preosModule
   public :: prEOSCalcDepartureLog, prEOSCalcPressureDerivatives, prEOSCalcDensity, prEOSCalcEnthalpy
   public :: prEOSCalcInternalEnergy, prEOSCalcCv, prEOSCalcCp, prEOSCalcRhop, prEOSCalcRhoT, prEOSCalcHp
   public :: prEOSCalcSoundSpeed, prEOSCalcH0, prEOSCriticalState, prEOSThermalProperties, prEOSHasTwoRoots
+  public :: prEOSThermalOfAmix
 
   real(dp), parameter :: root2 = sqrt(2.0_dp)
 
@@ -270,8 +271,16 @@ contains
   pure subroutine prEOSThermalProperties(T, p, X, Wmix, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig
-    real(dp) :: a, aT, aTT, bm, v, L, pT, pv, h_ig
+    real(dp) :: a, aT, aTT
     call prEOSCalcAmix(T, X, a, aT, aTT)
+    call prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
+  end subroutine prEOSThermalProperties
+
+  !> The same with a, a', a'' of the mixture given.
+  pure subroutine prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
+    real(dp), intent(in)  :: T, p, X(ns), Wmix, a, aT, aTT
+    real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig
+    real(dp) :: bm, v, L, pT, pv, h_ig
     call prEOSCalcBmix(X, bm)
     call prEOSCalcIdealGas(T, X, h_ig, cp_ig)
     call prEOSCalcMolarVolume(T, p, a, bm, v)
@@ -289,6 +298,6 @@ contains
     call prEOSCalcHp(T, rho, rhoT, hp)
     hT = cp
     call prEOSCalcSoundSpeed(rho, rhop, rhoT, hp, hT, c)
-  end subroutine prEOSThermalProperties
+  end subroutine prEOSThermalOfAmix
 
 end module preosModule

@@ -14,7 +14,7 @@ module speciesTables
   integer, parameter :: ROOT_GIBBS = 1, ROOT_VAPOUR = 2, ROOT_LIQUID = 3
   integer, parameter :: ALPHA_PR78 = 1, ALPHA_CANTERA = 2
   integer, parameter :: CHUNG_POLEFREE = 1, CHUNG_PUBLISHED = 2, CHUNG_CANTERA = 3
-  integer, parameter :: DIFFUSION_KINETIC = 1, DIFFUSION_FULLER = 2
+  integer, parameter :: DIFFUSION_KINETIC = 1, DIFFUSION_FULLER = 2, DIFFUSION_CANTERA = 3
   integer, parameter :: TAKAHASHI_SMOOTH = 1, TAKAHASHI_TABLE = 2, TAKAHASHI_OFF = 3
   integer, parameter :: NOPTIONS = 5                         ! root, alpha, chung, diffusion, takahashi
 
@@ -25,6 +25,10 @@ module speciesTables
   real(dp), allocatable :: kappa(:), b(:), aij(:,:)          ! Peng-Robinson: -, m3/mol, Pa m6/mol2 with (1 - k_ij)
   real(dp), allocatable :: nasa_low(:,:), nasa_high(:,:), T_mid(:)   ! (7, ns), K
 
+  ! What the pair tables are made of, for code that does without them (textbook.f90): sigma [A], eps/k [K], dipole [debye],
+  ! a at Tc without k_ij [Pa m6/mol2], cube root of Fuller's volume
+  real(dp), allocatable :: a_crit(:), k_ij(:,:), sigma(:), eps(:), acentric(:), dip(:), assoc(:), fuller_root(:)
+
   ! Chung: sigma [A], eps/k [K], M [g/mol], dipole [debye]
   real(dp), allocatable :: sig3(:,:)                         ! sigma_ij^3
   real(dp), allocatable :: eps_sig3(:,:)                     ! eps_ij sigma_ij^3
@@ -33,7 +37,8 @@ module speciesTables
   real(dp), allocatable :: dip4_sig3(:,:)                    ! mu_i^2 mu_j^2 / sigma_ij^3
   real(dp), allocatable :: kappa_ij(:,:)                     ! sqrt(kappa_i kappa_j), association
 
-  real(dp), allocatable :: pD_fit(:,:,:)                     ! (5, ns, ns): p D_ij = T^1.5 sum_k c_k (ln T)^(k-1) [Pa m2/s]
+  ! (5, ns, ns), p D_ij [Pa m2/s]: `kinetic` T^1.5/sum_k c_k T^(-(k-1)/4), `cantera` T^1.5 sum_k c_k (ln T)^(k-1)
+  real(dp), allocatable :: pair_fit(:,:,:)
   real(dp), allocatable :: pD_fuller(:,:)                    ! p D_ij = c_ij T^1.75 [Pa m2/s]
 
 contains
@@ -48,12 +53,12 @@ contains
     real(dp), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc_in(n), dipole(n), kappa_assoc(n), kij(n, n)
     real(dp), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
     integer, intent(out) :: status
-    real(dp) :: a(n), Vc(n), sigma(n), eps(n), assoc(n), dip(n), s, Mij
+    real(dp) :: Vc(n), s, Mij
     integer  :: i, j
 
     status = 0
     if (n < 1) status = 2
-    if (any(options < 1) .or. any(options > [3, 2, 3, 2, 3])) status = 1
+    if (any(options < 1) .or. any(options > [3, 2, 3, 3, 3])) status = 1
     if (options(4) == DIFFUSION_FULLER .and. any(ieee_is_nan(fuller_volume))) status = 3
     if (status /= 0) return
     ns = n
@@ -61,9 +66,10 @@ contains
     diffusion_form = options(4); takahashi_form = options(5)
 
     W = W_in; Tc = Tc_in; pc = pc_in; T_mid = T_mid_in
-    nasa_low = low; nasa_high = high; pD_fit = binary_fit
+    nasa_low = low; nasa_high = high; pair_fit = binary_fit
 
-    a = omega_a*(Rgas*Tc)**2/pc
+    a_crit = omega_a*(Rgas*Tc)**2/pc
+    k_ij = kij; acentric = omega
     b = omega_b*Rgas*Tc/pc
     if (.not. allocated(kappa)) allocate(kappa(n))
     if (size(kappa) /= n) then
@@ -90,12 +96,13 @@ contains
     where (ieee_is_nan(dip)) dip = 0            ! unknown counts as none
     sigma = 0.809_dp*(1.0e6_dp*Vc)**(1.0_dp/3.0_dp)
     eps = Tc/1.2593_dp
+    fuller_root = fuller_volume**(1.0_dp/3.0_dp)
 
     call pairs(aij); call pairs(sig3); call pairs(eps_sig3); call pairs(eps_sig2_rootM)
     call pairs(omega_sig3); call pairs(dip4_sig3); call pairs(kappa_ij); call pairs(pD_fuller)
     do j = 1, n
       do i = 1, n
-        aij(i, j) = sqrt(a(i)*a(j))*(1 - kij(i, j))
+        aij(i, j) = sqrt(a_crit(i)*a_crit(j))*(1 - kij(i, j))
         s = sqrt(sigma(i)*sigma(j))
         Mij = 2.0e3_dp*W(i)*W(j)/(W(i) + W(j))
         sig3(i, j) = s**3
@@ -105,7 +112,7 @@ contains
         dip4_sig3(i, j) = (dip(i)*dip(j))**2/s**3
         kappa_ij(i, j) = sqrt(assoc(i)*assoc(j))
         ! 0.00143 T^1.75/(p sqrt(M_ij) ...) in cm2/s and bar: 1e-4 m2/cm2 x 1e5 Pa/bar
-        pD_fuller(i, j) = 0.0143_dp/(sqrt(Mij)*(fuller_volume(i)**(1.0_dp/3.0_dp) + fuller_volume(j)**(1.0_dp/3.0_dp))**2)
+        pD_fuller(i, j) = 0.0143_dp/(sqrt(Mij)*(fuller_root(i) + fuller_root(j))**2)
       end do
     end do
 

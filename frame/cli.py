@@ -1,4 +1,4 @@
-"""python -m frame build | info | compile | bench | tune."""
+"""python -m frame build | info | compile | validate | plot | bench | tune."""
 from __future__ import annotations
 
 import argparse
@@ -6,21 +6,22 @@ import importlib.metadata
 import importlib.util
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
 
 import kernels
-from kernels import cache
+from kernels import cache, emit, organise
 
-from . import bench
-from .bench import species_loops
+from . import bench, info, plot, validate
+from .bench import organisations, species_loops
 from .config import Config
 from .errors import FrameError
 
 
 def main(arguments=None) -> int:
-    """Exit status: 0 done, 1 the layer refused (message on stderr), 2 wrong usage."""
+    """Exit status: 0 done, 1 the layer refused (message on stderr) or a validation failed, 2 wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m frame", description="Real-gas properties for Fortran flow codes.")
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -28,8 +29,8 @@ def main(arguments=None) -> int:
     build.add_argument("--folder", type=pathlib.Path, help="where to (default: build/)")
     build.add_argument("--module", action="store_true", help="write fortran_stub/frame_interface.f90 from the table, and nothing else")
 
-    info = commands.add_parser("info", help="what is there: backends, compilers, devices, MPI, cache, mixture, model options")
-    _add_mixture(info, required=False)
+    told = commands.add_parser("info", help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks")
+    _add_mixture(told, required=False)
 
     fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
     _add_mixture(fill, required=True)
@@ -38,17 +39,26 @@ def main(arguments=None) -> int:
     fill.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels")
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
+    validate.add(commands, _add_mixture)
+    plot.add(commands, _add_mixture)
+    names = commands.add_parser("names", help="what may be launched: collections with their other names, what they take and give, their kernels; single kernels")
+    _add_mixture(names, required=False)
+
     bench.add(commands)
-    learn = commands.add_parser("tune", help="verify, then time all variants of the species loops; keep the fastest")
+    learn = commands.add_parser("tune", help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; keep the fastest")
     species_loops.add_arguments(learn, bench=False)
+    _add_mixture(learn, required=False)
+    learn.add_argument("--collections", type=lambda t: t.split(","), metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
 
     given = parser.parse_args(arguments)
+    given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
-        {"build": _build, "info": _info, "compile": _compile, "bench": bench.main, "tune": species_loops.tune}[given.command](given)
+        run = {"build": _build, "info": _info, "compile": _compile, "names": _names, "bench": bench.main, "tune": _tune,
+               "validate": lambda given: validate.main(given, _mixture), "plot": lambda given: plot.main(given, _mixture)}
+        return run[given.command](given) or 0
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 def _add_mixture(parser, required: bool) -> None:
@@ -71,6 +81,30 @@ def _build(given) -> None:
         print(build.MODULE_SOURCE)
     else:
         build.build(given.folder or build.BUILD)
+
+
+def _tune(given) -> None:
+    if given.mixture:
+        organisations.tune(given, _mixture(given))
+    else:
+        species_loops.tune(given)
+
+
+def _names(given) -> None:
+    """As a Markdown table and a list; the kernels of a collection are those for the options given."""
+    registry = kernels.registry
+    options = {key: getattr(given, key) or values[0] for key, values in kernels.OPTIONS.items()}
+    print("| collection | also called | from | makes | kernels |\n|---|---|---|---|---|")
+    for c in registry.collections.values():
+        takes = " ".join(c.given) + "".join(f" [{q}]" for q in c.optional)
+        try:
+            made = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
+        except FrameError as error:
+            made = f"none: {error}"
+        print(f"| {c.name} | {' '.join(c.aliases)} | {takes} | {' '.join(c.outputs)} | {made} |")
+    print()
+    for k in registry.kernels.values():
+        print(registry.described(k))
 
 
 # ---- info ---------------------------------------------------------------------------------------------------------
@@ -139,13 +173,15 @@ def _info(given) -> None:
                  ("k_ij", mixture.structure),
                  ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
                  *(("note", note) for note in mixture.notes),
-                 *(("lacks", reason) for reason in mixture.lacks.values())]
+                 *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values()))]
     else:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:{width}}  {value}")
+    if given.mixture:
+        print(info.report(mixture))
 
 
 # ---- compile ------------------------------------------------------------------------------------------------------
@@ -168,6 +204,9 @@ class _ForArch:
 
     def resident(self, array):
         return 0, array
+
+    def plan(self, joined, outputs, mixture):
+        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture))
 
     def compile(self, plan, name, precision):
         from kernels.backend.cuda import program_code
@@ -198,8 +237,8 @@ def _compile(given) -> None:
     impl.set_mixture(mixture)
     for name in names:
         try:
-            for moving in (False, True) if impl.makes_h0(name) else (False,):
-                impl.launcher(name, moving)
+            for more in impl.variants(name):
+                impl.launcher(name, more)
             print(f"{backend.name}  {name}")
         except kernels.ArgumentError as error:
             print(f"left out: {name}: {error}", file=sys.stderr)

@@ -140,5 +140,5 @@ class Frame:
 # What TVProperties answers, looked up on the object of this initialize.
 for _name in ("populate_input", "populate_output", "launch", "put", "get", "block", "block_of_fields", "load_mixture", "populate_preos",
               "populate_chung", "get_species", "eosthermalproperties", "eosviscousproperties", "eosthermalandviscousproperties",
-              "eoscriticalstate"):
+              "eoscriticalstate", "eosrhoh0fromtp", "eosrhohfromtpprop", "eostfromhp", "eostfromerho", "eosgammajacobianproperties"):
     setattr(Frame, _name, _asked(_name))

@@ -45,7 +45,7 @@ class _NoSpecies(kernels.Mixture):
     def __init__(self, ns: int):
         self.species, self.ns, self.names = None, ns, tuple(f"species_{s + 1}" for s in range(ns))
         self.options = {key: values[0] for key, values in kernels.OPTIONS.items()}
-        self.sizes, self.constants, self.lacks, self.structure = {"NS": ns, "PANEL": 1}, {}, {}, "none"
+        self.sizes, self.structure, self.constants, self.pairs, self.tables, self.lacks = {"NS": ns}, "none", {}, {}, {}, {}
 
 
 class TVImpl:
@@ -58,7 +58,7 @@ class TVImpl:
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
         self.views: dict[str, View] = {}
-        self.launchers: dict[tuple[str, bool], Launcher] = {}
+        self.launchers: dict[tuple[str, tuple[str, ...]], Launcher] = {}
         self.mixture = None
         self.stripe = None              # (first, last) of the stripe that was populated last
         self.geometry = None            # its block, to turn a point into (i, j, k); its address is not used again
@@ -205,51 +205,57 @@ class TVImpl:
             if view.basis:
                 view.version, view.stripe, view.basis = 0, None, ()
 
-    def launcher(self, name: str, moving: bool | None = None) -> Launcher:
-        """The launcher of that name, compiled and bound when first asked for. Errors: ArgumentError lists the names.
+    def launcher(self, name: str, more: tuple[str, ...] | None = None) -> Launcher:
+        """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the names.
 
-        A collection that makes h makes h0 too where the host has brought velocities for this stripe (`moving`).
+        more: names that it uses beside those it must be given; None: what the host has brought of them for this stripe.
         """
-        if moving is None:
-            moving = self.makes_h0(name) and self._velocity_filled()
-        found = self.launchers.get((name, moving))
-        return found if found is not None else self._make(name, moving)
+        name = kernels.registry.name_of(name)
+        if more is None:
+            more = tuple([q for group in self._may_use(name) if self._brought(group) for q in group])
+        found = self.launchers.get((name, more))
+        return found if found is not None else self._make(name, more)
 
     @staticmethod
-    def makes_h0(name: str) -> bool:
-        """Whether h0 may join this collection: it has h, which is all that is needed beside the velocities."""
+    def _may_use(name: str) -> tuple[tuple[str, ...], ...]:
+        """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are velocities."""
         collection = kernels.registry.collections.get(name)
-        return collection is not None and "h" in collection.outputs and "h0" not in collection.outputs
+        if collection is None:
+            return ()
+        moving = "h" in collection.outputs and "h0" not in collection.outputs
+        return (*[(q,) for q in collection.optional], *[VELOCITY]*moving)
 
-    def _velocity_filled(self) -> bool:
-        views = [self.views.get(q) for q in VELOCITY]
+    def variants(self, name: str) -> list[tuple[str, ...]]:
+        """What `more` of launcher may be, one group at a time."""
+        return [(), *self._may_use(kernels.registry.name_of(name))]
+
+    def _brought(self, group) -> bool:
+        views = [self.views.get(q) for q in group]
         return None not in views and all(v.version and v.stripe == self.stripe for v in views)
 
-    def _make(self, name: str, moving: bool) -> Launcher:
+    def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
         registry = kernels.registry
         if name not in registry.collections and name not in registry.kernels:
             names = [*registry.collections, *registry.kernels]
             raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
                                 "Is //char(0) missing?")
         try:
-            program = self._program(name, moving)
+            program = self._program(name, more)
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
             raise StateError(f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
                              "frame_tvproperties_populatepreosshareddata first.") from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
-        made = self.launchers[name, moving] = Launcher(name, program, views)
+        made = self.launchers[name, more] = Launcher(name, program, views)
         return made
 
-    def _program(self, name: str, moving: bool):
+    def _program(self, name: str, more: tuple[str, ...]):
         mixture = self.mixture or _NoSpecies(self.ns)
         collection = kernels.registry.collections.get(name)
         if collection is None:
             return kernels.Program(mixture, kernels=[name], backend=self.backend)
-        outputs, given = list(collection.outputs), list(collection.given)
-        if moving:
-            outputs, given = [*outputs, "h0"], [*given, *VELOCITY]
+        outputs, given = [*collection.outputs, *["h0"]*("h" in collection.outputs and VELOCITY[0] in more)], [*collection.given, *more]
         return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, name=name)
 
     def safe_launch(self, name: str, n_active: int) -> None:

@@ -80,12 +80,14 @@ class TVProperties:
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
     def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
-        """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: k fastest, then i, then j."""
+        """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: the five
+        coefficients of each pair fastest, then i, then j; by option `diffusion`, see kernels.kinetic_theory.pair_fit."""
         species = self.mixture.species
         if tag == "binary_fit":
-            from kernels.kinetic_theory import binary_fit
+            from kernels.kinetic_theory import pair_fit
 
-            data = binary_fit(species, *species.T_fit).ravel(order="F")
+            model = self.mixture.options["diffusion"]
+            data = pair_fit(species, "kinetic" if model == "fuller" else model).ravel(order="F")
         elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
@@ -175,3 +177,23 @@ class TVProperties:
     def eoscriticalstate(self, n_active: int) -> None:
         """Tc_mix [K], pc_mix [Pa], vc_mix [m3/mol] of the mixture taken as one fluid."""
         self.impl.safe_launch("critical_state_of_mixture", n_active)
+
+    def eosrhoh0fromtp(self, n_active: int) -> None:
+        """rho [kg/m3] and h0 [J/kg] from T, p, Y, u, v, w."""
+        self.impl.safe_launch("rho_h0_from_T_p", n_active)
+
+    def eosrhohfromtpprop(self, n_active: int) -> None:
+        """rho [kg/m3] and h [J/kg] from T, p, Y."""
+        self.impl.safe_launch("rho_h_from_T_p", n_active)
+
+    def eostfromhp(self, n_active: int) -> None:
+        """T [K] from h, p, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is none."""
+        self.impl.safe_launch("T_from_h_p", n_active)
+
+    def eostfromerho(self, n_active: int) -> None:
+        """T [K] and p [Pa] from e, rho, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is none."""
+        self.impl.safe_launch("T_from_e_rho", n_active)
+
+    def eosgammajacobianproperties(self, n_active: int) -> None:
+        """rho h c and their derivatives in p, T and Y (each Y_k alone): what Gamma = dU/dQ is made of."""
+        self.impl.safe_launch("gamma_jacobian_properties", n_active)

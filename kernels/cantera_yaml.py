@@ -1,12 +1,15 @@
-"""Reads a Peng-Robinson phase of a Cantera YAML file into SpeciesData.
+"""Reads a phase of a Cantera YAML file (Peng-Robinson, or ideal-gas for those who want it) into SpeciesData.
 
 What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
-beside this one), and of each species `composition`, `thermo` (NASA7), `equation-of-state` (Peng-Robinson: a, b,
+beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
 acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys that
-Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; in a species a map `real-gas` with
-`association-factor` and `diffusion-volume`; in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
+Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's c, for the
+equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with `association-factor`,
+`diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of viscosity, temperature,
+exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
 
-Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess.
+Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess, unless the caller
+asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
 """
 
 import math
@@ -18,6 +21,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from .atomic_weights import ATOMIC_WEIGHT
+from .critical_data import filled
 from .errors import MixtureError
 from .species import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
 from .units import Units
@@ -25,6 +29,9 @@ from .units import Units
 MODEL = "Peng-Robinson"
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
+VISCOSITY_LAWS = {"sutherland": ("sutherland", ("constant", "K")), "power-law": ("power_law", ("exponent", "1"))}
+COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
+CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
 
 class _Node:
@@ -138,19 +145,21 @@ class _File:
         return weights
 
 
-def read_cantera_yaml(path, phase=None):
-    """(SpeciesData, phase name). phase None: the first Peng-Robinson phase of the file.
+def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
+    """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas, Peng-Robinson).
+    fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may be absent (nan).
 
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
     file = _File(path)
-    node = _choose_phase(file, phase)
+    node = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
     skip = bool(node.data.get("skip-undeclared-elements"))
     declared = node.data.get("elements")
     declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
     weights = file.atomic_weights()
     rows, nodes = [], []
+    ideal = "ideal-gas" in models
     for entry in entries:
         composition = entry.child("composition", "a map of elements")
         foreign = [e for e in composition.data if declared is not None and e not in declared]
@@ -158,7 +167,7 @@ def read_cantera_yaml(path, phase=None):
             continue
         if foreign:
             composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
-        rows.append(_species_row(entry, composition, weights))
+        rows.append(_species_row(entry, composition, weights, fill, ideal))
         nodes.append(entry)
     if not rows:
         node.fail("has no species.")
@@ -167,20 +176,23 @@ def read_cantera_yaml(path, phase=None):
     if len(p_ref) > 1:
         node.fail(f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
     sources = {name: row.pop("sources") for name, row in zip(names, rows)}
-    arrays = {field: np.array([row[field] for row in rows]) for field in rows[0]}
+    origin = {name: row.pop("origin") for name, row in zip(names, rows)}
+    arrays = _polynomials([row.pop("polynomials") for row in rows])
+    arrays |= {field: np.array([row[field] for row in rows]) for field in rows[0]}
     # checked before k_ij is formed from a and b
     bare = SpeciesData.from_arrays(names, **arrays, p_ref=p_ref.pop(), T_fit=_fit_range(node), sources=sources,
-                                   where=str(path))
+                                   origin=origin, without_critical=ideal, where=str(path))
     kij = _binary(names, nodes, bare.a)
     if kij.any():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")         # given above
             bare = SpeciesData.from_arrays(names, **arrays, kij=kij, p_ref=bare.p_ref, T_fit=bare.T_fit,
-                                           sources=sources, where=str(path))
+                                           sources=sources, origin=origin, without_critical=ideal,
+                                           where=str(path))
     return bare, node.data["name"]
 
 
-def _choose_phase(file, wanted):
+def _choose_phase(file, wanted, models):
     phases = file.top.need("phases", "a list of phases")
     if not isinstance(phases, list) or not phases:
         file.top.fail(f"phases: got {_short(phases)}, wanted a list of phases.")
@@ -194,10 +206,10 @@ def _choose_phase(file, wanted):
         nodes[name] = node
     if wanted is not None and wanted not in nodes:
         file.top.fail(f"has no phase {wanted!r}, wanted one of {', '.join(map(repr, nodes))}.")
-    fitting = [n for n in nodes.values() if n.data.get("thermo") == MODEL]
+    fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
-    if node.data.get("thermo") != MODEL:
-        node.fail(f"thermo is {node.data.get('thermo')!r}, wanted {MODEL!r}.")
+    if node.data.get("thermo") not in models:
+        node.fail(f"thermo is {node.data.get('thermo')!r}, wanted {' or '.join(map(repr, models))}.")
     return node
 
 
@@ -234,8 +246,8 @@ def _species_of(file, phase):
     return list(out.values())
 
 
-def _species_row(node, composition, weights):
-    """The fields of one species as from_arrays wants them, with name, p_ref and sources."""
+def _species_row(node, composition, weights, fill, ideal):
+    """The fields of one species as from_arrays wants them, with name, p_ref, sources and origin of its numbers."""
     row = {"name": node.data["name"], "sources": {}}
     mass = 0.0
     for element in composition.data:
@@ -246,10 +258,14 @@ def _species_row(node, composition, weights):
         composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
     row["W"] = mass*1e-3
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
-    row |= _critical(node)
-    row |= _transport(node, row["omega"])
+    if ideal and not fill and _eos(node) is None and not node.has("critical-parameters"):
+        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
+    else:
+        critical = _critical(node, composition.data if fill else None)
+    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     extra = _Node(node.data.get("real-gas") or {}, f"{node.where}: real-gas", node.units)
-    extra.only("association-factor", "diffusion-volume", "note")
+    extra.only("association-factor", "diffusion-volume", *VISCOSITY_LAWS, "note")
+    row |= {field: _viscosity_law(extra, key, last) for key, (field, last) in VISCOSITY_LAWS.items()}
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
     for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
@@ -261,29 +277,51 @@ def _species_row(node, composition, weights):
     return row
 
 
+def _viscosity_law(extra, key, last):
+    """[viscosity Pa s, temperature K, constant or exponent], nan where the species has none."""
+    if not extra.has(key):
+        return [math.nan]*3
+    block = extra.child(key)
+    block.only("viscosity", "temperature", last[0], "note")
+    return [block.number("viscosity", "Pa*s"), block.number("temperature", "K"), block.number(*last)]
+
+
 def _thermo(node):
-    model = node.text("model", "'NASA7'")
-    if model != "NASA7":
-        node.fail(f"model is {model!r}, wanted 'NASA7'.")
-    ranges = node.need("temperature-ranges", "2 or 3 temperatures in K")
-    if not isinstance(ranges, list) or len(ranges) not in (2, 3):
-        node.fail(f"temperature-ranges: got {_short(ranges)}, wanted 2 or 3 temperatures in K.")
+    model = node.text("model", "'NASA7' or 'NASA9'")
+    if model not in COEFFICIENTS:
+        node.fail(f"model is {model!r}, wanted 'NASA7' or 'NASA9'.")
+    count = COEFFICIENTS[model]
+    wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
+    ranges = node.need("temperature-ranges", wanted)
+    if not isinstance(ranges, list) or not 2 <= len(ranges) <= (3 if count == 7 else 9):
+        node.fail(f"temperature-ranges: got {_short(ranges)}, wanted {wanted}.")
     try:
         T = [node.units.convert(t, "K") for t in ranges]
     except ValueError as error:
         node.fail(f"temperature-ranges: {error}.")
-    data = node.need("data", "one list of 7 coefficients for each range")
+    data = node.need("data", f"one list of {count} coefficients for each range")
     if not isinstance(data, list) or len(data) != len(T) - 1:
-        node.fail(f"data: got {_short(data)}, wanted {len(T) - 1} lists of 7 coefficients.")
+        node.fail(f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
     rows = []
     for row in data:
-        if not isinstance(row, list) or len(row) != 7:
+        if not isinstance(row, list) or len(row) != count:
             length = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
-            node.fail(f"data: got {length}, wanted 7 finite numbers.")
-        rows.append([_finite(node, "data", v, "7 finite numbers") for v in row])
-    # one range: both halves are it, and they meet at its upper end
-    return {"T_min": T[0], "T_mid": T[1], "T_max": T[-1], "nasa_low": rows[0], "nasa_high": rows[-1],
-            "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
+            node.fail(f"data: got {length}, wanted {count} finite numbers.")
+        rows.append([_finite(node, "data", v, f"{count} finite numbers") for v in row])
+    return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
+
+
+def _polynomials(species):
+    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)]: seven for all, or nine for all."""
+    if all(len(rows[0]) == 7 for _, rows in species):
+        # one range: both halves are it, and they meet at its upper end
+        return {"T_min": np.array([T[0] for T, _ in species]), "T_mid": np.array([T[1] for T, _ in species]),
+                "T_max": np.array([T[-1] for T, _ in species]), "nasa_low": np.array([rows[0] for _, rows in species]),
+                "nasa_high": np.array([rows[-1] for _, rows in species])}
+    most = max(len(rows) for _, rows in species)
+    nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
+    return {"nasa9": np.array([rows + rows[-1:]*(most - len(rows)) for rows in nine]),
+            "T_break": np.array([T + T[-1:]*(most + 1 - len(T)) for T, _ in species]), "nasa_low": None, "nasa_high": None, "T_mid": None}
 
 
 def _eos(node):
@@ -296,11 +334,17 @@ def _eos(node):
     return None
 
 
-def _critical(node):
-    """a, b, omega and the measured critical volume. A complete equation-of-state goes before critical-parameters."""
+def _critical(node, fill=None):
+    """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes before critical-parameters.
+
+    fill: the species' composition, when what is absent is to be looked up or estimated, number by number.
+    """
     eos = _eos(node)
     critical = node.child("critical-parameters") if node.has("critical-parameters") else None
-    row = {"Vc": math.nan}
+    row = {"Vc": math.nan, "volume_translation": math.nan, "origin": {}}
+    for block in (critical, eos):
+        if block is not None and block.has("volume-translation"):
+            row["volume_translation"] = block.number("volume-translation", "m^3/kmol")*1e-3
     if critical is not None and critical.has("critical-molar-volume"):
         row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol")*1e-3
     wanted = ("a", "b", "acentric-factor")
@@ -313,13 +357,21 @@ def _critical(node):
                 eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
         row["Tc"] = row["a"]*OMEGA_B/(row["b"]*OMEGA_A*GAS_CONSTANT)
         row["pc"] = OMEGA_B*GAS_CONSTANT*row["Tc"]/row["b"]
+    elif fill is not None and not (critical is not None and all(critical.has(key) for key, *_ in CRITICAL)):
+        data = _transport(node)
+        absent, origin = filled(node.where, node.data["name"], fill, data["diameter"], data["well_depth"])
+        given = {field for key, field, _ in CRITICAL if critical is not None and critical.has(key)} | ({"Vc"} if row["Vc"] > 0 else set())
+        row |= {field: value for field, value in absent.items() if field not in given}
+        row["origin"] = {field: text for field, text in origin.items() if field not in given}
+        for key, field, unit in CRITICAL:
+            if field in given:
+                row[field] = critical.number(key, unit)
     elif critical is None:
         node.fail("critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
-                  f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}).")
+                  f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks them up or estimates them).")
     else:
-        row |= {"Tc": critical.number("critical-temperature", "K"), "pc": critical.number("critical-pressure", "Pa"),
-                "omega": critical.number("acentric-factor")}
-        for key, field in (("critical-temperature", "Tc"), ("critical-pressure", "pc")):
+        row |= {field: critical.number(key, unit) for key, field, unit in CRITICAL}
+        for key, field, _ in CRITICAL[:2]:
             if not row[field] > 0:
                 critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
     # one pair of fields for all species: Tc and pc, which give a and b back to the last bits
@@ -349,7 +401,7 @@ def _binary(names, nodes, a):
     return kij
 
 
-def _transport(node, omega):
+def _transport(node, omega=None):
     """Transport data as Cantera has it: an absent number is 0, an absent block leaves everything unknown (nan)."""
     if not node.has("transport"):
         unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
@@ -360,7 +412,7 @@ def _transport(node, omega):
         block.fail(f"model is {model!r}, wanted 'gas'.")
     if geometry not in GEOMETRY:
         block.fail(f"geometry is {geometry!r}, wanted atom, linear or nonlinear.")
-    if block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
+    if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
                       "equation of state, which is used for all models (Cantera uses one for each).", stacklevel=6)
     return {"geometry": GEOMETRY[geometry], "diameter": block.number("diameter")*ANGSTROM,

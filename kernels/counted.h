@@ -4,7 +4,7 @@
 #include "platform.h"
 
 // Order of counting.py's KINDS.
-enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, CUBE_ROOT_START, CHOICE, TABLE, KINDS };
+enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, START, CHOICE, TABLE, KINDS };
 static double operations[KINDS];
 struct counted {
     double v;
@@ -37,13 +37,23 @@ static inline counted copysign(counted size, counted sign) { return tally(CHOICE
 static inline counted floor_small(counted x) { return tally(CHOICE, __builtin_floor(x.v)); }
 static inline counted sqrt(counted x) { return tally(ROOT, __builtin_sqrt(x.v)); }
 static inline counted exp(counted x) { return tally(EXP, __builtin_exp(x.v)); }
+static inline counted expm1(counted x) { return tally(EXP, __builtin_expm1(x.v)); }
 static inline counted log(counted x) { return tally(LOG, __builtin_log(x.v)); }
 static inline counted cbrt(counted x) { return tally(CUBE_ROOT, __builtin_cbrt(x.v)); }
-static inline counted cbrt_start(counted x) { return tally(CUBE_ROOT_START, __builtin_cbrt(x.v)); }
+static inline counted flipped(counted x, counted sign) { return tally(CHOICE, __builtin_copysign(1.0, sign.v)*x.v); }
+static inline counted two_thirds_start(counted x) { const double root = __builtin_cbrt(x.v); return tally(START, root*root); }
+static inline counted inverse_root_start(counted x) { return tally(START, 1.0/__builtin_sqrt(x.v)); }
+static inline counted log_ratio(counted, counted below, counted difference) { return tally(LOG, __builtin_log1p(difference.v/below.v)); }
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
-static inline void table_line(const double *table, counted line, counted (&c)[8]) {
-    for (int k = 0; k < 8; ++k) c[k] = table[8*int(line.v) + k];
-    operations[TABLE] += 8;
+static inline counted narrow(counted x) { return x; }
+static inline counted widen(counted x) { return x; }
+static inline int table_index(counted window, counted row) { return int(window.v)*CUBICS_A_WINDOW + int(row.v); }
+static inline counted reciprocal(counted x) { return 1.0/x; }
+static inline counted rough_quotient(counted a, counted b) { return a/b; }
+static inline void two_cubics(const double *table, int line, counted x, counted &here, counted &behind) {
+    const Cubic *from = (const Cubic *)table + line;
+    here = counted(cubic_at(from[0], float(x.v))), behind = counted(cubic_at(from[1], float(x.v)));
+    operations[ADD] += 6, operations[MULTIPLY] += 6, operations[TABLE] += 8;
 }
 static inline void load(const double *address, counted &x) { x.v = *address; }
 static inline void store(double *address, counted x) { *address = x.v; }
@@ -52,6 +62,8 @@ template <> struct number<counted> {
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef double stored;
+    typedef counted narrow;
+    typedef int index;
 };
 
 // Hands out what was counted and starts again from zero.

@@ -9,7 +9,7 @@ from .backend import get_backend
 from .backend.cpu import ffi
 
 # Order of the counters in counted.h. `choice`: comparisons, selections, signs, roundings. `table`: numbers looked up.
-KINDS = ("add", "multiply", "divide", "root", "exp", "log", "cube_root", "cube_root_start", "choice", "table")
+KINDS = ("add", "multiply", "divide", "root", "exp", "log", "cube_root", "start", "choice", "table")
 
 
 @dataclasses.dataclass(frozen=True)

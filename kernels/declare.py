@@ -11,12 +11,12 @@ import pathlib
 
 from .errors import ArgumentError
 
-PER = ("", "ns", "ns*ns")
+PER = {"": lambda ns: 1, "ns": lambda ns: ns, "ns*ns": lambda ns: ns*ns, "nq": lambda ns: ns + 4, "nq*nq": lambda ns: (ns + 4)**2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A named field: one value a point, or `ns` or `ns*ns` values a point."""
+    """A named field: one value a point, or `ns`, `ns*ns`, `nq` or `nq*nq` values a point with nq = ns + 4 variables of a flow solver."""
 
     name: str
     unit: str
@@ -24,7 +24,7 @@ class Quantity:
     per: str = ""
 
     def rows(self, ns: int) -> int:
-        return {"": 1, "ns": ns, "ns*ns": ns * ns}[self.per]
+        return PER[self.per](ns)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +33,9 @@ class PointKernel:
 
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
     constants: names of the mixture constants that the body uses as members of its first argument.
+    twin: on the CPU a value is two packs, where that was measured to be faster than one.
+    given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
+    starts from. Without this T would follow from h and h from T.
     """
 
     name: str
@@ -44,6 +47,8 @@ class PointKernel:
     valid: str
     note: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    twin: bool = False
+    given: tuple[str, ...] = ()
 
     def serves(self, options: dict) -> bool:
         """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
@@ -52,17 +57,21 @@ class PointKernel:
 
 @dataclasses.dataclass(frozen=True)
 class Collection:
-    """A named set of outputs, computed from `given` in one launch."""
+    """A named set of outputs, computed from `given` in one launch. optional: names used as well where the caller has them.
+    aliases: other names that hosts launch it by, in any case."""
 
     name: str
     given: tuple[str, ...]
     outputs: tuple[str, ...]
     what: str = ""
+    optional: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 quantities: dict[str, Quantity] = {}
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
+_aliases: dict[str, str] = {}           # other name of a collection, in lower case -> its name
 
 
 def _split(names) -> tuple[str, ...]:
@@ -74,13 +83,13 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     new = Quantity(name, unit, what, per)
     old = quantities.get(name)
     if per not in PER:
-        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {PER}.")
+        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     if old is not None and (old.unit, old.per) != (unit, per):
         raise ArgumentError(f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per {old.per or 'point'}].")
     return quantities.setdefault(name, new)
 
 
-def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None) -> PointKernel:
+def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, twin=False, given="") -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
 
@@ -89,8 +98,8 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
-                      tuple((k, _split(v)) for k, v in (when or {}).items()))
-    unknown = [q for q in new.reads + new.writes if q not in quantities]
+                      tuple((k, _split(v)) for k, v in (when or {}).items()), twin, _split(given))
+    unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
         raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")
     if not new.writes:
@@ -102,16 +111,24 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     return new
 
 
-def collection(name, *, given, outputs, what="") -> Collection:
+def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
     """Declare a collection: the outputs wanted and the names that are given."""
-    new = Collection(name, _split(given), _split(outputs), what)
-    unknown = [q for q in new.given + new.outputs if q not in quantities]
+    new = Collection(name, _split(given), _split(outputs), what, _split(optional), tuple(a.lower() for a in _split(aliases)))
+    unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
     if unknown:
         raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
     if name in kernels or collections.get(name, new) != new:
         raise ArgumentError(f"collection '{name}': the name is taken.")
+    for alias in new.aliases:
+        if alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name:
+            raise ArgumentError(f"collection '{name}': its other name '{alias}' is taken.")
     collections[name] = new
     return new
+
+
+def name_of(tag: str) -> str:
+    """The name behind what a host calls: a collection's by any of its aliases, else the tag itself."""
+    return _aliases.get(tag.lower(), tag)
 
 
 def load_declarations(path) -> list[str]:
@@ -134,12 +151,13 @@ def load_declarations(path) -> list[str]:
 def resolve(outputs, given, options) -> list[PointKernel]:
     """The kernels that lead from `given` to `outputs`, in an order in which each finds its inputs.
 
-    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken.
+    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken, those
+    that ask for given names before the others, the most demanding first.
     Raises ArgumentError that names what is missing.
     """
     makers: dict[str, list[PointKernel]] = {}
-    for kernel in kernels.values():
-        if kernel.serves(options):
+    for kernel in sorted(kernels.values(), key=lambda k: -len(k.given)):
+        if kernel.serves(options) and (not kernel.given or set(kernel.given) <= set(given) and not set(kernel.writes) & set(given)):
             for name in kernel.writes:
                 makers.setdefault(name, []).append(kernel)
     order: list[PointKernel] = []
@@ -171,8 +189,16 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:
                 missing = missing - {"X", "Y"} | {"Y (or X)"}
+            missing = {lack + _instead(lack, options) for lack in missing}
             raise ArgumentError(f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(sorted(missing))}.")
     return order
+
+
+def _instead(name, options) -> str:
+    """What may be given in place of a name: the fewest names of each kernel that inverts."""
+    ways = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
+    ways = sorted(" and ".join(way) for way in ways if not any(set(other) < set(way) for other in ways))
+    return f" (or {', or '.join(ways)})" if ways else ""
 
 
 def described(kernel: PointKernel) -> str:

@@ -2,8 +2,8 @@
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
 intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
-neighbouring one-formula kernels share one. A last partial block runs on padded copies, so there is no remainder loop
-and a point's result does not depend on its place.
+neighbouring one-formula kernels share one; kernels declared twin=True work on two packs at a time. A last partial block
+runs on padded copies, so there is no remainder loop and a point's result does not depend on its place.
 """
 from __future__ import annotations
 
@@ -18,19 +18,36 @@ from .errors import ArgumentError
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
-HELD_SPECIES = 24           # CUDA: up to here species arrays are held in registers and loops are unrolled (1.8 times faster at 20 on an H200)
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """How a CUDA kernel is organised. threads: a block; points: a thread; hold: where species inputs stay between sweeps,
+    "registers" (every species loop unrolled), "shared" memory or nowhere ("reload"); unroll: of species loops that are not
+    unrolled entirely; blocks: a multiprocessor, which limits registers (0: no limit); pairs: rows of a panel of a pair
+    matrix, or "units" for the matrix units; constants: read from "constant" or from "shared" memory."""
+
+    threads: int = 128
+    points: int = 1
+    hold: str = "registers"
+    unroll: int = 4
+    blocks: int = 0
+    pairs: int | str = 4
+    constants: str = "constant"
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, layout of the constants."""
+    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants in the order of
+    the struct; on CUDA also how."""
 
     kernels: tuple[PointKernel, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     sizes: dict[str, int]
     flags: dict[str, bool]
-    constants: tuple[tuple[str, int], ...]      # name, length, in the order of the struct
+    values: dict[str, np.ndarray]
+    how: Launch | None = None
 
     @property
     def ns(self) -> int:
@@ -44,20 +61,30 @@ class Plan:
         """Every array the launch touches: the external inputs, then the kept outputs that are not updated in place."""
         return self.reads + tuple(w for w in self.writes if w not in self.reads)
 
+    @property
+    def constants(self) -> tuple[tuple[str, int], ...]:
+        return tuple((name, value.size) for name, value in self.values.items())
 
-def plan(kernels, outputs, mixture) -> Plan:
+
+def plan(kernels, outputs, mixture, how: Launch | None = None) -> Plan:
     """Join kernels by names. `outputs` None: everything they write is kept."""
     made: set[str] = set()
     reads: list[str] = []
-    names: list[str] = []
+    values: dict[str, np.ndarray] = {}
+    pairs = how.pairs if how else panel_rows(mixture.ns)
     for kernel in kernels:
         reads += [r for r in kernel.reads if r not in made and r not in reads]
         made.update(kernel.writes)
         for name in kernel.constants:
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in mixture.constants:
-                if name not in names:
-                    names.append(name)
+                values[name] = mixture.constants[name]
+            elif name in mixture.pairs:
+                if name not in values and (pairs == "units" or mixture.pairs[name].ndim == 2):
+                    values[name] = laid_out(mixture.pairs[name], pairs)
+            elif name in mixture.tables:       # constants are doubles: two single numbers take the place of one
+                table = mixture.tables[name].swapaxes(0, 1) if how else mixture.tables[name]
+                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float64)
             elif name in mixture.lacks:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
@@ -65,8 +92,48 @@ def plan(kernels, outputs, mixture) -> Plan:
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
-    return Plan(tuple(kernels), tuple(reads), writes, dict(mixture.sizes), mixture.flags(),
-                tuple((n, mixture.constants[n].size) for n in names))
+    return Plan(tuple(kernels), tuple(reads), writes, mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}, mixture.flags(), values, how)
+
+
+# ---------------------------------------------------------------- layouts of pair matrices
+
+def panel_rows(ns: int) -> int:
+    """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last panel."""
+    if ns <= 10:
+        return ns
+    return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
+
+
+def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
+    """For matrix_units.h tiles of each matrix, of a quadratic form's half (lower triangle, half the diagonal). For pairs.h that
+    triangle by panels of rows in the order in which they are swept, then half the diagonal."""
+    if matrix.ndim == 3:
+        return np.concatenate([tiles(m) for m in matrix])
+    half = np.tril(matrix, -1) + np.diag(0.5*np.diag(matrix))
+    if pairs == "units":
+        return tiles(half, triangle=True)
+    ns = len(matrix)
+    panels = []
+    for first in range(0, ns, pairs):
+        last = min(first + pairs, ns)
+        panels += [matrix[first:last, j] for j in range(first)]
+        panels += [matrix[j + 1:last, j] for j in range(first, last)]
+    return np.concatenate([*panels, np.diag(half)])
+
+
+def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
+    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a time up
+    to the diagonal for a lower triangle, one number a lane. Row 2t + q of a tile is that of species 4q + t."""
+    ns = len(matrix)
+    padded = np.zeros((-(-ns//8)*8, -(-ns//8)*8))
+    padded[:ns, :ns] = matrix
+    lane = np.arange(32)
+    row = 4*(lane//4 % 2) + lane//8
+    out = []
+    for tile in range(0, ns, 8):
+        for step in range(0, min(tile + 8, -(-ns//4)*4) if triangle else -(-ns//4)*4, 4):
+            out.append(padded[tile + row, step + lane % 4])
+    return np.concatenate(out)
 
 
 def _struct(p: Plan) -> str:
@@ -76,16 +143,16 @@ def _struct(p: Plan) -> str:
     return f"struct Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
 
 
-def pack_constants(p: Plan, constants, backend):
+def pack_constants(p: Plan, backend):
     """The struct's bytes as float64, and what must be kept alive: arrays that it points to, in the backend's memory."""
     parts, keep = [], []
-    for name, length in p.constants:
-        if length > LARGE:
-            address, array = backend.resident(constants[name])
+    for value in p.values.values():
+        if value.size > LARGE:
+            address, array = backend.resident(value)
             keep.append(array)
             parts.append(np.array([address], dtype=np.uint64).view(np.float64))
         else:
-            parts.append(constants[name])
+            parts.append(value)
     return np.concatenate(parts or [np.zeros(1)]), keep
 
 
@@ -103,71 +170,117 @@ def dependencies(p: Plan) -> list[pathlib.Path]:
     return list(dict.fromkeys(own + [f for h in headers(p) for f in sorted(h.parent.glob("*.h"))]))
 
 
-def _call(kernel: PointKernel, constants: str) -> str:
+def _call(kernel: PointKernel, constants: str, dropped: set[str]) -> str:
     in_place = [w for w in kernel.writes if w in kernel.reads]
-    names = [*kernel.reads, *(w for w in kernel.writes if w not in in_place)]
+    names = [*kernel.reads, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
     return f"{kernel.name}({', '.join([constants, *names])});"
+
+
+def _dropped(p: Plan) -> dict[PointKernel, set[str]]:
+    """What each kernel writes into nothing: names that were given or made before it stay as they are."""
+    made: set[str] = set()
+    out = {}
+    for kernel in p.kernels:
+        out[kernel] = {w for w in kernel.writes if w not in kernel.reads and (w in made or w in p.reads and w not in p.writes)}
+        made.update(kernel.writes)
+    return out
+
+
+def _nothing(kernel: PointKernel, names: set[str], real: str) -> list[str]:
+    return [f"{'Discarded' if quantities[w].per else real} {kernel.name}_{w};" for w in kernel.writes if w in names]
 
 
 # ---------------------------------------------------------------- CUDA
 
-def cuda_source(p: Plan, threads: int) -> str:
+def struct_size(p: Plan) -> int:
+    """Of the constants, in float64 or pointers."""
+    return max(sum(n if n <= LARGE else 1 for _, n in p.constants), 1)
+
+
+def in_constant_memory(p: Plan) -> bool:
+    """Whether the constants are there (64 KiB less what the compiler itself puts there)."""
+    return p.how.constants == "constant" and 8*struct_size(p) <= 60*1024
+
+
+def shared_bytes(p: Plan) -> int:
+    """Dynamic shared memory of a block."""
+    species = sum(p.rows(a) for a in p.reads if quantities[a].per == "ns" and a not in p.writes)
+    return 8*((struct_size(p) if p.how.constants == "shared" else 0) + (p.how.threads*p.how.points*species if p.how.hold == "shared" else 0))
+
+
+def cuda_source(p: Plan) -> str:
     """extern "C" frame_run(constants, n, then pointer and row stride of each of p.arguments)."""
+    how = p.how
     arguments = "".join(f", double *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
-    held = p.ns <= HELD_SPECIES
-    lines = []
+    lines, copies = [], []
     known: set[str] = set()
+    shared, dropped = 0, _dropped(p)
 
     def fetch(name):
+        nonlocal shared
+        field = f"const Field<POINTS> {name}{{at_{name}, ld_{name}, here}};"
         if quantities[name].per == "":
-            lines.append(f"double {name} = at_{name}[t];")
-        elif held and quantities[name].per == "ns" and name not in p.writes:
-            lines.append(f"Held<double, {p.rows(name)}> {name};")
-            lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, at_{name}[t + s*ld_{name}]);")
+            lines.append(f"real {name} = Field<POINTS>{{at_{name}, 0, here}}[0];")
+        elif how.hold == "reload" or quantities[name].per != "ns" or name in p.writes:
+            lines.append(field)
         else:
-            lines.append(f"const Rows<double> {name}{{at_{name} + t, ld_{name}}};")
+            if how.hold == "shared":
+                copies.append(f"const Column<POINTS> {name}{{column + {shared}*POINTS*blockDim.x}};")
+                copies.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.copy(s, Field<POINTS>{{at_{name}, ld_{name}, here}});")
+                shared += p.rows(name)
+            else:
+                lines.append(f"Held<real, {p.rows(name)}> {name};")
+                lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, Field<POINTS>{{at_{name}, ld_{name}, here}}[s]);")
 
     for kernel in p.kernels:
         for name in kernel.reads:
             if name not in known:
                 known.add(name)
                 fetch(name)
+        lines += _nothing(kernel, dropped[kernel], "real")
         for name in kernel.writes:
-            if name not in known:
+            if name not in known and name not in dropped[kernel]:
                 known.add(name)
                 if quantities[name].per == "":
-                    lines.append(f"double {name};")
+                    lines.append(f"real {name};")
                 elif name in p.writes:
-                    lines.append(f"const Rows<double> {name}{{at_{name} + t, ld_{name}}};")
+                    lines.append(f"const Field<POINTS> {name}{{at_{name}, ld_{name}, here}};")
                 else:
-                    lines.append(f"Held<double, {p.rows(name)}> {name};")
-        lines.append(_call(kernel, "m"))
-    lines += [f"at_{w}[t] = {w};" for w in p.writes if quantities[w].per == ""]
-    body = "\n    ".join(lines)
-    return (f"#define SPECIES_UNROLL {p.ns if held else 4}\n" + _include("platform.h") + _struct(p)
-            + "".join(_include(h.name) for h in headers(p))
-            + ("__constant__ Mixture mixture;\n" if constants_fit(p) else "")
-            + f'extern "C" __global__ void __launch_bounds__({threads}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n'
-            + f"    const long t = blockIdx.x*(long)blockDim.x + threadIdx.x;\n    if (t >= n) return;\n"
-            + f"    const Mixture &m = {'mixture' if constants_fit(p) else '*constants'};\n    {body}\n}}\n")
-
-
-def constants_fit(p: Plan) -> bool:
-    """Whether the constants go into __constant__ memory (64 KiB less what the compiler itself puts there)."""
-    return 8*sum(n if n <= LARGE else 1 for _, n in p.constants) <= 60*1024
+                    lines.append(f"Held<real, {p.rows(name)}> {name};")
+        lines.append(_call(kernel, "m", dropped[kernel]))
+    lines += [f"Field<POINTS>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    unroll = p.ns if how.hold == "registers" else how.unroll
+    bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
+    prologue = ["const Place<POINTS> here(n);"]
+    if shared_bytes(p):
+        prologue.append("extern __shared__ double shared_memory[];")
+    if how.constants == "shared":
+        prologue += [f"for (int i = threadIdx.x; i < {struct_size(p)}; i += blockDim.x) copy_async(shared_memory + i, (const double *)constants + i);",
+                     "const Mixture &m = *(const Mixture *)shared_memory;"]
+    else:
+        prologue.append(f"const Mixture &m = {'mixture' if in_constant_memory(p) else '*constants'};")
+    if shared:
+        prologue.append(f"double *const column = shared_memory + {struct_size(p) if how.constants == 'shared' else 0} + threadIdx.x;")
+    if shared_bytes(p):
+        copies += ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
+    body = "\n    ".join(prologue + copies + lines)
+    return (f"#define SPECIES_UNROLL {unroll}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "") + f"#define POINTS {how.points}\n"
+            + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
+            + "".join(_include(h.name) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
+            + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n')
 
 
 # ---------------------------------------------------------------- CPU
 
-PRECISIONS = {"double": ("pack.h", "vec"), "scalar": ("platform.h", "double"), "wide": ("platform.h", "wide"),
-              "count": ("counted.h", "counted")}          # header, number type
+PRECISIONS = {"double": ("pack.h", "vec", "twin"), "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"),
+              "count": ("counted.h", "counted", "counted")}    # header, number type of a stage, of one of kernels with twin=True
 
 
 def _stages(p: Plan) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in p.kernels:
         sweeps = any(quantities[q].per for q in kernel.reads + kernel.writes)
-        if sweeps or not stages or stages[-1][0] is None:
+        if sweeps or not stages or stages[-1][0] is None or stages[-1][0].twin != kernel.twin:
             stages.append([None, kernel] if sweeps else [kernel])
         else:
             stages[-1].append(kernel)
@@ -176,43 +289,46 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
 
 def cpu_source(p: Plan, precision: str = "double") -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, real = PRECISIONS[precision]
+    header, *types = PRECISIONS[precision]
     inner = [w for k in p.kernels for w in k.writes if w not in p.arguments]
     inner = list(dict.fromkeys(inner))
     at, place = 0, {}
     for name in inner:
         place[name] = at
         at += p.rows(name)
-    outside = sum(p.rows(a) for a in p.arguments)
+    outside, dropped = sum(p.rows(a) for a in p.arguments), _dropped(p)
     stages = _stages(p)
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     body = []
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
+        real = types[stage[0].twin]
         lines, known = [], set()
         for kernel in stage:
+            lines += _nothing(kernel, dropped[kernel], real)
             for name in kernel.reads + kernel.writes:
-                if name in known:
+                if name in known or name in dropped[kernel]:
                     continue
                 known.add(name)
                 if quantities[name].per:
-                    lines.append(f"const Rows<real> {name}{{at_{name} + t, ld_{name}}};")
+                    lines.append(f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};")
                 elif name in kernel.reads:
-                    lines.append(f"real {name}; load(at_{name} + t, {name});")
+                    lines.append(f"{real} {name}; load(at_{name} + t, {name});")
                 else:
-                    lines.append(f"real {name};")
-            lines.append(_call(kernel, "m"))
-        made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later)
+                    lines.append(f"{real} {name};")
+            lines.append(_call(kernel, "m", dropped[kernel]))
+        made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later and w not in dropped[k])
         lines += [f"store(at_{w} + t, {w});" for w in made]
+        lines += [f"ask_ahead<number<{real}>::lanes>(at_{a} + t, ld_{a}, {p.rows(a)}, {number}, {len(stages)});" for a in p.reads if quantities[a].per]
         inside = "\n        ".join(lines)
-        body.append(f"    // {', '.join(k.name for k in stage)}\n    for (long t = 0; t < count; t += LANES) {{\n        {inside}\n    }}")
+        body.append(f"    // {', '.join(k.name for k in stage)}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}")
     pointers = [f"stored *__restrict at_{a} = outer[{i}]; const long ld_{a} = stride[{i}];" for i, a in enumerate(p.arguments)]
     pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW; const long ld_{n} = ROW;" for n in inner]
     unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner))
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
-    text = ("#define FRAME_WIDE\n" if precision == "wide" else "") + _include(header) + f"typedef {real} real;\n" + _struct(p)
+    text = ("#define FRAME_WIDE\n" if precision == "wide" else "") + _include(header) + f"typedef {types[1]} real;\n" + _struct(p)
     text += "".join(f'#include "{h.name}"\n' for h in headers(p))
     text += f"""
 #include <fenv.h>
@@ -221,6 +337,14 @@ typedef number<real>::stored stored;
 constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 8, LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
 constexpr int COUNT = {len(p.arguments)}, ROWS[COUNT] = {{{rows}}};
 constexpr bool INPUT[COUNT] = {{{is_input}}}, OUTPUT[COUNT] = {{{is_output}}};
+
+// Asks memory for the next block's share of an input with many rows, more streams than hardware foresees: each stage its
+// part of the rows, so that requests are spread over the whole block's time.
+template <int POINTS> static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts)
+{{
+    for (int r = part; r < rows; r += parts)
+        for (long k = 0; k < POINTS; k += 64/long(sizeof(stored))) __builtin_prefetch(now + r*stride + k + BLOCK, 0, 2);
+}}
 
 // all stages over `count` points, a multiple of LANES
 static void block(const Mixture &m, stored *const *outer, const long *stride, stored *scratch, const long count)

@@ -7,18 +7,31 @@ import numpy as np
 
 from . import declare
 from .errors import ArgumentError, MixtureError
-from .species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
+from .species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
 
 OMEGA_VC = 0.307401308698703833           # Peng-Robinson's Z at the critical point
 
+# equation: Omega_a, Omega_b, Z at the critical point, and Peneloux's c = slope (Z_0 - Z_RA) R Tc/pc
+CUBICS = {
+    "pr": (OMEGA_A, OMEGA_B, OMEGA_VC, 0.50033, 0.25969),          # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
+    "srk": (1/(9*(np.cbrt(2) - 1)), (np.cbrt(2) - 1)/3, 1/3, 0.40768, 0.29441),     # Soave 1972; Peneloux, Rauzy & Freze 1982
+}                                                                 # (originals not seen)
+
 OPTIONS = {                               # option: values, the first is the default
-    "root": ("gibbs", "vapour", "liquid"),
+    "equation": ("pr", "srk", "ideal"),
+    "root": ("gibbs", "vapour", "liquid", "largest"),     # vapour and largest are the same rule: the largest root v > b
+    "translation": ("none", "peneloux"),
     "alpha": ("pr78", "cantera"),
     "mixing": ("vdw",),
+    "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
     "chung": ("polefree", "published", "cantera"),
-    "diffusion": ("kinetic", "fuller"),
+    "diffusion": ("kinetic", "fuller", "cantera"),
     "takahashi": ("smooth", "table", "off"),
+    "critical": ("file", "fill"),         # of a file: whether absent critical properties are an error, or looked up and estimated
 }
+
+QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}   # Lucas' Q of quantum gases
+NUMBERS = {"lewis": 1.0, "schmidt": 0.7}         # numbers a mixture may be given, one for all species or one for each, and their defaults
 
 # Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen); columns Pr, D0, A, B, C, E. The first row is ours: factor 1 at Pr = 0.
 TAKAHASHI = np.array([
@@ -34,26 +47,43 @@ TAKAHASHI = np.array([
     (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0)])
 
 
-WINDOWS = 512             # of the table below
+WINDOWS = 384             # of the table below
 
 
 @functools.lru_cache(None)
-def takahashi_table() -> np.ndarray:
-    """(17*WINDOWS, 8): the rows on both sides of each interval of Pr, in each window of 1/(1 + Tr), as cubics of the place
-    x in [0, 1) in the window, through the formula at Chebyshev points; absolute error below 4e-8 (tests).
+def takahashi_cubics() -> np.ndarray:
+    """(WINDOWS, 19, 4) in single precision: each row of the table above less 1, in each window of 1/(1 + Tr), as a cubic of
+    the place x in [0, 1) in the window, through the formula at Chebyshev points. 114 KB; absolute error of the factor below
+    2e-7 (tests), single precision included (for its sake less 1: most factors are near 1).
 
     Colder than where its first bracket vanishes a row is 0; the window in which that happens keeps the unbroken curve.
     """
     nodes = 0.5 - 0.5*np.cos((np.arange(4) + 0.5)*np.pi/4)
-    w = (np.arange(WINDOWS)[:, None] + nodes)/WINDOWS                     # 1/(1 + Tr)
+    w = (np.arange(WINDOWS)[:, None, None] + nodes)/WINDOWS              # 1/(1 + Tr)
     z = w/(1 - w)                                                        # 1/Tr
-    _, D, A, B, C, E = TAKAHASHI.T[:, :, None, None]
-    z_start = np.arange(WINDOWS)[:, None]/(WINDOWS - np.arange(WINDOWS)[:, None])
+    _, D, A, B, C, E = TAKAHASHI.T[:, None, :, None]
+    z_start = (np.arange(WINDOWS)/(WINDOWS - np.arange(WINDOWS)))[:, None, None]
     gone = (1 - A*z_start**B <= 0) | (1 - C*z_start**E <= 0)
     with np.errstate(over="ignore"):
-        rows = np.where(gone, 0.0, D*(1 - A*z**B)*(1 - C*z**E))
-    cubics = np.linalg.solve(np.vander(nodes, increasing=True), rows[..., None])[..., 0]
-    return np.concatenate([cubics[:-1], cubics[1:]], axis=-1).reshape(-1, 8)
+        rows = np.where(gone, 0.0, D*(1 - A*z**B)*(1 - C*z**E)) - 1
+    rows = np.concatenate([rows, rows[:, -1:]], axis=1)                  # what stands behind the last row
+    return np.linalg.solve(np.vander(nodes, increasing=True), rows[..., None])[..., 0].astype(np.float32)
+
+
+def by_species(key: str, given, names) -> np.ndarray:
+    """Positive numbers (ns,): one for all, one for each species, or some by name with the default for the others."""
+    if isinstance(given, dict):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture ({', '.join(names)}).")
+        given = [given.get(name, NUMBERS[key]) for name in names]
+    try:
+        values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name.") from None
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise ArgumentError(f"{key} = {given!r}; wanted positive numbers.")
+    return values
 
 
 def checked_options(given: dict) -> dict:
@@ -63,11 +93,19 @@ def checked_options(given: dict) -> dict:
             raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(OPTIONS)}.")
         if value not in OPTIONS[key]:
             raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(OPTIONS[key])}.")
-    return {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
+    options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
+    if options["equation"] == "ideal" and options["translation"] != "none":
+        raise ArgumentError("option translation = 'peneloux' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
+    if options["equation"] != "pr" and options["alpha"] == "cantera":
+        raise ArgumentError(f"option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{options['equation']}' wanted 'pr78'.")
+    return options
 
 
-def alpha_slope(omega, which: str):
-    """kappa_i(omega): Peng & Robinson 1976 up to 0.491, Robinson & Peng 1978 above (`cantera`: as Cantera 3.2 codes it)."""
+def alpha_slope(omega, which: str, equation: str = "pr"):
+    """kappa_i(omega). pr: Peng & Robinson 1976 up to 0.491, Robinson & Peng 1978 above (`cantera`: as Cantera 3.2 codes it);
+    srk: Soave 1972 (original not seen)."""
+    if equation == "srk":
+        return 0.480 + omega*(1.574 - 0.176*omega)
     low = 0.37464 + omega*(1.54226 - 0.26992*omega)
     if which == "cantera":
         high = 0.374642 + omega*(1.487503 + omega*(-0.164423 + 0.016666*omega))
@@ -76,22 +114,7 @@ def alpha_slope(omega, which: str):
     return np.where(omega <= 0.491, low, high)
 
 
-def panel_rows(ns: int) -> int:
-    """Rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last panel."""
-    if ns <= 10:
-        return ns
-    return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
-
-
-def panels(matrix: np.ndarray, rows: int):
-    """Strict lower triangle in the order in which pairs.h sweeps it, and half the diagonal."""
-    ns = len(matrix)
-    order = []
-    for first in range(0, ns, rows):
-        last = min(first + rows, ns)
-        order += [(i, j) for j in range(first) for i in range(first, last)]
-        order += [(i, j) for j in range(first, last) for i in range(j + 1, last)]
-    return np.array([matrix[i, j] for i, j in order] or [0.0]), 0.5*np.diag(matrix)
+FRICTION_TERMS = {"kinetic": 4, "fuller": 1, "cantera": 5}      # coefficients of a pair
 
 
 def kij_structure(kij: np.ndarray):
@@ -108,21 +131,32 @@ def kij_structure(kij: np.ndarray):
 
 
 class Mixture:
-    """Species, options, constants. Options (first value is the default): root gibbs|vapour|liquid, alpha pr78|cantera,
-    mixing vdw, chung polefree|published|cantera, diffusion kinetic|fuller, takahashi smooth|table|off.
+    """Species, options, constants. Options (first value is the default): equation pr|srk|ideal, root gibbs|vapour|liquid|largest
+    (vapour and largest are one rule), translation none|peneloux, alpha pr78|cantera (for pr), mixing vdw, viscosity
+    chung|lucas|sutherland|powerlaw, chung polefree|published|cantera, diffusion kinetic|fuller|cantera, takahashi
+    smooth|table|off, critical file|fill.
 
     Raises MixtureError for species data that the chosen models cannot work with, ArgumentError for options.
     """
 
     def __init__(self, species: SpeciesData, **options):
         self.species = species
-        self.options = checked_options(options)
         self.ns = len(species.names)
         self.names = tuple(species.names)
+        self.by_species = {key: by_species(key, options.pop(key, default), self.names) for key, default in NUMBERS.items()}
+        self.options = checked_options(options)
         self.notes: list[str] = []
-        self.sizes: dict[str, int] = {"NS": self.ns, "PANEL": panel_rows(self.ns)}
+        self.sizes: dict[str, int] = {"NS": self.ns}
         self.constants: dict[str, np.ndarray] = {}
+        # matrices over pairs, laid out by emit.py as the backend wants them: symmetric (ns, ns) of quadratic forms, and
+        # (terms, ns, ns), zero on the diagonal, that are multiplied by vectors where there are matrix units
+        self.pairs: dict[str, np.ndarray] = {}
+        self.tables: dict[str, np.ndarray] = {}          # (windows, rows, 4), single precision
+        self.lacks: dict[str, str] = {}             # constant: why this mixture does not have it
         self._programs: dict = {}
+        self._known = np.isfinite(species.Tc)
+        if self.options["equation"] != "ideal":
+            species.require(*CRITICAL, purpose=f"equation {self.options['equation']}")
         self._thermal_constants()
         self._transport_constants()
 
@@ -131,8 +165,9 @@ class Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
         from .cantera_yaml import read_cantera_yaml         # ruamel.yaml is needed for files only
 
-        checked_options(options)
-        return cls(read_cantera_yaml(path, phase)[0], **options)
+        chosen = checked_options({key: value for key, value in options.items() if key not in NUMBERS})
+        models = ("ideal-gas", "Peng-Robinson") if chosen["equation"] == "ideal" else ("Peng-Robinson",)
+        return cls(read_cantera_yaml(path, phase, chosen["critical"] == "fill", models)[0], **options)
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:
@@ -144,17 +179,31 @@ class Mixture:
     # ---- constants
     def _thermal_constants(self):
         sp, const = self.species, self.constants
-        kappa = alpha_slope(sp.omega, self.options["alpha"])
-        root_ac = np.sqrt(sp.a)
+        # the pseudo-critical state of an ideal gas is Peng-Robinson's
+        equation = "pr" if self.options["equation"] == "ideal" else self.options["equation"]
+        omega_a, omega_b, Zc, shift_slope, shift_zero = CUBICS[equation]
+        # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
+        a, b = (sp.a, sp.b) if equation == "pr" else (omega_a*(R*sp.Tc)**2/sp.pc, omega_b*R*sp.Tc/sp.pc)
+        kappa = alpha_slope(sp.omega, self.options["alpha"], equation)
+        root_ac = np.sqrt(a)
+        if self.options["translation"] == "peneloux":
+            Z_RA = 0.29056 - 0.08775*sp.omega                    # Yamada & Gunn 1973 (original not seen)
+            unknown = ~np.isfinite(sp.volume_translation)
+            shift = np.where(unknown, shift_slope*(shift_zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+            const["shift_mass"] = shift/sp.W
+            if unknown.any():
+                names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
+                self.notes.append(f"no volume translation given for {names}: by correlation from Tc, pc, omega.")
         const.update(
-            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=sp.b/sp.W, root_ac_mass=root_ac/sp.W,
-            pr_g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W, pr_q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W,
-            omega_a=[OMEGA_A], omega_b=[OMEGA_B], omega_vc=[OMEGA_VC],
-            T_mid=sp.T_mid, T_mid_lowest=[sp.T_mid.min()], T_mid_highest=[sp.T_mid.max()],
-            nasa_low=(sp.nasa_low*(R/sp.W)[:, None]).T, nasa_high=(sp.nasa_high*(R/sp.W)[:, None]).T)
+            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W, root_ac_mass=root_ac/sp.W,
+            g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W, q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W,
+            omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
+            **self._polynomials())
         self.structure, rank, pairs, eigen, (first, second) = kij_structure(sp.kij)
         if self.structure == "dense":
-            const["one_minus_kij"], const["half_one_minus_kij_diagonal"] = panels(1 - sp.kij, self.sizes["PANEL"])
+            self.pairs["one_minus_kij"] = 1 - sp.kij
+        if self.structure in ("dense", "sparse"):
+            const["kij_rows"] = 1 - sp.kij
         if self.structure == "lowrank":
             self.sizes["KIJ_RANK"] = rank
             const["kij_sign"] = np.sign(eigen[0])
@@ -164,11 +213,48 @@ class Mixture:
             const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
         self._freeze()
 
+    def _polynomials(self) -> dict:
+        sp = self.species
+        self.sizes["NASA9_RANGES"] = 0 if sp.nasa9 is None else sp.nasa9.shape[1]
+        if sp.nasa9 is None:
+            return dict(T_mid=sp.T_mid, T_mid_lowest=[sp.T_mid.min()], T_mid_highest=[sp.T_mid.max()],
+                        nasa_low=(sp.nasa_low*(R/sp.W)[:, None]).T, nasa_high=(sp.nasa_high*(R/sp.W)[:, None]).T)
+        return dict(nasa9=(sp.nasa9*(R/sp.W)[:, None, None]).transpose(1, 2, 0), nasa9_break=sp.T_break[:, 1:-1].T if self.sizes["NASA9_RANGES"] > 1 else [0.0])
+
+    def _dilute_constants(self):
+        """Viscosity laws of the species: those given, else fitted to kinetic theory; what Wilke's rule needs of the pairs."""
+        sp, law = self.species, self.options["viscosity"]
+        given = sp.sutherland if law == "sutherland" else sp.power_law
+        known = np.isfinite(given[:, 0])
+        mu, T, last = given.T
+        if law == "sutherland":
+            factor = mu*(T + last)/T**1.5
+        else:
+            with np.errstate(invalid="ignore"):
+                factor = mu/T**last
+        if not known.all():
+            lacking = ~known & ~(np.isfinite(sp.diameter) & np.isfinite(sp.well_depth))
+            if lacking.any():
+                self.lacks["viscosity_factor"] = self._who(f"a viscosity law '{law}' and transport data to derive one", lacking)
+                return
+            from .kinetic_theory import viscosity_fit
+            fitted = viscosity_fit(sp, law, *sp.T_fit)
+            factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
+            self.notes.append(f"viscosity law of {', '.join(n for n, k in zip(self.names, known) if not k)}: fitted to kinetic theory between "
+                              f"{sp.T_fit[0]:g} and {sp.T_fit[1]:g} K.")
+        W = sp.W
+        self.constants.update(viscosity_factor=factor, viscosity_constant=last, wilke_mass=W**-0.25, eucken=1.25*R/W,
+                              wilke_pair=1/np.sqrt(8*(1 + W[:, None]/W))/W)
+
     def _transport_constants(self):
         sp, const, opt = self.species, self.constants, self.options
+        if opt["viscosity"] in ("sutherland", "powerlaw"):
+            self._dilute_constants()
+        if opt["equation"] == "ideal" and opt["takahashi"] != "off":
+            self.notes.append("ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D.")
         Tc, pc = sp.Tc, sp.pc
         Vc_model = OMEGA_VC*R*Tc/pc
-        unknown = ~np.isfinite(sp.Vc)
+        unknown = ~np.isfinite(sp.Vc) & self._known
         if opt["chung"] == "cantera":
             Vc, association = Vc_model, np.zeros(self.ns)
             self.notes.append("Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association.")
@@ -177,46 +263,73 @@ class Mixture:
             if unknown.any():
                 names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
                 self.notes.append(f"no measured critical volume for {names}: Vc = 0.3074 R Tc/pc is used.")
-        self.notes.append({"polefree": "Chung viscosity without composition poles (omega, dipole, association bounded in E_1..E_10).",
+        for name, fields in sp.origin.items():
+            for origin in dict.fromkeys(fields.values()):
+                self.notes.append(f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}.")
+        self.notes.append({"polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), positive (E_2, B_7 >= 0).",
                            "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
                            "cantera": "Chung viscosity as in Cantera: it has poles in composition space."}[opt["chung"]])
         M = sp.W*1e3
         sigma, eps = 0.809*np.cbrt(Vc*1e6), Tc/1.2593
         dipole = np.nan_to_num(sp.dipole)
-        root_M = np.sqrt(2*M[:, None]*M/(M[:, None] + M))
+        self.pairs["chung_root_M"] = np.sqrt(2*M[:, None]*M/(M[:, None] + M))
         const.update(
             Tc=Tc, pc=pc, chung_sigma15=sigma**1.5/sp.W, chung_eps=np.sqrt(eps)*sigma**1.5/sp.W, chung_omega=sp.omega*sigma**1.5/sp.W,
             chung_dipole=dipole**2/sigma**1.5/sp.W, chung_kappa=np.sqrt(association)/sp.W, chung_eps_sigma=np.sqrt(eps)*sigma/sp.W)
-        const["chung_root_M"], const["chung_half_root_M_diagonal"] = panels(root_M, self.sizes["PANEL"])
+        const.update(inv_lewis=1/self.by_species["lewis"], inv_schmidt=1/self.by_species["schmidt"])
+        if opt["viscosity"] == "lucas":
+            self._lucas_constants(Vc, dipole)
+        if opt["takahashi"] == "off" and opt["viscosity"] != "lucas":       # then no kernel looks at them, and they may be unknown
+            const.update(Tc=np.nan_to_num(Tc), pc=np.nan_to_num(pc))
         self._diffusion_constants(M)
         self._freeze()
 
+    def _lucas_constants(self, Vc, dipole):
+        sp = self.species
+        Zc = sp.pc*Vc/(R*sp.Tc)
+        mu_r = 52.46*dipole**2*(sp.pc*1e-5)/sp.Tc**2
+        departure = 30.55*np.maximum(0.292 - Zc, 0)**1.72           # F_P - 1 of a polar species
+        quantum = [s for s, name in enumerate(self.names) if name.upper() in QUANTUM]
+        self.sizes["LUCAS_QUANTUM"] = len(quantum)
+        heaviest, ratio = np.argmax(sp.W), sp.W.max()/sp.W.min()
+        self.constants.update(
+            lucas_Zc=Zc, lucas_Vc=Vc, lucas_omega=sp.omega, lucas_tenth_over_Tc=0.1/sp.Tc,
+            lucas_polar=np.where((mu_r >= 0.022) & (mu_r < 0.075), departure, 0), lucas_polar_warm=np.where(mu_r >= 0.075, departure, 0),
+            # species, 1/Tc, 1/M [mol/g], 1.22 Q^0.15
+            lucas_quantum=[(s, 1/sp.Tc[s], 1e-3/sp.W[s], 1.22*QUANTUM[self.names[s].upper()]**0.15) for s in quantum] or [0.0],
+            lucas_heaviest=[heaviest, 1 - 0.01*ratio**0.87 if ratio > 9 else 1.0])
+        named = ", ".join(self.names[s] for s in quantum) or "none"
+        self.notes.append(f"Lucas' viscosity: liquids give NaN; quantum gases (He, H2, D2 by name): {named}; it has steps, as published.")
+
     def _diffusion_constants(self, M):
         """Binary diffusion data; a mixture that lacks them still serves everything else (the reason is kept in `lacks`)."""
-        sp, const = self.species, self.constants
-        self.lacks: dict[str, str] = {}
-        lower = np.tril_indices(self.ns)
+        sp, const, opt = self.species, self.constants, self.options
+        if self.options["takahashi"] == "smooth":
+            self.tables["takahashi_cubics"] = takahashi_cubics()
+            self.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
         if self.options["takahashi"] != "off":
-            if self.options["takahashi"] == "smooth":
-                const["takahashi_lines"] = takahashi_table()
-                self.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
             for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:]):
                 const[f"takahashi_{name}"] = column
+        self.sizes["FRICTION_TERMS"] = FRICTION_TERMS[self.options["diffusion"]]
         if self.options["diffusion"] == "fuller":
             volume = np.cbrt(sp.fuller_volume)
             if not np.isfinite(volume).all():
-                self.lacks["fuller_pD"] = self._who("a Fuller diffusion volume", ~np.isfinite(volume))
+                self.lacks["friction_fit"] = self._who("a Fuller diffusion volume", ~np.isfinite(volume))
                 return
             M_ij = 2/(1/M[:, None] + 1/M)
             # Fuller: D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); times p in Pa: factor 10
-            const["fuller_pD"] = (0.00143*1e-4*1e5/(np.sqrt(M_ij)*(volume[:, None] + volume)**2))[lower]
+            fit = (np.sqrt(M_ij)*(volume[:, None] + volume)**2/(0.00143*1e-4*1e5))[None]
         else:
             known = np.isfinite(sp.diameter) & np.isfinite(sp.well_depth)
             if not known.all():
-                self.lacks["binary_fit"] = self._who("transport data (diameter, well depth)", ~known)
+                self.lacks["friction_fit"] = self._who("transport data (diameter, well depth)", ~known)
                 return
-            from .kinetic_theory import binary_fit
-            const["binary_fit"] = binary_fit(sp, *sp.T_fit)[:, lower[0], lower[1]]
+            from .kinetic_theory import binary_fit, friction_fit
+            fit = (binary_fit if self.options["diffusion"] == "cantera" else friction_fit)(sp, *sp.T_fit)
+        lower = np.tril_indices(self.ns)
+        const["friction_fit"] = fit[:, lower[0], lower[1]].T
+        if opt["takahashi"] == "off" and opt["diffusion"] != "cantera":      # else something of each pair comes between
+            self.pairs["friction_tiles"] = fit*(1 - np.eye(self.ns))
 
     def _who(self, what, mask) -> str:
         return f"species {', '.join(n for n, lacks in zip(self.names, mask) if lacks)} without {what}"
@@ -224,14 +337,18 @@ class Mixture:
     def _freeze(self):
         for name, value in self.constants.items():
             value = np.array(value, dtype=np.float64).reshape(-1)
+            if not np.isfinite(value).all() and not self._known.all():
+                self.lacks[name] = self._who("critical properties", ~self._known)
+                continue
             if not np.isfinite(value).all():
                 raise MixtureError(f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}.")
             value.flags.writeable = False
             self.constants[name] = value
+        self.constants = {name: value for name, value in self.constants.items() if name not in self.lacks}
 
     def flags(self) -> dict[str, bool]:
-        """Compile-time switches: one for each value of each option, and the structure of k_ij."""
-        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() for value in values}
+        """Compile-time switches: one for each value of each option (but where data come from), and the structure of k_ij."""
+        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() if key != "critical" for value in values}
         out.update({f"kij_{kind}": self.structure == kind for kind in ("none", "sparse", "lowrank", "dense")})
         return out
 

@@ -17,6 +17,7 @@
 
 typedef double lanes_d __attribute__((vector_size(8*VECTOR_LANES)));
 typedef long long lanes_i __attribute__((vector_size(8*VECTOR_LANES)));
+typedef unsigned long long lanes_u __attribute__((vector_size(8*VECTOR_LANES)));
 
 struct vmask { lanes_i m; };
 struct vec {
@@ -85,6 +86,9 @@ POINT_FN vec fabs(vec a) { return from_bits(bits(a) & 0x7fffffffffffffffLL); }
 POINT_FN vec copysign(vec size, vec sign) {
     return from_bits((bits(size) & 0x7fffffffffffffffLL) | (bits(sign) & (long long)0x8000000000000000ULL));
 }
+POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
+    return from_bits(bits(x) ^ (bits(sign) & (long long)0x8000000000000000ULL));
+}
 POINT_FN vec sqrt(vec a) {
 #if VECTOR_LANES == 8
     return vec((lanes_d)_mm512_sqrt_pd((__m512d)a.v));
@@ -118,7 +122,8 @@ POINT_FN vec floor_small(vec a) {        // |a| < 2^51
 
 // exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points (error 1e-17).
 // NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent field.
-POINT_FN vec exp(vec x) {
+struct ExpParts { vec scale, less_one; };        // 2^n and exp(r) - 1
+POINT_FN ExpParts exp_parts(vec x) {
     x = at_most(at_least(x, -708.0), 709.0);
     lanes_i n;
     vec k = nearest(x*1.4426950408889634074, n);
@@ -126,7 +131,15 @@ POINT_FN vec exp(vec x) {
     vec r2 = r*r, r4 = r2*r2;
     vec q01 = 0.5 + r*0.16666666666666669, q23 = 0.04166666666662399 + r*0.008333333333330051, q45 = 0.0013888888917281794 + r*0.00019841269863105968, q67 = 2.480152119021773e-05 + r*2.7557268378684192e-06, q89 = 2.7620138719733994e-07 + r*2.5100424157005067e-08;
     vec q = (q01 + r2*q23) + r4*((q45 + r2*q67) + r4*q89);
-    return (1.0 + (r + r2*q))*from_bits((n + 1023) << 52);
+    return {from_bits((n + 1023) << 52), r + r2*q};
+}
+POINT_FN vec exp(vec x) {
+    const ExpParts e = exp_parts(x);
+    return (1.0 + e.less_one)*e.scale;
+}
+POINT_FN vec expm1(vec x) {
+    const ExpParts e = exp_parts(x);
+    return e.scale*e.less_one + (e.scale - 1.0);
 }
 
 // log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
@@ -136,17 +149,29 @@ POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     e = (b - 0x3fe6a09e667f3bcdLL) >> 52;
     m = from_bits(b - (e << 52));
 }
+POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
+    const vec w2 = w*w;
+    return w*((6.666666666666735130e-01 + w*3.999999999940941908e-01)
+              + w2*((2.857142874366239149e-01 + w*2.222219843214978396e-01)
+                    + w2*((1.818357216161805012e-01 + w*1.531383769920937332e-01) + w2*1.479819860511658591e-01)));
+}
 POINT_FN vec log(vec x) {
     vec m;
     lanes_i e;
     split_exponent(x, m, e);
-    vec k = to_number(e), f = m - 1.0, s = f/(m + 1.0), w = s*s, w2 = w*w;
-    vec series = w*((6.666666666666735130e-01 + w*3.999999999940941908e-01)
-                    + w2*((2.857142874366239149e-01 + w*2.222219843214978396e-01)
-                          + w2*((1.818357216161805012e-01 + w*1.531383769920937332e-01) + w2*1.479819860511658591e-01)));
+    vec k = to_number(e), f = m - 1.0, s = f/(m + 1.0), series = atanh_series(s*s);
     vec half_f2 = 0.5*f*f;
     vec r = k*6.93147180369123816490e-01 - ((half_f2 - (s*(half_f2 + series) + k*1.90821492927058770002e-10)) - f);
     return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
+}
+
+// 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
+POINT_FN vec log_ratio(vec above, vec below, vec difference) {
+    const vmask two = above > 1.43*below, four = above > 2.86*below;
+    const vec near = below*select(four, vec(4.0), select(two, vec(2.0), vec(1.0)));
+    const vec s = select(two, above - near, difference)/(above + near);
+    const vec twos = select(four, vec(2*6.93147180559945309417e-01), select(two, vec(6.93147180559945309417e-01), vec(0.0)));
+    return twos + (2.0*s + s*atanh_series(s*s));
 }
 
 // Cube root of positive normal numbers: exponent by three, polynomial start (1e-6), one Halley step.
@@ -160,12 +185,6 @@ POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
             + (m*m)*((-0.8360702136296013 + m*0.5109662902775375) + (m*m)*(-0.1795570628596505 + m*0.02695496222151213));
     start = start*select(rest < -0.5, vec(0.793700525984099737376), select(rest > 0.5, vec(1.259921049894873164767), vec(1.0)));
 }
-POINT_FN vec cbrt_start(vec x) {         // relative error 1.3e-6, for iterations that start from it
-    vec y;
-    lanes_i q, scaled;
-    cbrt_split(select(x > 1e-300, x, vec(1e-300)), y, q, scaled);
-    return from_bits(bits(y) + (q << 52));
-}
 POINT_FN vec cbrt(vec x) {
     vec y;
     lanes_i q, scaled;
@@ -173,6 +192,19 @@ POINT_FN vec cbrt(vec x) {
     vec z = from_bits(scaled), y3 = y*y*y;
     y = y - y*((y3 - z)/(y3 + y3 + z));
     return select(x > 0.0, from_bits(bits(y) + (q << 52)), vec(NOT_A_NUMBER));
+}
+
+// Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its binary
+// logarithm; then a step of Newton. Zero gives a number.
+POINT_FN vec two_thirds_start(vec x) {           // x^(2/3), relative error below 3e-3
+    lanes_i n;
+    nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12))*(-1.0/3.0) + 1499678884705075.0, n);
+    const vec y = from_bits(n << 12);            // x^(-1/3) within 5 %
+    return x*y*(1.335 - (1.0/3.0)*x*(y*y*y));
+}
+POINT_FN vec inverse_root_start(vec x) {         // 1/sqrt(x), relative error below 2e-3
+    const vec y = from_bits(0x5fe6eb50c7b537a9LL - (lanes_i)((lanes_u)bits(x) >> 1));
+    return y*(1.5 - 0.5*x*y*y);
 }
 
 POINT_FN vec table_row(const double *table, vec row) {
@@ -187,31 +219,90 @@ POINT_FN vec table_row(const double *table, vec row) {
 #endif
 }
 
-// Line `line` of a table of 8 columns, for each lane: whole cache lines are loaded and transposed.
-POINT_FN void table_line(const double *table, vec line, vec (&c)[8]) {
-    lanes_i n;
-    nearest(line, n);
+// Single precision beside a pack, and indices into tables.
+typedef float lanes_f __attribute__((vector_size(4*VECTOR_LANES)));
+typedef int lanes_n __attribute__((vector_size(4*VECTOR_LANES)));
+struct vec_f {
+    lanes_f v;
+    POINT_FN vec_f() {}
+    POINT_FN vec_f(float s) : v(s - lanes_f{}) {}
+    POINT_FN explicit vec_f(lanes_f x) : v(x) {}
+};
+POINT_FN vec_f operator+(vec_f a, vec_f b) { return vec_f(a.v + b.v); }
+POINT_FN vec_f operator-(vec_f a, vec_f b) { return vec_f(a.v - b.v); }
+POINT_FN vec_f operator*(vec_f a, vec_f b) { return vec_f(a.v*b.v); }
+POINT_FN vec_f operator/(vec_f a, vec_f b) { return vec_f(a.v/b.v); }
 #if VECTOR_LANES == 8
-    __m512d r[8], s[8];
-    UNROLL for (int i = 0; i < 8; ++i) r[i] = _mm512_loadu_pd(table + 8*n[i]);
-    UNROLL for (int i = 0; i < 8; i += 2) {
-        s[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
-        s[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
-    }
-    UNROLL for (int i = 0; i < 2; ++i) {
-        const __m512d a = _mm512_shuffle_f64x2(s[i], s[i + 2], 0x88), b = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0x88);
-        const __m512d d = _mm512_shuffle_f64x2(s[i], s[i + 2], 0xdd), e = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0xdd);
-        c[i] = vec((lanes_d)_mm512_shuffle_f64x2(a, b, 0x88));
-        c[i + 4] = vec((lanes_d)_mm512_shuffle_f64x2(a, b, 0xdd));
-        c[i + 2] = vec((lanes_d)_mm512_shuffle_f64x2(d, e, 0x88));
-        c[i + 6] = vec((lanes_d)_mm512_shuffle_f64x2(d, e, 0xdd));
-    }
+POINT_FN vec_f larger(vec_f a, vec_f b) { return vec_f((lanes_f)_mm256_max_ps((__m256)a.v, (__m256)b.v)); }
+POINT_FN vec widen(vec_f a) { return vec((lanes_d)_mm512_cvtps_pd((__m256)a.v)); }
 #else
-    UNROLL for (int k = 0; k < 8; ++k) {
-        lanes_d r;
-        for (int i = 0; i < VECTOR_LANES; ++i) r[i] = table[8*n[i] + k];
-        c[k] = vec(r);
-    }
+POINT_FN vec_f larger(vec_f a, vec_f b) { return vec_f(a.v > b.v ? a.v : b.v); }
+POINT_FN vec widen(vec_f a) { return vec(__builtin_convertvector(a.v, lanes_d)); }
+#endif
+POINT_FN vec_f narrow(vec a) { return vec_f(__builtin_convertvector(a.v, lanes_f)); }
+POINT_FN vec_f smaller(vec_f a, vec_f b) {
+#if VECTOR_LANES == 8
+    return vec_f((lanes_f)_mm256_min_ps((__m256)a.v, (__m256)b.v));
+#else
+    return vec_f(a.v < b.v ? a.v : b.v);
+#endif
+}
+POINT_FN vec_f floor_small(vec_f a) {
+#if VECTOR_LANES == 8
+    return vec_f((lanes_f)_mm256_floor_ps((__m256)a.v));
+#else
+    const lanes_f whole = __builtin_convertvector(__builtin_convertvector(a.v, lanes_n), lanes_f);
+    return vec_f(whole > a.v ? whole - 1.0f : whole);
+#endif
+}
+// one step of Newton's method from the 14 bits that the processor looks up: as good as single precision gets, and 4e-9
+POINT_FN vec_f reciprocal(vec_f a) {
+#if VECTOR_LANES == 8
+    const lanes_f r = (lanes_f)_mm256_rcp14_ps((__m256)a.v);
+    return vec_f(r + r*(1.0f - a.v*r));
+#else
+    return vec_f(1.0f/a.v);
+#endif
+}
+POINT_FN vec rough_quotient(vec a, vec b) {
+#if VECTOR_LANES == 8
+    const vec r = vec((lanes_d)_mm512_rcp14_pd((__m512d)b.v)), q = a*r;
+    return q + r*(a - b*q);
+#else
+    return a/b;
+#endif
+}
+struct Lines { unsigned at[VECTOR_LANES]; };              // in bytes
+POINT_FN Lines table_index(vec window, vec_f row) {
+    const lanes_n whole = __builtin_convertvector(window.v, lanes_n);
+    const lanes_n n = (whole*CUBICS_A_WINDOW + __builtin_convertvector(row.v, lanes_n)) << 4;
+    Lines out;
+    memcpy(out.at, &n, sizeof n);
+    return out;
+}
+
+// The cubics at each lane's line and behind it are 8 neighbouring floats; both are evaluated at once.
+POINT_FN void two_cubics(const double *table, const Lines &line, vec_f x, vec_f &here, vec_f &behind) {
+    static_assert(sizeof(Cubic) == 16, "table_index counts in bytes");
+    const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };
+#if VECTOR_LANES == 8
+    // lines of lanes i and i + 4: each cubic is 128 bits, so a transposition within 128 bits brings a coefficient of all together
+    const auto both = [&](int i) { return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(from(i))), _mm256_loadu_ps(from(i + 4)), 1); };
+    const __m512 r0 = both(0), r1 = both(1), r2 = both(2), r3 = both(3);
+    const __m512d s0 = (__m512d)_mm512_unpacklo_ps(r0, r1), s1 = (__m512d)_mm512_unpacklo_ps(r2, r3);
+    const __m512d s2 = (__m512d)_mm512_unpackhi_ps(r0, r1), s3 = (__m512d)_mm512_unpackhi_ps(r2, r3);
+    const __m512 c0 = (__m512)_mm512_unpacklo_pd(s0, s1), c1 = (__m512)_mm512_unpackhi_pd(s0, s1);
+    const __m512 c2 = (__m512)_mm512_unpacklo_pd(s2, s3), c3 = (__m512)_mm512_unpackhi_pd(s2, s3);
+    const __m512 once = _mm512_castps256_ps512((__m256)x.v), xx = _mm512_shuffle_f32x4(once, once, 0x50);      // x0..3 twice, x4..7 twice
+    const __m512 y = c0 + xx*(c1 + xx*(c2 + xx*c3)), apart = _mm512_shuffle_f32x4(y, y, 0xd8);
+    here = vec_f((lanes_f)_mm512_castps512_ps256(apart));
+    behind = vec_f((lanes_f)_mm512_extractf32x8_ps(apart, 1));
+#else
+    lanes_f c[8];
+    UNROLL for (int k = 0; k < 8; ++k)
+        for (int i = 0; i < VECTOR_LANES; ++i) c[k][i] = from(i)[k];
+    here = vec_f(c[0] + x.v*(c[1] + x.v*(c[2] + x.v*c[3])));
+    behind = vec_f(c[4] + x.v*(c[5] + x.v*(c[6] + x.v*c[7])));
 #endif
 }
 
@@ -219,4 +310,58 @@ template <> struct number<vec> {
     static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;
     typedef double stored;
+    typedef vec_f narrow;
+    typedef Lines index;
 };
+
+// Two packs as one value: constants are loaded once for both, and what waits for a result in one half goes on in the other.
+struct twinmask { vmask lo, hi; };
+struct twin {
+    vec lo, hi;
+    POINT_FN twin() {}
+    POINT_FN twin(double s) : lo(s), hi(s) {}
+    POINT_FN twin(vec a, vec b) : lo(a), hi(b) {}
+};
+#define BINARY(result, op) \
+    POINT_FN result operator op(twin a, twin b) { return {a.lo op b.lo, a.hi op b.hi}; } \
+    POINT_FN result operator op(twin a, double b) { return {a.lo op b, a.hi op b}; }
+#define BINARY_FROM_LEFT(op) POINT_FN twin operator op(double a, twin b) { return {a op b.lo, a op b.hi}; }
+#define UPDATE(op) POINT_FN twin &operator op(twin &a, twin b) { a.lo op b.lo; a.hi op b.hi; return a; }
+#define LOGICAL(op) POINT_FN twinmask operator op(twinmask a, twinmask b) { return {a.lo op b.lo, a.hi op b.hi}; }
+#define UNARY(name) POINT_FN twin name(twin a) { return {name(a.lo), name(a.hi)}; }
+#define OF_TWO(name) POINT_FN twin name(twin a, twin b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
+BINARY(twin, +) BINARY(twin, -) BINARY(twin, *) BINARY(twin, /)
+BINARY_FROM_LEFT(+) BINARY_FROM_LEFT(-) BINARY_FROM_LEFT(*) BINARY_FROM_LEFT(/)
+BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=)
+UPDATE(+=) UPDATE(-=) UPDATE(*=)
+LOGICAL(&&) LOGICAL(||)
+UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start)
+OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped)
+#undef BINARY
+#undef BINARY_FROM_LEFT
+#undef UPDATE
+#undef LOGICAL
+#undef UNARY
+#undef OF_TWO
+POINT_FN twinmask operator!(twinmask a) { return {!a.lo, !a.hi}; }
+POINT_FN twin select(twinmask c, twin yes, twin no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
+POINT_FN bool any_of(twinmask c) { return any_of(c.lo || c.hi); }
+POINT_FN bool all_of(twinmask c) { return all_of(c.lo && c.hi); }
+POINT_FN void load(const double *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
+POINT_FN void store(double *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
+POINT_FN twin log_ratio(twin above, twin below, twin difference) {
+    return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
+}
+
+template <> struct number<twin> {
+    static constexpr int lanes = 2*VECTOR_LANES;
+    static constexpr bool wide = false;
+    typedef double stored;
+};
+
+// use(part) for each of a value's packs, part(x) being that pack of x
+template <class Use> POINT_FN void one_by_one(const Use &use, vec) { use([](auto &x) -> auto & { return x; }); }
+template <class Use> POINT_FN void one_by_one(const Use &use, twin) {
+    use([](auto &x) -> auto & { return x.lo; });
+    use([](auto &x) -> auto & { return x.hi; });
+}

@@ -8,6 +8,7 @@
 #ifndef SPECIES_UNROLL
 #define SPECIES_UNROLL 1
 #endif
+
 #define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL)   // NVRTC has no constexpr NaN
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
@@ -20,6 +21,13 @@
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 
+// Whether a body may keep an array of all species: on a GPU only in registers, where every loop over it is unrolled.
+#if (defined(__CUDACC__) || defined(__CUDACC_RTC__)) && !defined(SPECIES_HELD)
+constexpr bool SPECIES_ARRAYS = false;
+#else
+constexpr bool SPECIES_ARRAYS = true;
+#endif
+
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
@@ -29,15 +37,33 @@ POINT_FN double larger(double a, double b) { return a > b ? a : b; }     // b wh
 POINT_FN double smaller(double a, double b) { return a < b ? a : b; }
 POINT_FN bool any_of(bool condition) { return condition; }
 POINT_FN bool all_of(bool condition) { return condition; }
-POINT_FN double cbrt_start(double x) { return cbrt(x); }
 POINT_FN double table_row(const double *table, double row) { return table[int(row)]; }
-POINT_FN void table_line(const double *table, double line, double (&c)[8]) {
-    const double *from = table + 8*int(line);
-    UNROLL for (int k = 0; k < 8; ++k) c[k] = from[k];
+// Tables of cubics in single precision: the one at `line` and the one behind it, at x.
+struct alignas(16) Cubic { float c[4]; };
+POINT_FN float narrow(double x) { return float(x); }
+POINT_FN double widen(float x) { return x; }
+POINT_FN float larger(float a, float b) { return a > b ? a : b; }
+POINT_FN float smaller(float a, float b) { return a < b ? a : b; }
+POINT_FN float floor_small(float x) { return floorf(x); }
+constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 384;
+POINT_FN int table_index(double window, float row) { return int(window)*CUBICS_A_WINDOW + int(row); }
+POINT_FN float reciprocal(float x) { return 1.0f/x; }
+POINT_FN double rough_quotient(double a, double b) { return a/b; }
+POINT_FN float cubic_at(const Cubic &a, float x) { return a.c[0] + x*(a.c[1] + x*(a.c[2] + x*a.c[3])); }
+POINT_FN void two_cubics(const double *table, int line, float x, float &here, float &behind) {
+    const Cubic *const from = (const Cubic *)table + line, first = from[0], second = from[1];
+    here = cubic_at(first, x);
+    behind = cubic_at(second, x);
 }
 POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
+POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign)*x; }       // -x where sign is negative
+// starts of iterations: the CPU pack has rough ones
+POINT_FN double two_thirds_start(double x) { const double root = cbrt(x); return root*root; }
+POINT_FN double inverse_root_start(double x) { return 1.0/sqrt(x); }
+// ln(above/below) for 1 <= above/below < 6, with above - below handed in as it is known, so that nothing is lost near 1
+POINT_FN double log_ratio(double, double below, double difference) { return log1p(difference/below); }
 
 #ifdef FRAME_WIDE       // before the templates below: built-in types are not found by argument-dependent look-up
 #include "wide.h"
@@ -47,6 +73,8 @@ template <class R> struct number {           // how a number type sits in memory
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef R stored;
+    typedef float narrow;                    // what a table in single precision gives, and an index into it
+    typedef int index;
 };
 
 #ifdef FRAME_WIDE
@@ -54,6 +82,8 @@ template <> struct number<wide> {
     static constexpr int lanes = 1;
     static constexpr bool wide = true;
     typedef __float128 stored;
+    typedef float narrow;
+    typedef int index;
 };
 #endif
 
@@ -64,6 +94,16 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 
+// work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers, every
+// index has to be known when the loop is unrolled, whatever its bounds depend on.
+template <int I> struct Constant { static constexpr int value = I; POINT_FN constexpr operator int() const { return I; } };
+template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Work &work) {
+    if constexpr (I < COUNT) {
+        work(Constant<I>());
+        for_constants<COUNT, I + 1>(work);
+    }
+}
+
 // The values of one point (or one pack of points) of an array (count, points) with points fastest.
 template <class R> struct Rows {
     typename number<R>::stored *base;
@@ -72,7 +112,10 @@ template <class R> struct Rows {
     POINT_FN void set(int s, R x) const { store(base + s*stride, x); }
 };
 
-// The same, held in registers; constant indices only.
+// Takes species values that nobody wants.
+struct Discarded { template <class X> POINT_FN void set(int, X) const {} };
+
+// Species values held in registers; constant indices only.
 template <class R, int N> struct Held {
     R value[N];
     POINT_FN R operator[](int s) const { return value[s]; }

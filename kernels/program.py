@@ -27,13 +27,13 @@ class Program:
                 raise ArgumentError(f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}.")
         else:
             records = declare.resolve(outputs, given, mixture.options)
-        self.plan = emit.plan(records, outputs, mixture)
+        self.plan = backend.plan(records, outputs, mixture)
         if not self.plan.writes:
             raise ArgumentError(f"nothing to compute: {', '.join(outputs or ())} given already.")
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(self.writes))
-        self._constants, self._resident = emit.pack_constants(self.plan, mixture.constants, backend)
+        self._constants, self._resident = emit.pack_constants(self.plan, backend)
         self._code = backend.compile(self.plan, self.name, precision)
 
     def bind(self, arrays):

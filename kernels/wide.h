@@ -7,9 +7,13 @@ POINT_FN wide larger(wide a, wide b) { return a > b ? a : b; }
 POINT_FN wide smaller(wide a, wide b) { return a < b ? a : b; }
 POINT_FN wide sqrt(wide x) { return sqrtq(x); }
 POINT_FN wide exp(wide x) { return expq(x); }
+POINT_FN wide expm1(wide x) { return expm1q(x); }
 POINT_FN wide log(wide x) { return x > 0 ? logq(x) : wide(NOT_A_NUMBER); }
 POINT_FN wide cbrt(wide x) { return cbrtq(x); }
-POINT_FN wide cbrt_start(wide x) { return cbrtq(x); }
+POINT_FN wide flipped(wide x, wide sign) { return copysignq(1, sign)*x; }
+POINT_FN wide two_thirds_start(wide x) { const wide root = cbrtq(x); return root*root; }
+POINT_FN wide inverse_root_start(wide x) { return 1/sqrtq(x); }
+POINT_FN wide log_ratio(wide, wide below, wide difference) { return log1pq(difference/below); }
 POINT_FN wide fabs(wide x) { return fabsq(x); }
 POINT_FN wide copysign(wide size, wide sign) { return copysignq(size, sign); }
 POINT_FN wide floor_small(wide x) { return floorq(x); }
@@ -18,6 +22,3 @@ POINT_FN void load(const double *address, wide &x) { x = *address; }
 POINT_FN void store(double *address, wide x) { *address = double(x); }
 POINT_FN void load(const wide *address, wide &x) { x = *address; }
 POINT_FN void store(wide *address, wide x) { *address = x; }
-POINT_FN void table_line(const double *table, wide line, wide (&c)[8]) {
-    for (int k = 0; k < 8; ++k) c[k] = table[8*int(line) + k];
-}

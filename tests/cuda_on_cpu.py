@@ -34,6 +34,34 @@ alignas(128) double shared_memory[32*1024];
 static ucontext_t fibre[1024], block_loop;
 static int running;
 static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
+// What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
+static double shown[1024][3];
+static inline void __syncwarp() { __syncthreads(); }
+template <class T> static inline T __shfl_sync(unsigned, T value, int lane) {
+    memcpy(shown[running], &value, sizeof value);
+    __syncwarp();
+    memcpy(&value, shown[(running & ~31) + lane], sizeof value);
+    __syncwarp();
+    return value;
+}
+static inline int __all_sync(unsigned, int here) {
+    shown[running][0] = here;
+    __syncwarp();
+    int all = 1;
+    for (int lane = 0; lane < 32; ++lane) all &= shown[(running & ~31) + lane][0] != 0;
+    __syncwarp();
+    return all;
+}
+template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bits) { return __shfl_sync(all, value, (running & 31) ^ bits); }
+// mma.sync m16n8k4, float64: the fragments as the PTX manual lays them out
+static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
+    const int warp = running & ~31, row = (running & 31) >> 2, column = running & 3;
+    shown[running][0] = a[0], shown[running][1] = a[1], shown[running][2] = b;
+    __syncwarp();
+    for (int r = 0; r < 2; ++r) for (int q = 0; q < 2; ++q) for (int k = 0; k < 4; ++k)
+        c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
+    __syncwarp();
+}
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 LAUNCH = """
@@ -52,7 +80,7 @@ static bool ended[1024];
 static void run_{name}() {{ void **a = arguments; {name}({values}); ended[running] = true; }}
 extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
 {{
-    static char stack[1024][16384];
+    static char stack[1024][65536];
     gridDim = {{gx, gy, 1}}, blockDim = {{bx, 1, 1}}, arguments = a;
     for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {{
         blockIdx = {{x, y, 0}};
@@ -159,7 +187,7 @@ def make():
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
-        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30},
+        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
         getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))

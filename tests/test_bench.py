@@ -4,10 +4,11 @@ import json
 import numpy as np
 import pytest
 
-from frame.bench import ceilings, expressions, fortran, inputs, properties, report, scaling
+from frame import bench
+from frame.bench import ceilings, expressions, fortran, inputs, properties, report, scaling, threads
 from frame.cli import main
 from kernels import Mixture, collections, counting
-from mixtures_for_tests import species_set
+from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 SMALL = ["--backend", "cpu", "--points", "1500", "--repeats", "1"]
@@ -23,8 +24,8 @@ def ran(capsys, *arguments):
 
 def test_properties(capsys):
     rows, shown = ran(capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal,viscous")
-    assert {row["rival"] for row in rows} == {"gfortran -O3", "gfortran -Ofast", "NumPy expressions"} and rows[0]["ns"] == 3
-    assert len({row["case"] for row in rows}) == 3
+    assert {row["rival"] for row in rows} == {"gfortran -O3, textbook", "gfortran -O3, tables", "gfortran -Ofast, tables", "NumPy expressions"}
+    assert len({row["case"] for row in rows}) == 4 and rows[0]["ns"] == 3
     for row in rows:
         assert tuple(row) == report.KEYS
         assert all(row[key] is not None for key in report.KEYS) and row["bench"] == "properties" and row["backend"] == "cpu"
@@ -79,12 +80,73 @@ def test_mixture_of_a_file_and_markdown(capsys):
     assert main(["bench", "properties", *SMALL, "--mixture", file, "--cases", "thermal", "--markdown"]) == 0
     text = capsys.readouterr().out
     assert "## properties, backend cpu" in text and "GFLOP/s" in text and "Fortran" in text
-    assert sum(line.startswith("| thermal") for line in text.split("\n")) == 3
+    heads, _, *lines = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(lines) == 1 and lines[0].startswith("| thermal") and lines[0].count("x)") == 4
+    assert heads.count("|") == lines[0].count("|") and "| gfortran -O3, textbook |" in heads
+
+
+def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
+    data = species_set(1)
+    monkeypatch.setattr(properties, "read_cantera_yaml", lambda file: (changed(data, fuller_volume=[np.nan]),))
+    assert main(["bench", "properties", *SMALL, "--mixture", "x.yaml", "--cases", "viscous"]) == 0
+    text = capsys.readouterr().out
+    assert "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text and "viscous, Takahashi" in text
+
+
+def test_threads(capsys):
+    """Counts up to more threads than cores: the result is that of one thread, and the fractions are told of one."""
+    rows, shown = ran(capsys, "threads", *SMALL, "--ns", "3", "--threads", "2,3")
+    assert [row["case"].split(", ")[-1] for row in rows] == ["1 thread", "2 threads", "3 threads"]*2 and "cores to run on" in shown
+    for row in rows:
+        count = int(row["case"].split(", ")[-1].split()[0])
+        assert tuple(row) == report.KEYS and row["rival"] == "1 thread" and row["ns"] == 3
+        assert row["bound"] == pytest.approx(count*row["rival_points_per_s"])
+        assert row["bound_fraction"] == pytest.approx(row["ratio"]/count)
+    assert threads.counts(1) == [1] and threads.counts(6) == [1, 2, 3, 4, 6] and threads.counts(64) == [1, 2, 3, 4, 8, 16, 32, 64]
+
+
+def test_results_that_depend_on_the_threads_are_refused(monkeypatch):
+    right = properties.Ours.results
+
+    def wrong(self, backend, n):
+        return {name: value + (backend.threads > 1) for name, value in right(self, backend, n).items()}
+
+    monkeypatch.setattr(properties.Ours, "results", wrong)
+    with pytest.raises(properties.WrongValues, match="of 2 threads is not that of one"):
+        threads.measure(properties.CASES[0], inputs.mixture(2, "dense", takahashi="off"), [1, 2], 300, 1, "random")
+
+
+@pytest.mark.parametrize("ns", (1, 10))
+def test_smooth_states(ns):
+    """Neighbours are alike and the whole range is there, cold streams and a flame; prefixes agree, as with random ones."""
+    whole, few = inputs.states(ns, 3*inputs.PERIOD, "smooth"), inputs.states(ns, 100, "smooth")
+    assert all(np.array_equal(few[name], whole[name][..., :100]) for name in few)
+    assert np.abs(np.diff(whole["T"])).max() < 20 and np.ptp(whole["T"]) > 2000 and whole["T"].min() >= 300
+    assert np.abs(np.diff(whole["Y"])).max() < 0.01 and (whole["Y"] > 0).all() and np.allclose(whole["Y"].sum(0), 1, atol=1e-14)
+    assert np.abs(np.diff(whole["p"])).max() < 1e-3*whole["p"].min()
+    assert np.abs(np.diff(inputs.states(ns, 100)["T"])).max() > 1000
+
+
+def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
+    """bench all --markdown FILE: a section of this machine is added, made anew by the next run, and others are left."""
+    monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
+    file = tmp_path / "B.md"
+    file.write_text("# Benchmarks\n\nOld words.\n\n## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n")
+    for states in ("random", "smooth"):
+        assert main(["bench", "all", *SMALL, "--ns", "2", "--cases", "thermal", "--states", states, "--markdown", str(file)]) == 0
+        assert f"Written: {file}" in capsys.readouterr().out
+        text = file.read_text()
+        assert "## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n" in text and "Old words" not in text
+        assert text.count("\n## ") == 2 and text.count("\n### properties\n") == 2 and text.count("\n### threads\n") == 1
+        assert "-bit vectors\n" in text and f"{states} states" in text and "GFLOP/s" in text and "| thermal, 1 thread |" in text
+        assert f"python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 2 --cases thermal --states {states}" in text
+    assert "random states" not in text
 
 
 @pytest.mark.parametrize("arguments, message", [
     (["--ns", "4", "--mixture", "x.yaml"], "give one of the two"), (["--ns", "61"], "wanted 1 to 60"),
-    (["--cases", "nothing"], "thermal_viscous"), (["--repeats", "0"], "1 or more")], ids=lambda a: a[0] if isinstance(a, list) else "")
+    (["--cases", "nothing"], "thermal_viscous"), (["--repeats", "0"], "1 or more"),
+    (["--threads", "2"], "belongs to bench threads")], ids=lambda a: a[0] if isinstance(a, list) else "")
 def test_wrong_usage_is_refused(capsys, arguments, message):
     assert main(["bench", "properties", "--backend", "cpu", *arguments]) == 1
     assert message in capsys.readouterr().err
@@ -157,15 +219,35 @@ def test_species_of_any_number():
         assert inputs.mixture(50, kij, takahashi="off").structure == structure
 
 
-def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
-    """Unfused launches and array expressions against the fused launch; on a stand-in array functions are NumPy's."""
+def array_functions(be, monkeypatch):
+    """On a stand-in, those that the expressions want are NumPy's."""
     for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt"):
         if not hasattr(be.cp, name):
             monkeypatch.setattr(be.cp, name, getattr(np, name), raising=False)
+
+
+def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
+    """Unfused launches and array expressions against the fused launch."""
+    array_functions(be, monkeypatch)
     roofs = ceilings.measure(be, 1e-3)
     assert roofs.flops > 0 and all(rate > 0 for rate in roofs.rates.values())
     rivals = [properties.Unfused(be), expressions.Cupy(be)]
     case = properties.CASES[0]
     rows = properties.measure(case, inputs.mixture(3, "dense", takahashi="off"), "dense", be, 200, 1, roofs, rivals)
-    assert rows[0].rival.startswith("unfused, ") and rows[1].rival == "CuPy expressions"
+    assert rows[0].rival == "unfused launches" and rows[1].rival == "CuPy expressions"
     assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCE for row in rows)
+
+
+def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
+    """A GPU's section has its product's name, smooth states, and no threads; asked for by name they are refused."""
+    array_functions(be, monkeypatch)
+    little = ceilings.measure(be, 1e-3)
+    monkeypatch.setattr(ceilings, "measure", lambda backend: little)
+    monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
+    file, given = tmp_path / "B.md", ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"]
+    assert main(["bench", "all", *given, "--markdown", str(file)]) == 0, capsys.readouterr().err
+    text = file.read_text()
+    assert f"\n## {be.describe()['product']}\n" in text and "- host: " in text and "driver " in text and "smooth states" in text
+    assert "| unfused launches | CuPy expressions |" in text and "### threads" not in text
+    assert main(["bench", "threads", *given]) == 1
+    assert "threads are the CPU's, the backend is 'cuda'" in capsys.readouterr().err

@@ -119,7 +119,8 @@ np.savez(sys.argv[1], **out)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 def test_every_width_of_vectors_agrees(tmp_path):
     """SSE2, AVX2 and what this processor has: the same up to the rounding of FMA, which SSE2 does not have. The states are away
-    from the critical ridge; 1e-10 is 1e6 roundings."""
+    from the critical ridge; 1e-10 is 1e6 roundings. D has Takahashi's factor, between 0.5 and 1 here: its table is within 2e-7, and a place
+    near the end of a window may be taken for the next one's, since widths divide differently."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     got = {}
     for target in ("native", "x86-64", "x86-64-v3"):
@@ -130,4 +131,4 @@ def test_every_width_of_vectors_agrees(tmp_path):
         got[target] = np.load(tmp_path / f"{target}.npz")
         for name, values in got["native"].items():
             scale = np.abs(values).max() if name == "h" else np.abs(values)        # h crosses zero
-            assert (np.abs(got[target][name] - values) <= 1e-10*scale).all(), (target, name)
+            assert (np.abs(got[target][name] - values) <= (1e-6 if name == "D" else 1e-10)*scale).all(), (target, name)

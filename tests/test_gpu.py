@@ -20,6 +20,7 @@ from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block
 from mixtures_for_tests import ROOT, species_set
+from reference import derivatives, oracle, species
 from states import random_states
 
 STAND_IN = "stand-in"
@@ -39,7 +40,7 @@ def be(request, tmp_path_factory):
     def machine_code(source, arch, name, folders=(), depends=()):
         path = folder / (hashlib.sha256(source.encode()).hexdigest()[:24] + ".so")
         if not path.exists():
-            cuda_on_cpu.compile_for_cpu(source, path, folders)
+            cuda_on_cpu.compile_for_cpu(source, path, folders, teams="shared_memory" in source)
         # a copy, since one file is loaded once, and each Program has constants of its own
         return shutil.copy(path, folder / f"{path.stem}-{len(list(folder.iterdir()))}.so")
 
@@ -88,8 +89,8 @@ def test_every_structure_of_kij(be, ns, kij):
     compare(names, got, expected(ns, 300, kij, False), f"NS={ns} {kij} cuda")
 
 
-@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "alpha=cantera", "chung=published", "chung=cantera", "diffusion=fuller",
-                                    "takahashi=table", "takahashi=off"])
+@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "equation=srk", "translation=peneloux", "alpha=cantera", "chung=published",
+                                    "chung=cantera", "diffusion=fuller", "diffusion=cantera", "viscosity=lucas", "takahashi=table", "takahashi=off"])
 def test_every_option(be, option):
     options = dict([option.split("=")])
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
@@ -307,17 +308,64 @@ def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
 
 @pytest.mark.gpu
 def test_every_kernel_alone():
-    """Each declared kernel on what the collections make, against the CPU."""
+    """Each declared kernel on what the collections make, against the CPU. Diffusion without Takahashi's table: its place is worked
+    out in single precision, so that both are within 2e-7 of the formula (test_against_oracle_and_cpu) and not of each other."""
     have = dict(states(10, 2000))
-    options = {"chung_conductivity_cantera": dict(chung="cantera")}
     for name, kernel in project_kernels().items():
-        mix = mixture(10, **options.get(name, {}))
+        mix = mixture(10, takahashi="off" if "diffusion" in name else "smooth", **{option: values[0] for option, values in kernel.when})
         missing = [r for r in kernel.reads if r not in have]
+        if missing:         # a start, a velocity, and changes of vectors are the host's own
+            own = dict(T_start=400.0 + 0*have["T"], V_p=50.0 + 0*have["T"], dQ=np.ones((14, 2000)), dU=np.ones((14, 2000)))
+            have.update({r: own[r] for r in missing if r in own})
+            missing = [r for r in missing if r not in own]
         if missing:
             have.update(mix.properties(missing, **{k: have[k] for k in ("T", "p", "Y", "u", "v", "w")}, backend="cpu"))
         on_cpu, on_gpu = (mix.kernel(name)(backend=b, **{r: have[r] for r in kernel.reads}) for b in ("cpu", "cuda"))
         for w in kernel.writes:
             # Equal inputs: what differs are some 50 roundings in sums of which the worst, h of NASA-7 and a_T, cancel to a
             # hundredth, and where the functions are good to 1 or 2 ulp. A formula that is wrong differs in the first digits.
-            size = np.abs(on_cpu[w]) + 1e-6*np.nanmax(np.abs(on_cpu[w]))
+            # Pressure at given density is the small difference of two large terms in a liquid.
+            size = np.abs(on_cpu[w]) + (1e-2 if (name, w) == ("cubic_pressure", "p") else 1e-6)*np.nanmax(np.abs(on_cpu[w]))
             assert_close(on_gpu[w], on_cpu[w], 5000, scale=size, what=f"{name} {w}")
+
+
+GIVEN = {"h": "h p Y", "s": "s p Y", "e": "e rho Y"}
+
+
+@pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
+@pytest.mark.parametrize("ns", [2, 10, 53])
+def test_partial_properties_and_inversions(be, ns, kij):
+    """On the device as on the CPU: both are within N of the oracle's bound of each, see test_derivatives.py, test_inversions.py."""
+    n = 2000 if is_gpu(be) else 150
+    mix, s = mixture(ns, kij), {k: states(ns, n)[k] for k in "TpY"}
+    q = expected(ns, n, kij, False)
+    d = derivatives.of_state(q, species.arrays(species_set(ns, kij), tracked=True), oracle.OPTIONS)
+    names = "v_Y h_Y e_Y ln_phi g_Y rho_Y eps_k"
+    d.undecided = q.undecided
+    compare(names, mix.properties(names, **s, backend=be), d, f"NS={ns} {kij} cuda")
+    base = mix.properties("h s e rho cp cv", **s)
+    for name, slope in (("h", base["cp"]), ("s", base["cp"]/s["T"]), ("e", base["cv"])):
+        have = {**s, **base}
+        got = mix.properties("T unconverged", **{k: have[k] for k in GIVEN[name].split()}, backend=be)
+        err = q.e.err + s["p"]/base["rho"]**2*q.rho.err if name == "e" else getattr(q, name).err
+        assert not got["unconverged"][~q.undecided].any()
+        assert_close(got["T"], s["T"], N, scale=2*err/slope + 4*s["T"], what=f"NS={ns} {kij} T({name}) cuda", skip=q.undecided)
+
+
+@pytest.mark.parametrize("ns", [1, 10, 53])
+def test_gamma(be, ns):
+    """Times a vector, back, and as matrices, on the device: roundings of each term; the terms as in test_derivatives.py."""
+    n, nq = 60, ns + 4
+    mix, s = mixture(ns), states(ns, n)
+    dQ = np.random.default_rng(4).normal(size=(nq, n))
+    both = mix.properties("gamma_jacobian gamma_inverse rho h h_p", **s, backend=be)
+    G, I = (both[k].reshape(nq, nq, n) for k in ("gamma_jacobian", "gamma_inverse"))
+    moved = np.abs(np.concatenate([np.stack([np.ones(n), s["u"], s["v"], s["w"], both["h"] + (s["u"]**2 + s["v"]**2 + s["w"]**2)/2]), s["Y"][:-1]]))
+    terms = np.abs(G) + 2*moved[:, None]*np.abs(G[0])
+    terms[4, 0] += both["rho"]*np.abs(both["h_p"]) + 1
+    scale = (nq + 8)*2.2e-16*np.einsum("ijn,jkn->ikn", np.abs(I), terms)
+    assert (np.abs(np.einsum("ijn,jkn->ikn", I, G) - np.eye(nq)[:, :, None]) <= scale).all()
+    dU = mix.properties("dU", **s, dQ=dQ, backend=be)["dU"]
+    assert (np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8)*2.2e-16*np.einsum("ijn,jn->in", terms, np.abs(dQ))).all()
+    back = mix.properties("dQ", **s, dU=dU, backend=be)["dQ"]
+    assert (np.abs(back - dQ) <= (nq + 8)*2.2e-16*np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()

@@ -2,10 +2,11 @@
 import numpy as np
 import pytest
 
-from kernel_cases import THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, relaxed, states
+from conditioning import assert_close
+from kernel_cases import N, THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
 from kernels import ArgumentError, Mixture, get_backend
 from mixtures_for_tests import KIJ, changed, species_set
-from reference import evaluate, peng_robinson, single, species, value
+from reference import Tracked, cubic, derivatives, evaluate, single, species, value
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000
@@ -32,7 +33,7 @@ def test_kij_structures_are_told_apart():
     assert {mixture(53, kij).structure for kij in ("none", "sparse", "low_rank", "dense")} == {"none", "sparse", "lowrank", "dense"}
 
 
-@pytest.mark.parametrize("options", (dict(root="vapour"), dict(root="liquid"), dict(alpha="cantera"), dict(mixing="vdw")),
+@pytest.mark.parametrize("options", (dict(root="vapour"), dict(root="liquid"), dict(root="largest"), dict(alpha="cantera"), dict(mixing="vdw")),
                          ids=lambda o: "-".join(map(str, *o.items())))
 @pytest.mark.parametrize("ns", (1, 53))
 def test_options(ns, options):
@@ -59,18 +60,123 @@ def test_negative_slope_of_alpha():
     compare(names, got, evaluate(data, s["T"], s["p"], s["Y"], transport=False), "omega < -0.22")
 
 
+FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux")}
+
+
+@pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
+@pytest.mark.parametrize("ns", (1, 2, 10))
+def test_the_family_of_cubics(ns, options):
+    got = mixture(ns, **options).properties(THERMAL, **states(ns, 2000))
+    compare(THERMAL, got, expected(ns, 2000, transport=False, **options), f"NS={ns} {options}")
+
+
+@pytest.mark.parametrize("name", ("cubic_mixture", "critical_state", "cubic_root", "cubic_reciprocals", "cubic_pressure_slopes",
+                                  "cubic_departure", "enthalpy_slopes"))
+def test_kernels_of_the_family_alone(name):
+    for options in FAMILY.values():
+        check_single(name, 10, 1000, **options)
+
+
+def test_translation_moves_the_volume_and_nothing_else():
+    """s, cp, cv and e stay, at the same T and p; v moves by the sum of X_k c_k, c_k as given where one is given."""
+    given = np.full(10, np.nan)
+    given[:4] = -4e-6, 3e-6, 0.0, 5e-6
+    data = changed(species_set(10), volume_translation=given)
+    s = {k: states(10, 2000)[k] for k in "TpY"}
+    plain = Mixture.from_species(data).properties("vol e s cp cv h X W", **s)
+    mix = Mixture.from_species(data, translation="peneloux")
+    moved = mix.properties("vol e s cp cv h shift_mix", **s)
+    q = evaluate(data, **s, transport=False)
+    for name in ("s", "cp", "cv"):
+        assert_close(moved[name], Tracked(plain[name], getattr(q, name).err), N, what=name, skip=q.undecided)
+    Z_RA = 0.29056 - 0.08775*data.omega
+    c = np.where(np.isnan(given), 0.50033*(0.25969 - Z_RA)*8.31446261815324*data.Tc/data.pc, given)
+    shift = (plain["X"]*c[:, None]).sum(0)/plain["W"]
+    size = (plain["X"]*np.abs(c)[:, None]).sum(0)/plain["W"]
+    # a dozen roundings of the sums on both sides
+    assert (np.abs(moved["shift_mix"] - shift) <= 16*2.2e-16*size).all()
+    assert (np.abs(plain["vol"] - moved["vol"] - shift) <= 16*2.2e-16*(plain["vol"] + size)).all()
+    work = 8*s["p"]*(plain["vol"] + size)                  # roundings of Z and p vol; those of the sums are in the bounds of h and e
+    assert_close(plain["h"] - moved["h"], s["p"]*shift, N, scale=q.h.err + work, what="h", skip=q.undecided)
+    assert_close(moved["e"], plain["e"], N, scale=q.e.err + work, what="e", skip=q.undecided)
+    assert any("volume translation" in note and data.names[4] in note and data.names[0] + "," not in note for note in mix.notes)
+
+
+# Saturated liquid at the normal boiling point, kg/m3: N2, O2, CH4 of the reference equations of state (Span et al. 2000,
+# Schmidt & Wagner 1985, Setzmann & Wagner 1991; originals not seen).
+LIQUIDS = {"N2": (77.355, 806.1), "O2": (90.188, 1141.2), "CH4": (111.667, 422.4)}
+
+
+@pytest.mark.parametrize("name", LIQUIDS)
+def test_translation_corrects_cold_liquids(name):
+    """Peng-Robinson is 12 to 13 % too dense there; the correlation leaves 0.6 to 2.4 %."""
+    T, rho = LIQUIDS[name]
+    data = species_set(1) if name == "N2" else species_set(10).subset([name])
+    error = {}
+    for translation in ("none", "peneloux"):
+        mix = Mixture.from_species(data, translation=translation, root="liquid")
+        error[translation] = mix.properties("rho", T=T, p=101325.0, Y=np.ones(1))["rho"]/rho - 1
+    assert 0.05 < error["none"] < 0.15 and abs(error["peneloux"]) < 0.03, error
+
+
+def test_vapour_and_largest_are_one_rule():
+    s = {k: states(10, 500)[k] for k in "TpY"}
+    one, other = (mixture(10, root=root).properties("rho h c", **s) for root in ("vapour", "largest"))
+    assert same(one, other)
+
+
+def test_alpha_of_cantera_is_for_peng_robinson():
+    with pytest.raises(ArgumentError, match="cantera.*srk"):
+        Mixture.from_species(species_set(1), equation="srk", alpha="cantera")
+
+
+@pytest.mark.parametrize("equation", ("pr", "srk"))
+@pytest.mark.parametrize("rule", ("gibbs", "vapour", "liquid"))
+def test_the_cubic_over_its_whole_plane(rule, equation):
+    """One step of Halley from the fitted start and one on the cubic itself suffice: A = a p/(RT)^2 and B = b p/RT over all
+    that a fluid can have and beyond, and densely around the critical point and the fold that ends in it."""
+    random, eos = np.random.default_rng(4), cubic.EQUATIONS[equation]
+    B = np.exp(random.uniform(np.log(1e-9), np.log(20), 20000))
+    A = B*np.exp(random.uniform(np.log(1e-3), np.log(60), 20000))
+    # the double roots: B from u by f = f' = 0, here by scaling the critical point and moving off it
+    near = np.exp(random.uniform(-1, 0.3, 20000))
+    A = np.concatenate([A, float(eos.omega_a)*near*(1 + np.exp(random.uniform(np.log(1e-8), 0, 20000))*random.choice([-1, 1], 20000))])
+    B = np.concatenate([B, float(eos.omega_b)*near**0.5])
+    T, R_s, p = np.full(A.size, 300.0), np.full(A.size, 300.0), np.full(A.size, 1e7)
+    a, b = A*(R_s*T)**2/p, B*R_s*T/p
+    mix = mixture(1, root=rule, equation=equation)
+    got = mix.kernel("cubic_root")(T=T, p=p, R_s=R_s, a_mix=a, b_mix=b, shift_mix=np.zeros(A.size))
+    inputs = {k: Tracked(v, exact=True) for k, v in dict(T=T, p=p, R_s=R_s, a_mix=a, b_mix=b, shift_mix=0*b).items()}
+    wanted = single.THERMAL["cubic_root"](None, {"root": rule, "equation": equation, "translation": "none"}, **inputs)
+    skip = wanted.pop("undecided")
+    assert skip.mean() < 0.1
+    for name, v in wanted.items():
+        assert_close(got[name], v, N, what=name, skip=skip)
+
+
+def test_departure_integral_of_a_thin_gas():
+    """L -> 1/v at v >> b: full relative precision, where ln(1 + small) of a rounded ratio would keep none."""
+    for equation, eos in cubic.EQUATIONS.items():
+        b = np.full(200, 1e-3)
+        free = np.logspace(-6, 12, 200)
+        got = mixture(1, equation=equation).kernel("cubic_departure")(b_mix=b, v_free=free, inv_b=1/b)["cubic_L"]
+        exact = cubic.departure_log(free.astype(cubic.LD) + b, b.astype(cubic.LD), eos)
+        # a division, a logarithm of 3 eps (its argument's two roundings), three products, and 1/b as handed in
+        assert np.abs(got/exact - 1).max() < 8*2.2e-16
+
+
 def near_saturation():
     """N2 from 80 to 120 K on both sides of where the two roots have the same Gibbs energy, down to a relative 1e-9."""
     sp = species.arrays(species_set(1))
-    T = np.linspace(80, 120, 46).astype(peng_robinson.LD)
-    a, _, _, b = peng_robinson.mixture_ab(T, np.ones((1, 46), peng_robinson.LD), sp)
+    T = np.linspace(80, 120, 46).astype(cubic.LD)
+    a, _, _, b = cubic.mixture_ab(T, np.ones((1, 46), cubic.LD), sp)
     RT = species.R*T
     low, high = np.full(46, 1e4).astype(T.dtype), np.full(46, 3.4e6).astype(T.dtype)
     for _ in range(80):
         p = np.sqrt(low*high)
         A, B = a*p/RT**2, b*p/RT
-        small, large = peng_robinson.roots(A, B)
-        gap = peng_robinson.residual_gibbs(A, B, large) - peng_robinson.residual_gibbs(A, B, small)
+        small, large = cubic.roots(A, B)
+        gap = cubic.residual_gibbs(A, B, large) - cubic.residual_gibbs(A, B, small)
         only_vapour = (small == large) & (small/B > 1)
         vapour = np.where(small == large, only_vapour, gap < 0)
         low, high = np.where(vapour, p, low), np.where(vapour, high, p)
@@ -108,7 +214,7 @@ def test_critical_point_and_spinodal():
 # -- each kernel alone
 
 def test_every_registered_kernel_has_an_oracle():
-    assert set(project_kernels()) == set(single.THERMAL) | set(single.TRANSPORT)
+    assert set(project_kernels()) == set(single.THERMAL) | set(single.TRANSPORT) | set(derivatives.DERIVED)
 
 
 SPECIES_KERNELS = [name for name, k in project_kernels().items() if name in single.THERMAL and k.constants]
@@ -127,7 +233,7 @@ def test_species_kernel_alone(name, ns):
 
 @pytest.mark.parametrize("root", ("vapour", "liquid"))
 def test_compressibility_alone(root):
-    check_single("pr_compressibility", 1, 3000, root=root)
+    check_single("cubic_root", 1, 3000, root=root)
 
 
 # -- calling
@@ -297,7 +403,7 @@ def test_wide_build_agrees(ns):
     double = mixture(ns).properties(names, **s)
     compare(names, wide, q, f"wide NS={ns}")
     for name in names.split():
-        bound = relaxed(name, getattr(q, name), q.b_mix).err
+        bound = getattr(q, name).err
         bound = bound.reshape(-1, 300) if name == "D_ij" else bound
         assert (np.abs(wide[name] - double[name]) <= 2*2.2e-16*bound)[..., ~q.undecided].all(), name
 

@@ -150,6 +150,20 @@ def test_fields_of_the_base_file(tmp_path):
     assert not data.Tc.flags.writeable and not data.kij.flags.writeable
 
 
+def test_volume_translation(tmp_path):
+    """In critical-parameters or in the equation of state, which goes before; unknown where neither has it."""
+    data = base()
+    assert np.isnan(read(tmp_path, data)[0].volume_translation).all()
+    data["species"][1]["critical-parameters"]["volume-translation"] = -4.3e-3
+    assert read(tmp_path, data)[0].volume_translation[1] == pytest.approx(-4.3e-6, rel=4*EPS)
+    data["species"][0]["critical-parameters"]["volume-translation"] = 1.0
+    data["species"][0]["equation-of-state"]["volume-translation"] = "-1.9 cm^3/mol"
+    assert read(tmp_path, data)[0].volume_translation[0] == pytest.approx(-1.9e-6, rel=4*EPS)
+    data["species"][0]["equation-of-state"]["volume-translation"] = -1.9
+    with pytest.raises(MixtureError, match=r"species 'CO2': volume_translation is -0.0019, wanted -0.001 to 0.001 m3/mol"):
+        read(tmp_path, data)
+
+
 @pytest.mark.parametrize("units, pc, Vc, a_ij", [
     ({"length": "cm", "quantity": "mol"}, 7.3773e6, 94.118, 2.4e11),
     ({"length": "cm", "quantity": "mol", "pressure": "bar"}, 73.773, 94.118, 2.4e6),
@@ -278,7 +292,8 @@ HOSTILE = {
     "unknown element": (put(*CO2, "composition", {"Xx": 1}), r"species 'CO2': composition: element 'Xx' has no atomic weight"),
     "count text": (put(*CO2, "composition", {"C": "one"}), r"'CO2': composition: C: got 'one', wanted a number"),
     "no thermo data": (put(*N2, "thermo", None), r"species 'N2': thermo is missing, wanted NASA7"),
-    "NASA9": (put(*N2, "thermo", "model", "NASA9"), r"species 'N2': thermo: model is 'NASA9', wanted 'NASA7'"),
+    "Shomate": (put(*N2, "thermo", "model", "Shomate"), r"species 'N2': thermo: model is 'Shomate', wanted 'NASA7' or 'NASA9'"),
+    "NASA9 of 7 numbers": (put(*N2, "thermo", "model", "NASA9"), r"species 'N2': thermo: data: got 7 coefficients, wanted 9 finite numbers"),
     "6 coefficients": (put(*N2, "thermo", "data", [NASA[:6], NASA]), r"'N2': thermo: data: got 6 coefficients, wanted 7"),
     "one row": (put(*N2, "thermo", "data", [NASA]), r"'N2': thermo: data: got .* wanted 2 lists of 7"),
     "nan coefficient": (put(*N2, "thermo", "data", [NASA, [float("nan"), *NASA[1:]]]), r"thermo: data: got nan, wanted 7 finite"),
@@ -428,7 +443,7 @@ def test_subset_keeps_everything_in_the_order_asked():
     names = ["H2O", "CH4", "HO2"]
     part, pick = data.subset(names), [data.index(n) for n in names]
     for field in ("W", "Tc", "pc", "omega", "a", "b", "Vc", "dipole", "kappa_assoc", "nasa_low", "nasa_high", "T_mid", "diameter",
-                  "geometry", "fuller_volume"):
+                  "geometry", "fuller_volume", "volume_translation"):
         np.testing.assert_array_equal(getattr(part, field), getattr(data, field)[pick])
     np.testing.assert_array_equal(part.kij, data.kij[np.ix_(pick, pick)])
     assert part.names == tuple(names) and part.T_fit == data.T_fit and not part.Tc.flags.writeable

@@ -16,6 +16,7 @@ extern "C" double pace_fma(long passes) {
     store(lane, sum);
     return lane[0];
 }
+extern "C" int vector_lanes() { return VECTOR_LANES; }
 extern "C" long flops_fma(long passes) { return passes*12*VECTOR_LANES*2; }
 
 // Over arrays that stay in L1; the barrier keeps the compiler from doing one pass for all.
@@ -31,4 +32,4 @@ PACE(root, sqrt(x))
 PACE(exp, exp(x))
 PACE(log, log(x))
 PACE(cube_root, cbrt(x))
-PACE(cube_root_start, cbrt_start(x))
+PACE(start, two_thirds_start(x))

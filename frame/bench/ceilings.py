@@ -27,9 +27,9 @@ COPY = """extern "C" __global__ void pace_copy(double *out, const double *in, co
 """
 
 ffi = cffi.FFI()
-ffi.cdef("double pace_fma(long passes); long flops_fma(long passes);" + "".join(
+ffi.cdef("double pace_fma(long passes); long flops_fma(long passes); int vector_lanes(void);" + "".join(
     f"void pace_{name}(const double *in, double *out, long n, long passes);"
-    for name in ("divide", "root", "exp", "log", "cube_root", "cube_root_start")))
+    for name in ("divide", "root", "exp", "log", "cube_root", "start")))
 
 
 @dataclasses.dataclass
@@ -45,7 +45,7 @@ class Ceilings:
         """(points a second, which roof)."""
         work = cost.operations
         divisions = sum(work[kind]/self.rates[kind] for kind in ("divide", "root"))
-        functions = ("exp", "log", "cube_root", "cube_root_start")
+        functions = ("exp", "log", "cube_root", "start")
         others = cost.flops/self.flops + sum(work[kind]/self.rates[kind] for kind in functions)
         roofs = {"memory": cost.bytes/self.copy(cost.bytes*points)}
         roofs |= {"arithmetic": others, "division": divisions} if self.divider else {"arithmetic": others + divisions}
@@ -86,19 +86,28 @@ def _remembered(copy):
     return pace
 
 
-def _cpu(backend, effort: float) -> Ceilings:
+def _library():
     from kernels.backend import cpu
 
     source = (HERE / "ceilings.cpp").read_text()
     folder = pathlib.Path(cpu.HERE)
-    library = ffi.dlopen(str(cpu.shared_object(source, [folder / "pack.h", folder / "platform.h"], "ceilings")))
+    return ffi.dlopen(str(cpu.shared_object(source, [folder / "pack.h", folder / "platform.h"], "ceilings")))
+
+
+def vector_bits() -> int:
+    """Width of the packs that this processor (or FRAME_ARCH) gets."""
+    return 64*_library().vector_lanes()
+
+
+def _cpu(backend, effort: float) -> Ceilings:
+    library = _library()
     passes = max(int(1e6*effort), 1000)
     flops = library.flops_fma(passes)/_best(library.pace_fma, passes)
     values, results = backend.empty(512), backend.empty(512)
     values[...] = np.linspace(0.5, 2.0, 512)
     pointers = [ffi.cast("double *", array.ctypes.data) for array in (values, results)]
     rates = {}
-    for name in ("divide", "root", "exp", "log", "cube_root", "cube_root_start"):
+    for name in ("divide", "root", "exp", "log", "cube_root", "start"):
         function, passes = getattr(library, f"pace_{name}"), max(int(2e4*effort), 20)
         rates[name] = passes*512/_best(lambda count: function(*pointers, 512, count), passes)
 
@@ -137,7 +146,7 @@ def _cuda(backend, effort: float) -> Ceilings:
         passes = max(int((2000 if name == "fma" else 200)*effort), 2)
         function = module.get_function(f"pace_{name}")
         rates[name] = blocks*threads*8*passes/least(lambda: function((blocks,), (threads,), (out.data.ptr, passes)))
-    rates["cube_root_start"] = rates["cube_root"]        # the same function on a device
+    rates["start"] = rates["cube_root"]        # the same function on a device
     flops = 2*rates.pop("fma")
 
     def copy(size: int) -> float:

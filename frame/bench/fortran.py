@@ -1,4 +1,8 @@
-"""The rival: the pure Fortran of fortran_stub/, one point at a time, compiled here as a shared library."""
+"""The rivals in Fortran: the modules of fortran_stub/, one point at a time, compiled here as shared libraries.
+
+Two styles. "textbook": sums over pairs as the book has them, pair parameters formed in them. "tables": the same sums over
+tables of pairs made once, which is what the demo's host compares with.
+"""
 from __future__ import annotations
 
 import functools
@@ -13,19 +17,20 @@ import numpy as np
 
 from kernels import cache
 from kernels.backend.cpu import processor
-from kernels.kinetic_theory import binary_fit
+from kernels.kinetic_theory import pair_fit
 
 from ..errors import BackendError
 from .inputs import ROOT
 
-SOURCES = tuple(ROOT / "fortran_stub" / f"{name}.f90" for name in
-                ("species_tables", "peng_robinson", "chung", "diffusion", "properties"))
+SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
+STYLES = {style: tuple(ROOT / "fortran_stub" / f"{name}.f90" for name in (*SHARED, last))
+          for style, last in (("textbook", "textbook"), ("tables", "properties"))}
 # Places in the driver's `scal`, and the values of its options: properties.f90, species_tables.f90.
 NAMES = ("W", "Z", "rho", "h", "e", "cp", "cv", "gamma", "c", "rho_p", "rho_T", "h_p", "h_T", "h0", "mu", "lam")
 OPTIONS = {"root": ("gibbs", "vapour", "liquid"), "alpha": ("pr78", "cantera"), "chung": ("polefree", "published", "cantera"),
-           "diffusion": ("kinetic", "fuller"), "takahashi": ("smooth", "table", "off")}
+           "diffusion": ("kinetic", "fuller", "cantera"), "takahashi": ("smooth", "table", "off")}
 PARTS = {"thermal": 1, "viscous": 2, "thermal_viscous": 3}
-LEVELS = ("-O3", "-Ofast")
+RIVALS = (("textbook", "-O3"), ("tables", "-O3"), ("tables", "-Ofast"))
 
 ffi = cffi.FFI()
 ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, double *, double *, double *, double *,
@@ -50,32 +55,33 @@ def run(command, what: str) -> None:
         raise BackendError(f"compiling {what} failed ({command[0]}):\n{done.stderr[:3000]}")
 
 
-def library(level: str) -> pathlib.Path:
-    """The shared library at an optimisation level, from the kernel cache or made now."""
+def library(style: str, level: str) -> pathlib.Path:
+    """The shared library of a style at an optimisation level, from the kernel cache or made now."""
     program, version = compiler()
-    missing = [str(source) for source in SOURCES if not source.is_file()]
+    sources = STYLES[style]
+    missing = [str(source) for source in sources if not source.is_file()]
     if missing:
         raise BackendError(f"{missing[0]} is not there: the benchmark's rival is compiled from the project's folder.")
     flags = [level, "-march=native", "-fPIC"]
 
     def make(path):
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            objects = [pathlib.Path(folder) / f"{source.stem}.o" for source in SOURCES]
-            for source, made in zip(SOURCES, objects):
+            objects = [pathlib.Path(folder) / f"{source.stem}.o" for source in sources]
+            for source, made in zip(sources, objects):
                 run([program, *flags, "-J", folder, "-c", source, "-o", made], source.name)
             # Linked without the level: -Ofast would link start-up code that makes this whole process flush denormals.
             run([program, "-shared", *objects, "-o", path], "the Fortran rival")
 
-    texts = [source.read_bytes() for source in SOURCES]
+    texts = [source.read_bytes() for source in sources]
     return cache.entry(f"fortran-{cache.key(*texts, ' '.join(flags), version, processor('native'))}", ".so", make)
 
 
 class Fortran:
-    """The modules at one optimisation level, set up for one mixture: the tables are module variables, so one at a time."""
+    """The modules of one style at one level, set up for one mixture: species are module variables, so one at a time."""
 
-    def __init__(self, level: str = "-O3"):
-        self.name = f"gfortran {level}"
-        self._library = ffi.dlopen(str(library(level)))
+    def __init__(self, style: str = "tables", level: str = "-O3"):
+        self.name = f"gfortran {level}, {style}"
+        self._library = ffi.dlopen(str(library(style, level)))
         self._mixture = None
 
     def use(self, mixture) -> None:
@@ -88,8 +94,11 @@ class Fortran:
         fuller = data.fuller_volume
         if mixture.options["diffusion"] != "fuller":        # tabulated by the Fortran, not used then
             fuller = np.nan_to_num(fuller, nan=1.0)
+            fit = pair_fit(data, mixture.options["diffusion"])
+        else:
+            fit = np.zeros((5, mixture.ns, mixture.ns))
         fields = [data.W, data.Tc, data.pc, data.omega, Vc, np.nan_to_num(data.dipole), data.kappa_assoc, data.kij,
-                  data.nasa_low, data.nasa_high, data.T_mid, np.moveaxis(binary_fit(data, *data.T_fit), 0, 2), fuller]
+                  data.nasa_low, data.nasa_high, data.T_mid, np.moveaxis(fit, 0, 2), fuller]
         fields = [np.array(field, dtype=float, order="C") for field in fields]
         codes = ffi.new("int[]", [values.index(mixture.options[key]) + 1 for key, values in OPTIONS.items()])
         status = self._library.realgas_setup(mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes)

@@ -77,9 +77,33 @@ def with_kij(mix_species: SpeciesData, kij: str) -> SpeciesData:
                                    T_fit=mix_species.T_fit, **{field: getattr(mix_species, field) for field in fields})
 
 
-def states(ns: int, n: int) -> dict[str, np.ndarray]:
-    """T uniform, p uniform in its logarithm, Y uniform over all compositions; the first m of n points are those of n = m."""
+KINDS = ("random", "smooth")
+PERIOD = 4096       # points of the smooth field from one layer's middle to that of the next but one
+
+
+def states(ns: int, n: int, kind: str = "random") -> dict[str, np.ndarray]:
+    """T [K], p [Pa] (n,), Y (ns, n); the first m of n points are those of n = m.
+
+    random: T uniform, p uniform in its logarithm, Y uniform over all compositions, no point like its neighbour: every branch
+    of a kernel is met within a pack or a warp. smooth: what a block of a flow code holds.
+    """
+    if kind == "smooth":
+        return smooth_states(ns, n)
     random = [np.random.default_rng([ns, which]) for which in range(3)]
     amounts = random[2].exponential(size=(n, ns)).T.copy()
     T, p = random[0].uniform(*T_RANGE, n), np.exp(random[1].uniform(*np.log(P_RANGE), n))
     return {"T": T, "p": p, "Y": amounts/amounts.sum(0)}
+
+
+def smooth_states(ns: int, n: int) -> dict[str, np.ndarray]:
+    """Mixing layers of two streams of 300 K and 600 K at 100 bar (5 % waves), a flame of up to 3000 K in each, which is strong
+    in some and out in others. Three compositions, one a stream and one burnt. T changes by 20 K a point at most."""
+    streams = np.random.default_rng([ns, 3]).exponential(size=(3, ns))
+    streams = (streams.T/streams.sum(1))[:, :, None]                      # (ns, stream, 1)
+    phase = 2*np.pi/PERIOD*np.arange(n)
+    mixed = 0.5 + 0.5*np.tanh(2*np.sin(phase))
+    burnt = (0.5 + 0.5*np.sin(phase/7.3))*np.exp(-((mixed - 0.4)/0.2)**2)
+    cold = 300.0*(1 - mixed) + 600.0*mixed
+    share = np.stack([(1 - mixed)*(1 - burnt), mixed*(1 - burnt), burnt])
+    return {"T": cold + burnt*(T_RANGE[1] - cold), "p": 100e5*(1 + 0.05*np.sin(phase/3.1)),
+            "Y": sum(streams[:, k]*share[k] for k in range(3))}

@@ -70,25 +70,36 @@ def _or_dash(value, text: str) -> str:
     return "-" if value is None else text.format(value)
 
 
-def _cells(row: Row) -> list[str]:
-    return [row.case, _or_dash(row.ns, "{}"), rate(row.points_per_s), span(row.seconds/max(row.points, 1)), row.rival or "-",
-            rate(row.rival_points_per_s), _or_dash(row.ratio, "{:.3g}"), rate(row.bound), row.bound_by or "-",
-            "-" if row.bound_fraction is None else f"{100*row.bound_fraction:.0f} %", _or_dash(row.max_rel_diff, "{:.1e}")]
-
-
 def _launch_cells(row: Row) -> list[str]:
     return [row.case, _or_dash(row.ns, "{}"), str(row.points), span(row.seconds), row.rival or "-",
             "-" if row.rival_points_per_s is None else span(row.points/row.rival_points_per_s), _or_dash(row.ratio, "{:.3g}")]
 
 
-HEADS = ["case", "NS", "points", "a point", "rival", "rival's", "ratio", "bound", "by", "reached", "largest rel. diff."]
 LAUNCH_HEADS = ["what", "NS", "points", "takes", "beside", "that takes", "ratio"]
+
+
+def _side_by_side(rows):
+    """One line a case and NS; of each rival its time a point and, in brackets, how many times ours that is."""
+    rivals = list(dict.fromkeys(row.rival for row in rows if row.rival))
+    lines: dict[tuple, list[Row]] = {}
+    for row in rows:
+        lines.setdefault((row.case, row.ns, row.points), []).append(row)
+    cells = []
+    for (case, ns, _), same in lines.items():
+        first, beside = same[0], {row.rival: row for row in same if row.rival}
+        worst = max((row.max_rel_diff for row in same if row.max_rel_diff is not None), default=None)
+        cells.append([case, _or_dash(ns, "{}"), rate(first.points_per_s), span(first.seconds/max(first.points, 1)),
+                      *(f"{span(1/beside[name].rival_points_per_s)} ({beside[name].ratio:.3g}x)" if name in beside else "-"
+                        for name in rivals),
+                      rate(first.bound), first.bound_by or "-", _or_dash(first.bound_fraction and 100*first.bound_fraction, "{:.0f} %"),
+                      _or_dash(worst, "{:.1e}")])
+    return ["case", "NS", "pace", "a point", *rivals, "bound", "by", "reached", "largest rel. diff."], cells
 
 
 def _grid(rows):
     if all(row.bench == "launch" for row in rows):
         return LAUNCH_HEADS, [_launch_cells(row) for row in rows]
-    return HEADS, [_cells(row) for row in rows]
+    return _side_by_side(rows)
 
 
 def table(rows) -> str:

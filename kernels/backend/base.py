@@ -6,6 +6,7 @@ import contextlib
 
 import numpy as np
 
+from .. import emit
 from ..errors import ArgumentError
 
 
@@ -23,6 +24,10 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def empty(self, shape):
         """Uninitialised float64 array, rows contiguous."""
+
+    def plan(self, kernels, outputs, mixture):
+        """Kernels joined into one launch, constants laid out as this backend wants them."""
+        return emit.plan(kernels, outputs, mixture)
 
     @abc.abstractmethod
     def compile(self, plan, name: str, precision: str):

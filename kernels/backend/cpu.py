@@ -147,7 +147,8 @@ class CpuBackend(Backend):
     def compile(self, plan, name, precision):
         if precision not in emit.PRECISIONS:
             raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(emit.PRECISIONS)}.")
-        extra = ("-O1",) if precision == "count" else ()      # a run of a few points: the compiler's time is what counts
+        # a few points, or arithmetic by library calls: the compiler's time is what counts
+        extra = ("-O1",) if precision in ("count", "wide") else ()
         return load(emit.cpu_source(plan, precision), emit.dependencies(plan), name, extra)
 
     def prepare(self, code, constants, plan, arrays):

@@ -14,15 +14,14 @@ import pathlib
 
 import numpy as np
 
-from .. import cache, emit
+from .. import cache, emit, organise
 from ..errors import ArgumentError, BackendError
 from . import nvrtc
 from .base import Backend, check_rows
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
-THREADS = 128          # a block; enough blocks for every multiprocessor from about 20 000 points on
 # FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
-OPTIONS = ("--std=c++17",)
+OPTIONS = ("--std=c++17", "--device-as-default-execution-space")
 
 
 def _cupy():
@@ -69,7 +68,7 @@ def program_source(plan):
     """(CUDA C++, include folders, files it includes) of a Program's plan."""
     depends = emit.dependencies(plan)
     folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
-    return emit.cuda_source(plan, THREADS), folders, depends
+    return emit.cuda_source(plan), folders, depends
 
 
 def program_code(plan, arch: str, name: str) -> pathlib.Path:
@@ -102,6 +101,8 @@ class CudaBackend(Backend):
         self._use()
         facts = self._runtime.getDeviceProperties(device)
         self.arch = f"sm_{facts['major']}{facts['minor']}"
+        self.product, self.compiler = facts["name"].decode(), _compiler()
+        self.shared_memory = facts.get("sharedMemPerBlockOptin", 48*1024)
         self._facts = facts
 
     def _use(self):
@@ -110,10 +111,10 @@ class CudaBackend(Backend):
 
     def describe(self) -> dict:
         version = lambda v: f"{v//1000}.{v % 1000//10}"     # noqa: E731
-        return {"name": "cuda", "device": self.device, "devices": device_count(), "product": self._facts["name"].decode(),
+        return {"name": "cuda", "device": self.device, "devices": device_count(), "product": self.product,
                 "arch": self.arch, "memory": f"{self._facts['totalGlobalMem']/2**30:.0f} GiB",
                 "driver": version(self._runtime.driverGetVersion()), "runtime": version(self._runtime.runtimeGetVersion()),
-                "nvrtc": _compiler(), "cupy": self.cp.__version__, "MPS": mps()}
+                "nvrtc": self.compiler, "cupy": self.cp.__version__, "MPS": mps()}
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1)//32)*32              # each row starts on a 256-byte boundary
@@ -123,6 +124,9 @@ class CudaBackend(Backend):
         return self.cp.empty(shape, dtype=self.cp.float64)
 
     # ---- programs
+    def plan(self, kernels, outputs, mixture):
+        return emit.plan(kernels, outputs, mixture, organise.chosen(self.product, self.compiler, kernels, outputs, mixture))
+
     def compile(self, plan, name, precision):
         if precision != "double":
             raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has 'double'.")
@@ -142,20 +146,22 @@ class CudaBackend(Backend):
         self._use()
         layout = [check_rows(a, arrays[a], plan.rows(a)) for a in plan.arguments]
         shortest = min((length for _, length in layout), default=0)
-        if emit.constants_fit(plan):
+        if emit.in_constant_memory(plan):
             table = None
             self._runtime.memcpy(code.get_global_var("mixture"), constants.ctypes.data, constants.nbytes, self._runtime.memcpyHostToDevice)
         else:
             table = self.cp.asarray(constants)
         data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
         function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
-        pointer, threads = 0 if table is None else table.data.ptr, THREADS
+        pointer, block, points, shared = 0 if table is None else table.data.ptr, (plan.how.threads,), plan.how.threads*plan.how.points, emit.shared_bytes(plan)
+        if shared:
+            self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, shared)        # MAX_DYNAMIC_SHARED_SIZE_BYTES
 
         def run(n, keep=(table, [arrays[a] for a in plan.arguments])):
             if n > shortest:
                 raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
             use(device)
-            function((-(-n//threads),), (threads,), (pointer, n, *data))
+            function((-(-n//points),), block, (pointer, n, *data), shared)
 
         return run
 

@@ -1,2 +1,3 @@
 """The kernels of the project: importing this package declares them."""
-from . import ideal_gas, peng_robinson, chung, diffusion, library  # noqa: F401  (order: collections come last)
+from . import (ideal_gas, cubic, ideal_equation, chung, lucas, ideal_transport, diffusion,  # noqa: F401  (order: collections come last)
+               inversion, derivatives, jacobian, library)  # noqa: F401

@@ -9,24 +9,37 @@ quantity("omega_m", "1", "acentric factor of the mixture, Chung's rule")
 quantity("M_m", "g/mol", "Chung's pseudo molar mass (g/mol)")
 quantity("mu_r4", "1", "reduced dipole moment to the fourth")
 quantity("kappa_m", "1", "association factor of the mixture")
+quantity("inv_sigma2_m", "1/A2", "1/sigma_m^2")
+quantity("inv_eps_m", "1/K", "1/eps_m")
+quantity("fill_m", "m3/kg", "Chung's y over the density: a sixth of the critical volume, per mass")
 quantity("T_star", "1", "reduced temperature T/eps_m")
-quantity("Omega_v", "1", "viscosity collision integral")
-quantity("Fc", "1", "Chung's low-pressure factor")
+quantity("inv_T_star", "1", "eps_m/T")
+quantity("inv_M_m", "mol/g", "1/M_m")
+quantity("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2")
 quantity("eta0", "Pa s", "low-pressure viscosity")
+quantity("fill", "1", "Chung's y = rho_mol Vc_m/6")
+quantity("inv_gap", "1", "1/(1 - y)")
+quantity("inv_fill", "1", "1/y")
 
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
-MIXTURE = "sigma_m eps_m omega_m M_m mu_r4 kappa_m"
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
+POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill inv_gap inv_fill"
+CONDUCTIVITY = {"viscosity": "chung lucas"}                 # the other laws bring a conductivity of their own
 
-point_kernel("chung_mixture", header="chung.h", reads="Y W", writes=MIXTURE,
-             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_eps_sigma chung_root_M chung_half_root_M_diagonal",
+point_kernel("chung_mixture", header="chung.h", twin=True, reads="Y W", writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_sigma2_m inv_eps_m fill_m",
+             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_eps_sigma chung_root_M",
              source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN, valid="everywhere")
-point_kernel("chung_dilute", header="chung.h", reads="T " + MIXTURE, writes="T_star Omega_v Fc eta0",
+point_kernel("chung_dilute", header="chung.h", twin=True, reads="T eps_m omega_m M_m mu_r4 kappa_m inv_sigma2_m inv_eps_m",
+             writes="T_star inv_T_star inv_M_m root_m eta0",
              source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN, valid="0.3 <= T_star <= 100 (fit of the collision integral)")
-point_kernel("chung_viscosity", header="chung.h", reads="rho W " + MIXTURE + " T_star Omega_v Fc", writes="mu",
-             source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN, valid="rho Vc/6 < 1",
-             note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa in E_i only and has none")
-point_kernel("chung_conductivity", header="chung.h", reads="rho W cp_ig " + MIXTURE + " T_star eta0", writes="lam",
-             source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN, valid="rho Vc/6 < 1", when={"chung": "polefree published"})
-point_kernel("chung_conductivity_cantera", header="chung.h", reads="rho W cv " + MIXTURE + " T_star eta0", writes="lam",
-             source="Cantera 3.2 high-pressure-Chung, with its departures from the book", valid="rho Vc/6 < 1", when={"chung": "cantera"})
+point_kernel("chung_density", header="chung.h", twin=True, reads="rho fill_m", writes="fill inv_gap inv_fill", source=POLING + "9-6.20" + NOT_SEEN,
+             valid="rho Vc/6 < 1")
+point_kernel("chung_viscosity", header="chung.h", twin=True, reads=POLAR + " inv_T_star root_m" + DENSE, writes="mu",
+             source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN, valid="rho Vc/6 < 1", when={"viscosity": "chung"},
+             note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa in E_i only and has "
+                  "none, and takes E_2 >= 0, without which mu <= 0 in cold water")
+point_kernel("chung_conductivity", header="chung.h", twin=True, reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE, writes="lam",
+             source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN, valid="rho Vc/6 < 1", when={"chung": "polefree published"} | CONDUCTIVITY,
+             note="the default takes B_7 >= 0, without which lam <= 0 in cold mixtures of hydrogen and water")
+point_kernel("chung_conductivity_cantera", header="chung.h", twin=True, reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE, writes="lam",
+             source="Cantera 3.2 high-pressure-Chung, with its departures from the book", valid="rho Vc/6 < 1", when={"chung": "cantera"} | CONDUCTIVITY)

@@ -1,25 +1,47 @@
-// Binary and mixture-averaged diffusion: a low-pressure model, 1/(p D_ij), times Takahashi's correction for pressure.
+// Binary and mixture-averaged diffusion: a low-pressure model of f_ij = 1/(p D_ij), divided by Takahashi's correction for pressure.
+// f_ij is what the sums over pairs want: sum_j x_j/(p D_ij) then takes no division for a pair.
 #pragma once
+#include "ideal_gas.h"
 
 // Index of the pair (i, j <= i) in tables over the lower triangle with its diagonal.
 POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
 
-// What the pairs share at one point.
-template <class R> struct DiffusionState { R ln_T, temperature_factor, p, T; };
+// What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has a
+// polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
+template <class R> struct DiffusionState { R variable, factor, p, T, inv_p, p_tenfold; };
 
-template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T, const R p) {
+template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
-    const R root = sqrt(select(T > 0.0, T, R(NOT_A_NUMBER)));
-    state.T = T;
-    state.p = select(p > 0.0, p, R(NOT_A_NUMBER));
+    const R T = state.T = known_temperature(T_given), root = sqrt(T), p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
     if constexpr (M::diffusion_kinetic) {
-        state.ln_T = log(T);
-        state.temperature_factor = 1.0/(T*root);
+        const R fourth = sqrt(root), r = 1.0/(fourth*p), inv_fourth = r*p, inv_root = square(inv_fourth);
+        state.inv_p = r*fourth;
+        state.variable = inv_fourth;
+        state.factor = inv_root*inv_root*inv_root;
+    } else if constexpr (M::diffusion_cantera) {
+        const R r = 1.0/(T*root*p);
+        state.inv_p = r*(T*root);
+        state.variable = log(T);
+        state.factor = r*p;
     } else {
-        state.ln_T = T;
-        state.temperature_factor = 1.0/(T*root*sqrt(root));     // T^1.75
+        const R power = T*root*sqrt(root), r = 1.0/(power*p);
+        state.inv_p = r*power;
+        state.variable = T;
+        state.factor = r*p;
     }
+    state.p = p;
+    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*p;
     return state;
+}
+
+// f_ij at low pressure over state.factor, j <= i
+template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionState<R> &state, int i, int j) {
+    constexpr int terms = M::FRICTION_TERMS;
+    const double *c = m.friction_fit + terms*pair_index(i, j);
+    R sum = R(c[terms - 1]);
+    UNROLL for (int k = terms - 2; k >= 0; --k) sum = c[k] + state.variable*sum;
+    if constexpr (M::diffusion_cantera) return 1.0/sum;
+    else return sum;
 }
 
 // Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair: D0 (1 - A Tr^-B)(1 - C Tr^-E) in
@@ -53,110 +75,277 @@ POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
     else return at_least(select(Pr < 0.1, R(1.0), between), 1e-20);
 }
 
-// `smooth` from cubics in 1/(1 + Tr), tabulated: no logarithm, no powers. Where to look, and the value there.
-template <class R> struct TakahashiPlace { R line, x, share; };
+// `smooth` from cubics in 1/(1 + Tr), tabulated in single precision less 1, rows of a window behind one another: no
+// logarithm, no powers. Where to look, and the reciprocal of the factor there.
+template <class R> struct TakahashiPlace {
+    typename number<R>::index line;
+    typename number<R>::narrow x, share;
+};
 
 template <class M, class R>
 POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    typedef typename number<R>::narrow F;
+    constexpr double windows = CUBIC_WINDOWS;
+    static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
     const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
-    const R warm = tc + both*state.T, inv = 1.0/(warm*pc);              // 1/(1 + Tr) = tc/warm
-    const R along = bounded_index(tc*(pc*inv), 0.999)*double(M::TAKAHASHI_WINDOWS), window = floor_small(along);
-    const TakahashiRow<R> at = takahashi_row(bounded_index(both*state.p*(warm*inv), 5.0));
-    return {at.row*double(M::TAKAHASHI_WINDOWS) + window, along - window, at.share};
+    // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
+    const R along = smaller(rough_quotient(windows*tc, tc + both*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
+    // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
+    const F tenfold = narrow(both*state.p_tenfold)*reciprocal(narrow(pc));
+    const F number = smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f)*tenfold), smaller(F(9.0f) + F(0.2f)*tenfold, F(12.0f) + F(0.1f)*tenfold)), F(17.0f));
+    const F row = floor_small(number);
+    return {table_index(window, row), narrow(along - window), number - row};
 }
 
-template <class M, class R> POINT_FN R takahashi_lookup(const M &m, const TakahashiPlace<R> &place) {
-    R c[8];
-    table_line(m.takahashi_lines, place.line, c);
-    const R x = place.x, low = at_least(c[0] + x*(c[1] + x*(c[2] + x*c[3])), 0.0), high = at_least(c[4] + x*(c[5] + x*(c[6] + x*c[7])), 0.0);
-    return at_least(low + place.share*(high - low), 0.01);
+template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const TakahashiPlace<R> &place) {
+    typename number<R>::narrow low, high;
+    two_cubics(m.takahashi_cubics, place.line, place.x, low, high);
+    low = at_least(low, -1.0), high = at_least(high, -1.0);
+    return widen(reciprocal(at_least(1.0f + (low + place.share*(high - low)), 0.01)));
 }
 
 template <class M, class R>
-POINT_FN R takahashi_factor(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_lookup(m, takahashi_place(m, state, i, j, xi, xj));
+POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, xi, xj));
     else {
         const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
-        return takahashi_formula(m, state.T*(inv*pc), bounded_index(state.p*(inv*tc), 5.0));
+        return 1.0/takahashi_formula(m, state.T*(inv*pc), bounded_index(state.p*(inv*tc), 5.0));
     }
 }
 
-// p D_ij at low pressure [Pa m2/s] times temperature_factor
+// f_ij over state.factor, at the point's pressure; j <= i
 template <class M, class R>
-POINT_FN R low_pressure(const M &m, const DiffusionState<R> &state, int i, int j) {
-    if constexpr (M::diffusion_kinetic) {
-        constexpr int pairs = M::NS*(M::NS + 1)/2;
-        const double *c = m.binary_fit + pair_index(i, j);
-        return c[0] + state.ln_T*(c[pairs] + state.ln_T*(c[2*pairs] + state.ln_T*(c[3*pairs] + state.ln_T*c[4*pairs])));
-    } else return R(m.fuller_pD[pair_index(i, j)]);
+POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    const R low = low_friction(m, state, i, j);
+    if constexpr (M::takahashi_off) return low;
+    else return low*takahashi_over_one(m, state, i, j, xi, xj);
 }
 
-// 1/(p D_ij) [1/(Pa m2/s)]
-template <class M, class R>
-POINT_FN R inverse_pD(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    R pD = low_pressure(m, state, i, j);
-    if constexpr (!M::takahashi_off) pD = pD*takahashi_factor(m, state, i, j, xi, xj);
-    return state.temperature_factor/pD;
+// Mole fractions of a point, floored at 1e-20, so that a pure point keeps a limit.
+template <class M, class R, class Species> struct Floored {
+    const M &m;
+    const Species &Y;
+    const R W;
+    POINT_FN R operator[](int s) const { return at_least(Y[s]*m.inv_W[s]*W, 1e-20); }
+};
+
+// sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept by panels of M::PANEL
+// rows, whose sums stay in registers.
+template <int FIRST, int SUMS, class M, class R, class Weight>
+POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const R (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
+    if constexpr (FIRST < M::NS) {
+        constexpr int rows = M::NS - FIRST < M::PANEL ? M::NS - FIRST : M::PANEL;
+        R row[SUMS][rows];
+        UNROLL for (int s = 0; s < SUMS; ++s) UNROLL for (int i = 0; i < rows; ++i) row[s][i] = R(0.0);
+        FOR_SPECIES(j, FIRST) {
+            R column[SUMS];
+            UNROLL for (int s = 0; s < SUMS; ++s) column[s] = sums[s][j];
+            UNROLL for (int i = 0; i < rows; ++i) {
+                const R f = friction(m, state, FIRST + i, j, x[FIRST + i], x[j]);
+                UNROLL for (int s = 0; s < SUMS; ++s) {
+                    row[s][i] += weight(s, j)*f;
+                    column[s] += weight(s, FIRST + i)*f;
+                }
+            }
+            UNROLL for (int s = 0; s < SUMS; ++s) sums[s][j] = column[s];
+        }
+        UNROLL for (int j = 0; j < rows; ++j) {
+            UNROLL for (int i = j + 1; i < rows; ++i) {
+                const R f = friction(m, state, FIRST + i, FIRST + j, x[FIRST + i], x[FIRST + j]);
+                UNROLL for (int s = 0; s < SUMS; ++s) {
+                    row[s][i] += weight(s, FIRST + j)*f;
+                    row[s][j] += weight(s, FIRST + i)*f;
+                }
+            }
+        }
+        UNROLL for (int s = 0; s < SUMS; ++s) UNROLL for (int i = 0; i < rows; ++i) sums[s][FIRST + i] = row[s][i];
+        friction_panels<FIRST + rows, SUMS>(m, state, x, weight, sums);
+    }
 }
 
-// 1/(p D_ij) of species i with all j < i. On packs in two sweeps: each has a short chain of dependent operations, so
-// that the processor keeps several pairs in flight.
-template <class M, class R>
-POINT_FN void inverse_pD_row(const M &m, const DiffusionState<R> &state, int i, const R (&x)[M::NS], R (&inverse)[M::NS]) {
-    if constexpr (M::takahashi_smooth && number<R>::lanes > 1) {
-        TakahashiPlace<R> place[M::NS];
-        FOR_SPECIES(j, i) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
-        FOR_SPECIES(j, i) inverse[j] = state.temperature_factor/(low_pressure(m, state, i, j)*takahashi_lookup(m, place[j]));
-    } else FOR_SPECIES(j, i) inverse[j] = inverse_pD(m, state, i, j, x[i], x[j]);
+// The same row by row, for packs with the tabulated factor: each row in two sweeps of short chains of dependent operations,
+// so that the processor keeps several pairs in flight.
+template <int SUMS, class M, class R, class Weight>
+POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const R (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
+    TakahashiPlace<R> place[M::NS];
+    for (int i = 0; i < M::NS; ++i) {
+        R row[SUMS];
+        for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
+        UNROLL for (int s = 0; s < SUMS; ++s) row[s] = R(0.0);
+        for (int j = 0; j < i; ++j) {
+            const R f = low_friction(m, state, i, j)*takahashi_reciprocal<M, R>(m, place[j]);
+            UNROLL for (int s = 0; s < SUMS; ++s) {
+                row[s] += weight(s, j)*f;
+                sums[s][j] += weight(s, i)*f;
+            }
+        }
+        UNROLL for (int s = 0; s < SUMS; ++s) sums[s][i] = row[s];
+    }
 }
 
-// Mole fraction floored at 1e-20, so that a pure point keeps a limit.
-template <class M, class R, class Species>
-POINT_FN R floored_x(const M &m, const Species &Y, const R W, int s) { return at_least(Y[s]*m.inv_W[s]*W, 1e-20); }
+// Where an array of the species is not at hand (many species on a GPU): whole rows, a few at a time; twice the pairs, and
+// nothing to keep.
+template <int SUMS, class M, class R, class Species, class Weight, class Done>
+POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight, const Done &done) {
+    constexpr int ROWS = 4;
+    for (int first = 0; first < M::NS; first += ROWS) {
+        R row[ROWS][SUMS], own[ROWS];
+        UNROLL for (int i = 0; i < ROWS; ++i) {
+            own[i] = x[first + i < M::NS ? first + i : M::NS - 1];
+            UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] = R(0.0);
+        }
+        for (int j = 0; j < M::NS; ++j) {
+            const R other = x[j];
+            UNROLL for (int i = 0; i < ROWS; ++i) {
+                const int k = first + i < M::NS ? first + i : M::NS - 1;
+                if (k != j) {
+                    const R f = friction(m, state, k > j ? k : j, k > j ? j : k, own[i], other);
+                    UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] += weight(s, j, other)*f;
+                }
+            }
+        }
+        UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) done(first + i, own[i], row[i]);
+    }
+}
+
+// The same for one sum, each pair once: what belongs to the other rows is kept in the results' own place.
+template <class M, class R, class Species, class Out, class Done>
+POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out, const Done &done) {
+    constexpr int ROWS = 8;
+    for (int first = 0; first < M::NS; first += ROWS) {
+        R row[ROWS], own[ROWS];
+        UNROLL for (int i = 0; i < ROWS; ++i) {
+            row[i] = R(0.0);
+            own[i] = x[first + i < M::NS ? first + i : M::NS - 1];
+        }
+        for (int j = 0; j < first; ++j) {
+            const R other = x[j];
+            R column = out[j];
+            UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) {
+                const R f = friction(m, state, first + i, j, own[i], other);
+                row[i] += other*f;
+                column += own[i]*f;
+            }
+            out.set(j, column);
+        }
+        UNROLL for (int i = 1; i < ROWS; ++i) if (first + i < M::NS) UNROLL for (int j = 0; j < i; ++j) {
+            const R f = friction(m, state, first + i, first + j, own[i], own[j]);
+            row[i] += own[j]*f;
+            row[j] += own[i]*f;
+        }
+        UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) out.set(first + i, row[i]);
+    }
+    FOR_SPECIES(k, M::NS) done(k, x[k], out[k]);
+}
+
+// done(k, x_k, sums of row k) for all k
+template <int SUMS, class M, class R, class Species, class Weight, class Done>
+POINT_FN void friction_sums(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight, const Done &done) {
+    R of_row[SUMS];
+    if constexpr (SPECIES_ARRAYS) {
+        R own[M::NS], sums[SUMS][M::NS];
+        FOR_SPECIES(s, M::NS) own[s] = x[s];
+        const auto own_weight = [&](int s, int j) { return weight(s, j, own[j]); };
+        if constexpr (M::takahashi_smooth && number<R>::lanes > 1) friction_rows<SUMS>(m, state, own, own_weight, sums);
+        else friction_panels<0, SUMS>(m, state, own, own_weight, sums);
+        FOR_SPECIES(k, M::NS) {
+            UNROLL for (int s = 0; s < SUMS; ++s) of_row[s] = sums[s][k];
+            done(k, own[k], of_row);
+        }
+    } else friction_whole_rows<SUMS>(m, state, x, weight, done);
+}
+
+template <class M, class R>
+POINT_FN R pair_friction(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+    return state.factor*friction(m, state, i, j, xi, xj);
+}
 
 template <class M, class R, class Species, class Out>
 POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_ij) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
+    const Floored<M, R, Species> x{m, Y, W};
     for (int i = 0; i < M::NS; ++i)
         for (int j = 0; j <= i; ++j) {
-            const R xi = floored_x(m, Y, W, i), xj = floored_x(m, Y, W, j), pD = 1.0/inverse_pD(m, state, i, j, xi, xj);
-            const R D = select(xi + xj > 0.0, pD/state.p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
+            const R xi = x[i], xj = x[j], pD = 1.0/pair_friction(m, state, i, j, xi, xj);
+            const R D = select(xi + xj > 0.0, pD*state.inv_p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
             D_ij.set(i*M::NS + j, D);
             D_ij.set(j*M::NS + i, D);
         }
 }
 
+// The sum of the others' shares of a total, without cancellation: only one share can be more than half of it, and the others
+// of that one are summed.
+template <class R> struct Others {
+    R total, largest, rest;
+    template <int NS, class Value> POINT_FN static Others of(const Value &value) {
+        R largest = value(0), rest = R(0.0);
+        FOR_SPECIES(s, NS - 1) {
+            const R share = value(s + 1);
+            rest += smaller(share, largest);
+            largest = larger(share, largest);
+        }
+        return {largest + rest, largest, rest};
+    }
+    POINT_FN R operator()(const R share) const { return select(share < largest, total - share, rest); }
+};
+
 // D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation.
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
-    if constexpr (M::NS == 1) D.set(0, W/(W*state.p*inverse_pD(m, state, 0, 0, R(1.0), R(1.0))));
+    if constexpr (M::NS == 1) D.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
     else {
-        R x[M::NS], resistance[M::NS], inverse[M::NS], others = R(0.0);
-        FOR_SPECIES(s, M::NS) {
-            x[s] = floored_x(m, Y, W, s);
-            resistance[s] = R(0.0);
-        }
-        FOR_SPECIES(i, M::NS) {
-            inverse_pD_row(m, state, i, x, inverse);
-            R sum = R(0.0);
-            FOR_SPECIES(j, i) {
-                sum += x[j]*inverse[j];
-                resistance[j] += x[i]*inverse[j];
-            }
-            resistance[i] = sum;
-        }
-        const R scale = 1.0/(W*state.p);
-        R mass[M::NS];
-        FOR_SPECIES(s, M::NS) {             // sums of x W before and behind s, never a difference
-            mass[s] = others;
-            others += x[s]*m.W[s];
-        }
-        others = R(0.0);
-        FOR_SPECIES(back, M::NS) {
-            const int s = M::NS - 1 - back;
-            D.set(s, (mass[s] + others)*scale/resistance[s]);
-            others += x[s]*m.W[s];
-        }
+        const Floored<M, R, Species> x{m, Y, W};
+        const auto others = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        const R scale = state.factor*W*state.p;
+#ifdef MATRIX_UNITS
+        if constexpr (M::takahashi_off && !M::diffusion_cantera) friction_products(m, state.variable, Y, W, others, scale, D);
+        else
+#endif
+        if constexpr (SPECIES_ARRAYS) friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; },
+                                                       [&](int k, const R xk, const R (&sum)[1]) { D.set(k, others(xk*m.W[k])/(scale*sum[0])); });
+        else friction_in_place(m, state, x, D, [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); });
     }
+}
+
+// (1 - x_k)/sum_{j != k} x_j/D_kj: D by the other gradient.
+template <class M, class R, class Species, class In, class Out>
+POINT_FN void mixture_diffusion_mole(const M &m, const Species &Y, const R W, const In &D, Out &D_mole) {
+    if constexpr (M::NS == 1) D_mole.set(0, D[0]);
+    else {
+        const Floored<M, R, Species> x{m, Y, W};
+        const auto moles = Others<R>::template of<M::NS>([&](int s) { return x[s]; });
+        const auto mass = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        FOR_SPECIES(s, M::NS) D_mole.set(s, D[s]*(W*moles(x[s])/mass(x[s]*m.W[s])));
+    }
+}
+
+// 1/(sum_{j != k} x_j/D_kj + x_k/(W - x_k W_k) sum_{j != k} x_j W_j/D_kj)
+template <class M, class R, class Species, class Out>
+POINT_FN void mixture_diffusion_mass(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_mass) {
+    const DiffusionState<R> state = diffusion_state<M>(T, p);
+    if constexpr (M::NS == 1) D_mass.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
+    else {
+        const Floored<M, R, Species> x{m, Y, W};
+        const auto others = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        const R scale = state.factor*state.p;
+        friction_sums<2>(m, state, x, [&](int s, int j, const R xj) { return s ? xj*m.W[j] : xj; },
+                         [&](int k, const R xk, const R (&sum)[2]) {
+                             const R mass = others(xk*m.W[k]);
+                             D_mass.set(k, mass/(scale*(mass*sum[0] + xk*sum[1])));
+                         });
+    }
+}
+
+// Shortcuts with constant Lewis and Schmidt numbers.
+template <class M, class R, class Out>
+POINT_FN void lewis_diffusion(const M &m, const R lam, const R rho, const R cp, Out &D_lewis) {
+    const R a = lam/(rho*cp);
+    FOR_SPECIES(s, M::NS) D_lewis.set(s, a*m.inv_lewis[s]);
+}
+
+template <class M, class R, class Out>
+POINT_FN void schmidt_diffusion(const M &m, const R mu, const R rho, Out &D_schmidt) {
+    const R nu = mu/rho;
+    FOR_SPECIES(s, M::NS) D_schmidt.set(s, nu*m.inv_schmidt[s]);
 }

@@ -6,6 +6,7 @@ quantity("p", "Pa", "pressure")
 quantity("Y", "1", "mass fractions", per="ns")
 quantity("X", "1", "mole fractions", per="ns")
 quantity("W", "kg/mol", "mean molar mass")
+quantity("R_s", "J/kg/K", "specific gas constant R/W")
 quantity("u", "m/s", "velocity, x")
 quantity("v", "m/s", "velocity, y")
 quantity("w", "m/s", "velocity, z")
@@ -16,17 +17,18 @@ quantity("h_ig", "J/kg", "ideal-gas enthalpy")
 quantity("s_ig", "J/kg/K", "ideal-gas entropy at T, p and this composition")
 
 COMPOSITION = "Y >= 0, sum(Y) = 1 within 1e-6 (else NaN)"
-NASA = "inv_W T_mid T_mid_lowest T_mid_highest nasa_low nasa_high"
+NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
 
-point_kernel("molar_mass", header="ideal_gas.h", reads="Y", writes="W", constants="inv_W",
-             source="definition, W = 1/sum(Y_i/W_i)", valid=COMPOSITION)
-point_kernel("mole_fractions", header="ideal_gas.h", reads="Y W", writes="X", constants="inv_W",
+point_kernel("molar_mass", header="ideal_gas.h", twin=True, reads="Y", writes="W R_s", constants="inv_W",
+             source="definition, 1/W = sum(Y_i/W_i)", valid=COMPOSITION)
+point_kernel("mole_fractions", header="ideal_gas.h", twin=True, reads="Y W", writes="X", constants="inv_W",
              source="definition, X_i = Y_i W/W_i", valid=COMPOSITION)
-point_kernel("mass_fractions", header="ideal_gas.h", reads="X", writes="Y", constants="W",
+point_kernel("mass_fractions", header="ideal_gas.h", twin=True, reads="X", writes="Y", constants="W",
              source="definition, Y_i = X_i W_i/sum(X_j W_j)", valid=COMPOSITION.replace("Y", "X"))
-point_kernel("ideal_gas", header="ideal_gas.h", reads="T Y", writes="cp_ig h_ig", constants=NASA,
-             source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients", valid="T within the species' ranges; extrapolated beyond")
-point_kernel("ideal_gas_entropy", header="ideal_gas.h", reads="T p Y W", writes="s_ig", constants=NASA + " inv_p_ref",
-             source="McBride, Gordon & Reno 1993, 7 coefficients; ideal mixing", valid="p > 0")
-point_kernel("total_enthalpy", header="ideal_gas.h", reads="h u v w", writes="h0",
+point_kernel("ideal_gas", header="ideal_gas.h", twin=True, reads="T Y", writes="cp_ig h_ig", constants=NASA,
+             source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients; McBride, Zehe & Gordon 2002 (NASA TP-2002-211556), 9",
+             valid="T within the species' ranges; extrapolated beyond")
+point_kernel("ideal_gas_entropy", header="ideal_gas.h", twin=True, reads="T p Y W", writes="s_ig", constants=NASA + " inv_p_ref",
+             source="McBride, Gordon & Reno 1993, 7 coefficients, or 9; ideal mixing", valid="p > 0")
+point_kernel("total_enthalpy", header="ideal_gas.h", twin=True, reads="h u v w", writes="h0",
              source="definition, h + |u|^2/2", valid="everywhere")

@@ -1,10 +1,14 @@
 // Sums over pairs of species with a constant symmetric matrix: sum_ij y_i K_ij z_j.
-// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it.
+// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it, and half the
+// diagonal behind it. matrix_units.h has the same sums for the matrix units of a GPU.
 #pragma once
+#ifndef MATRIX_UNITS
 
 // One panel of ROWS rows starting at row `first`: adds the panel's share (half diagonal and strictly lower part).
-template <int ROWS, class R, class Vectors>
-POINT_FN void panel_two(const double *k, const double *half_diagonal, const Vectors &yz, int first, R &yy, R &yz_sum, R &zz) {
+template <int P> POINT_FN constexpr int panel_start(int panel) { return P*P*(panel*(panel - 1)/2) + panel*(P*(P - 1)/2); }
+
+template <int ROWS, class R, class Vectors, class First>
+POINT_FN void panel_two(const double *k, const double *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum, R &zz) {
     R row_y[ROWS], row_z[ROWS], y, z;
     UNROLL for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
@@ -35,22 +39,58 @@ POINT_FN void panel_two(const double *k, const double *half_diagonal, const Vect
     }
 }
 
-// yKy, yKz, zKz in one sweep; yz(i, y, z) gives the two vectors' elements.
 template <class M, class R, class Vectors>
-POINT_FN void quadratic_two(const double *k, const double *half_diagonal, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
+POINT_FN void panels_two(const double *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
     constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
+    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
-    for (int panel = 0; panel < full; ++panel) {
-        panel_two<P>(k, half_diagonal, yz, panel*P, yy, yz_sum, zz);
-        k += panel*P*P + P*(P - 1)/2;
-    }
-    if constexpr (rest > 0) panel_two<rest>(k, half_diagonal, yz, full*P, yy, yz_sum, zz);
+#ifdef SPECIES_HELD
+    for_constants<full>([&](auto panel) { panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, Constant<panel.value*P>(), yy, yz_sum, zz); });
+#else
+    for (int panel = 0; panel < full; ++panel) panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, panel*P, yy, yz_sum, zz);
+#endif
+    if constexpr (rest > 0) panel_two<rest>(k + panel_start<P>(full), half_diagonal, yz, Constant<full*P>(), yy, yz_sum, zz);
     yy = yy + yy;
     zz = zz + zz;
 }
 
-template <int ROWS, class R, class Vector>
-POINT_FN R panel_one(const double *k, const double *half_diagonal, const Vector &y, int first) {
+// The same for one panel, row by row: y and z stay in registers instead of the rows' sums.
+template <class M, class R>
+POINT_FN void triangle_two(const double *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
+    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
+    UNROLL for (int i = 0; i < M::NS; ++i) {
+        R row_y = y[i]*half_diagonal[i], row_z = z[i]*half_diagonal[i];
+        int at = i - 1;
+        UNROLL for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
+            row_y += y[j]*k[at];
+            row_z += z[j]*k[at];
+        }
+        yy += y[i]*row_y;
+        yz_sum += y[i]*row_z + z[i]*row_y;
+        zz += z[i]*row_z;
+    }
+    yy = yy + yy;
+    zz = zz + zz;
+}
+
+// yKy, yKz, zKz in one sweep; pair(s, Y_s, x, y, z) gives the two vectors' elements from a species value and one number of
+// the point.
+template <class M, class R, class Species, class Pair>
+POINT_FN void quadratic_two(const double *k, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
+    if constexpr (number<R>::lanes > 1) {       // a CPU's stack is in L1: nothing is computed twice
+        R y[M::NS], z[M::NS];
+        FOR_SPECIES(s, M::NS) pair(s, Y[s], x, y[s], z[s]);
+        if constexpr (M::NS <= M::PANEL) triangle_two<M>(k, y, z, yy, yz_sum, zz);
+        else one_by_one([&](auto part) {        // the accumulators of one pack fill the registers
+            panels_two<M>(k, [&](int s, auto &ys, auto &zs) { ys = part(y[s]), zs = part(z[s]); }, part(yy), part(yz_sum), part(zz));
+        }, yy);
+    }
+    else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
+}
+
+template <int ROWS, class R, class Vector, class First>
+POINT_FN R panel_one(const double *k, const double *half_diagonal, const Vector &y, First first) {
     R row[ROWS], sum = R(0.0);
     UNROLL for (int i = 0; i < ROWS; ++i) row[i] = y(first + i)*half_diagonal[first + i];
     FOR_SPECIES(j, first) {
@@ -67,22 +107,28 @@ POINT_FN R panel_one(const double *k, const double *half_diagonal, const Vector 
     return sum;
 }
 
-template <class M, class R, class Vector>
-POINT_FN R quadratic_one(const double *k, const double *half_diagonal, const Vector &y) {
+// yKy of one vector; element(s, Y_s)
+template <class M, class R, class Species, class Element>
+POINT_FN R quadratic_one(const double *k, const Species &Y, const Element &element) {
     constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
+    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    const auto y = [&](int s) { return element(s, Y[s]); };
     R sum = R(0.0);
-    for (int panel = 0; panel < full; ++panel) {
-        sum += panel_one<P, R>(k, half_diagonal, y, panel*P);
-        k += panel*P*P + P*(P - 1)/2;
-    }
-    if constexpr (rest > 0) sum += panel_one<rest, R>(k, half_diagonal, y, full*P);
+#ifdef SPECIES_HELD
+    for_constants<full>([&](auto panel) { sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, Constant<panel.value*P>()); });
+#else
+    for (int panel = 0; panel < full; ++panel) sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, panel*P);
+#endif
+    if constexpr (rest > 0) sum += panel_one<rest, R>(k + panel_start<P>(full), half_diagonal, y, Constant<full*P>());
     return sum + sum;
 }
+#endif
 
 // The same three sums with K = 1 - k_ij, each structure of k_ij by its cheapest way.
-template <class M, class R, class Vectors>
-POINT_FN void attraction_sums(const M &m, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
-    if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, m.half_one_minus_kij_diagonal, yz, yy, yz_sum, zz);
+template <class M, class R, class Species, class Pair>
+POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
+    const auto yz = [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); };
+    if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
     else {
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
         FOR_SPECIES(s, M::NS) {

@@ -3,7 +3,7 @@
 Chung, Ajlan, Lee & Starling, Ind. Eng. Chem. Res. 27 (1988) 671, equation numbers of Poling, Prausnitz & O'Connell,
 5th ed. (originals not seen). Inside: cm3/mol, Angstrom, debye, g/mol, mol/cm3; at the interface SI.
 form "published": as printed. "polefree" (default): in E_1..E_10 only, omega' = max(omega_m, 0),
-mu_r'^4 = min(mu_r^4, m*(omega')/2) and kappa' = 0, m* the smallest positive root of E_1 E_4 + E_2 + E_3 = 0.
+mu_r'^4 = min(mu_r^4, m*(omega')/2) and kappa' = 0, m* the smallest positive root of E_1 E_4 + E_2 + E_3 = 0; E_2 >= 0, B_7 >= 0.
 "cantera": c_6 = 4.958, a_1 = 2.44166, Vc from Tc and pc, kappa = 0, molar density by the pseudo molar mass, real-gas cv.
 """
 from types import SimpleNamespace
@@ -131,40 +131,43 @@ def reduced_density(rho, M, m, form):
 def viscosity(T, rho, M, m, form="polefree"):
     """mu [Pa s] at T [K], rho [kg/m3], mean molar mass M [kg/mol], m = pair_rules(...)."""
     _, Fc, omega_v = dilute(T, m)
-    return reduced_viscosity(T/m.eps, omega_v, Fc, rho, M, m, form)
+    Ts, y = T/m.eps, reduced_density(rho, M, m, form)
+    return reduced_viscosity(Ts, np.sqrt(Ts)/omega_v*Fc, np.sqrt(m.M*m.Tc)/np.cbrt(m.Vc)**2, y, 1/(1 - y), m, form)
 
 
-def reduced_viscosity(Ts, omega_v, Fc, rho, M, m, form):
-    """The same from T*, Omega_v and Fc."""
-    y = reduced_density(rho, M, m, form)
+def reduced_viscosity(Ts, dilute_star, unit, y, inv_gap, m, form):
+    """The same from T*, the low-pressure eta*, sqrt(M_m Tc_m)/Vc_m^(2/3), y and 1/(1 - y)."""
     omega, mur4, kappa = m.omega, m.mur4, m.kappa
     if form == "polefree":
         omega = np.maximum(omega, LD(0))
         mur4, kappa = np.minimum(mur4, pole(omega)/2), 0*kappa
     E = _coefficients(tables(form)[0], omega, mur4, kappa)
-    G1 = (1 - y/2)/(1 - y)**3
+    if form == "polefree":
+        E[1] = np.maximum(E[1], LD(0))
+    G1 = (1 - y/2)*inv_gap**3
     G2 = _shape(E, y, G1)
     dense = E[6]*y*y*G2*np.exp(E[7] + E[8]/Ts + E[9]/(Ts*Ts))
-    star = np.sqrt(Ts)/omega_v*(Fc*(1/G2 + E[5]*y)) + dense
-    return star*LD("36.344")*np.sqrt(m.M*m.Tc)/np.cbrt(m.Vc)**2*LD("1e-7")
+    star = dilute_star*(1/G2 + E[5]*y) + dense
+    return star*LD("36.344")*unit*LD("1e-7")
 
 
 def conductivity(T, rho, M, cv_mol, m, form="polefree"):
     """lam [W/m/K]; cv_mol [J/mol/K] of the ideal gas, of the real gas in form cantera."""
-    return reduced_conductivity(T/m.Tc, dilute(T, m)[0], rho, M, cv_mol, m, form)
+    q = LD("3.586e-3")*np.sqrt(m.Tc/(m.M/1000))/np.cbrt(m.Vc)**2
+    Tr, y = T/m.Tc, reduced_density(rho, M, m, form)
+    return reduced_conductivity(Tr, dilute(T, m)[0], q*np.sqrt(Tr), y, 1/(1 - y), cv_mol, m, form)
 
 
-def reduced_conductivity(Tr, eta0, rho, M, cv_mol, m, form):
-    """The same from T/Tc_m and eta0."""
-    y = reduced_density(rho, M, m, form)
+def reduced_conductivity(Tr, eta0, q_root, y, inv_gap, cv_mol, m, form):
+    """The same from T/Tc_m, eta0, q sqrt(Tr), y and 1/(1 - y)."""
     B = _coefficients(tables(form)[1], m.omega, m.mur4, m.kappa)
-    G1 = (1 - y/2)/(1 - y)**3
+    if form == "polefree":
+        B[6] = np.maximum(B[6], LD(0))
+    G1 = (1 - y/2)*inv_gap**3
     H2 = _shape(B, y, G1)
     alpha = cv_mol/R - LD("1.5")
     beta = LD("0.7862") - LD("0.7109")*m.omega + LD("1.3168")*m.omega**2
     zeta = 2 + LD("10.5")*Tr*Tr
     psi = 1 + alpha*((LD("0.215") + LD("0.28288")*alpha - LD("1.061")*beta + LD("0.26665")*zeta)
                      / (LD("0.6366") + beta*zeta + LD("1.061")*alpha*beta))
-    mass = m.M/1000
-    q = LD("3.586e-3")*np.sqrt(m.Tc/mass)/np.cbrt(m.Vc)**2
-    return LD("31.2")*eta0*psi/mass*(1/H2 + B[5]*y) + q*B[6]*y*y*np.sqrt(Tr)*H2
+    return LD("31.2")*eta0*psi/(m.M/1000)*(1/H2 + B[5]*y) + q_root*B[6]*y*y*H2

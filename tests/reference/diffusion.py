@@ -70,13 +70,18 @@ def takahashi(Tr, Pr, mode, table_error=0.0):
     return np.maximum(out, LOWEST)
 
 
-def kinetic_pD(T, coefficients):
-    """p D_ij [Pa m2/s] from the fit T^1.5 sum_k c_k (ln T)^k; coefficients (5, ...)."""
-    log = np.log(T)
-    total = coefficients[4]
-    for k in (3, 2, 1, 0):
-        total = total*log + coefficients[k]
-    return T*np.sqrt(T)*total
+def _polynomial(x, coefficients):
+    total = coefficients[len(coefficients) - 1]
+    for k in range(len(coefficients) - 2, -1, -1):
+        total = total*x + coefficients[k]
+    return total
+
+
+def kinetic_pD(T, coefficients, model="kinetic"):
+    """p D_ij [Pa m2/s] from a fit: "kinetic" T^1.5/(sum_k c_k T^(-k/4)), "cantera" T^1.5 sum_k c_k (ln T)^k; (terms, ...)."""
+    if model == "cantera":
+        return T*np.sqrt(T)*_polynomial(np.log(T), coefficients)
+    return T*np.sqrt(T)/_polynomial(1/np.sqrt(np.sqrt(T)), coefficients)
 
 
 def fuller_pD(T, W_i, W_j, S_i, S_j):
@@ -87,10 +92,10 @@ def fuller_pD(T, W_i, W_j, S_i, S_j):
 
 
 def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, table_error=0.0):
-    """D_ij (ns, ns, n) [m2/s], coefficients (5, ns, ns) of the fit for model "kinetic"; table_error: see takahashi."""
+    """D_ij (ns, ns, n) [m2/s], coefficients (terms, ns, ns) of the fit for models "kinetic" and "cantera"; table_error: see takahashi."""
     i, j = np.tril_indices(sp.ns)
-    if model == "kinetic":
-        pD = kinetic_pD(T, coefficients[:, i, j][:, :, None])
+    if model in ("kinetic", "cantera"):
+        pD = kinetic_pD(T, coefficients[:, i, j][:, :, None], model)
     elif model == "fuller":
         W, S = sp.W[:, None], sp.fuller_volume[:, None]
         pD = fuller_pD(T, W[i], W[j], S[i], S[j])
@@ -119,4 +124,29 @@ def mixture_averaged(X, D, sp):
         others = [j for j in range(sp.ns) if j != k]
         top = (x[others]*sp.W[others][:, None]).sum(0)
         out.append(top/(M*(x[others]/D[k, others]).sum(0)))
+    return np.stack(out)
+
+
+def _others(values):
+    return np.stack([values[[j for j in range(len(values)) if j != k]].sum(0) for k in range(len(values))])
+
+
+def mole_averaged(X, D, sp):
+    """(1 - x_k)/sum_{j!=k} x_j/D_kj, x floored at 1e-20; one species: D_11."""
+    if sp.ns == 1:
+        return D[0]
+    x = np.maximum(X, FLOOR)
+    return np.stack([_others(x)[k]/sum(x[j]/D[k, j] for j in range(sp.ns) if j != k) for k in range(sp.ns)])
+
+
+def mass_gradient(X, D, sp):
+    """1/(sum_{j!=k} x_j/D_kj + x_k/(sum_{j!=k} x_j W_j) sum_{j!=k} x_j W_j/D_kj), x floored at 1e-20; one species: D_11."""
+    if sp.ns == 1:
+        return D[0]
+    x = np.maximum(X, FLOOR)
+    rest = _others(x*sp.W[:, None])
+    out = []
+    for k in range(sp.ns):
+        others = [j for j in range(sp.ns) if j != k]
+        out.append(1/(sum(x[j]/D[k, j] for j in others) + x[k]/rest[k]*sum(x[j]*sp.W[j]/D[k, j] for j in others)))
     return np.stack(out)

@@ -1,17 +1,23 @@
 """Every public quantity at T, p, Y from one call."""
 import numpy as np
 
-from . import chung, diffusion, ideal_gas, peng_robinson, species
+from . import chung, cubic, diffusion, ideal_gas, lucas, species
 from .tracked import LD, Tracked
 
-OPTIONS = {"root": "gibbs", "alpha": "pr78", "mixing": "vdw", "chung": "polefree", "diffusion": "kinetic",
-           "takahashi": "smooth"}
+OPTIONS = {"equation": "pr", "translation": "none", "root": "gibbs", "alpha": "pr78", "mixing": "vdw", "chung": "polefree", "viscosity": "chung", "diffusion": "kinetic",
+           "takahashi": "smooth", "lewis": 1.0, "schmidt": 0.7}
+
+
+def _over(x, number, ns):
+    """x/number for each species, (ns, n)."""
+    return np.stack([x/n for n in np.broadcast_to(np.asarray(number, LD), (ns,))])
 
 
 def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, transport=True, table_error=0.0, **options):
     """A namespace of quantities by their public names, species axis first; plus `undecided` (bool, n).
 
-    data: SpeciesData or the like; fit: (5, ns, ns) binary-diffusion coefficients for diffusion="kinetic".
+    data: SpeciesData or the like; fit: (terms, ns, ns) coefficients of the pairs for diffusion "kinetic" (friction_fit) or
+    "cantera" (binary_fit).
     table_error: see diffusion.takahashi.
     tracked: Tracked results (value and rounding bound); otherwise longdouble.
     """
@@ -35,26 +41,38 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         X = X/X.sum(0)
         Y = X*sp.W[:, None]/M
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
-    q = peng_robinson.state(T, p, X, M, (cp0, h0, s0), sp, o["alpha"], o["root"])
+    eos, n, R_s = cubic.EQUATIONS[o["equation"]], Y/sp.W[:, None], species.R/M
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])
+    RT = R_s*T
+    u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
+    shift = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else None
+    q = cubic.thermal(T, p, R_s, (cp0/M, h0/M, s0/M), a, a_T, a_TT, b, shift, u, eos)
+    q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0*b if shift is None else shift
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
     q.cp_ig, q.h_ig, q.s_ig = cp0/M, h0/M, s0/M
-    q.v_mol, q.pr_L = q.v, q.L
-    del q.v, q.L                                               # v is a velocity in the public names
+    q.v_mol = M*q.vol
     if velocity is not None:
         u, v, w = (number(c) for c in velocity)
         q.u, q.v, q.w = u, v, w
         q.h0 = q.h + (u*u + v*v + w*w)/2
-    q.Tc_mix, q.pc_mix, q.vc_mix = peng_robinson.pseudo_critical(X, sp)
+    q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"])
     if transport:
         m = q.chung = chung.pair_rules(X, sp, o["chung"])
         cv = q.cv*M if o["chung"] == "cantera" else cp0 - species.R
-        q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
+        if o["viscosity"] == "lucas":
+            q.mu = lucas.viscosity(T, p, X, sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera")
+        else:
+            q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
-        if o["diffusion"] == "kinetic" and fit is None:
+        if o["diffusion"] != "fuller" and fit is None:
             return q
         fit_n = None if fit is None else number(fit, np.abs(np.asarray(fit, float)))
         q.D_ij = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], fit_n, table_error)
         q.D = diffusion.mixture_averaged(X, q.D_ij, sp)
+        q.D_mole = diffusion.mole_averaged(X, q.D_ij, sp)
+        q.D_mass = diffusion.mass_gradient(X, q.D_ij, sp)
+        q.D_lewis = _over(q.lam/(q.rho*q.cp), o["lewis"], sp.ns)
+        q.D_schmidt = _over(q.mu/q.rho, o["schmidt"], sp.ns)
     return q
 
 

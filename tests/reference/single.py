@@ -1,6 +1,6 @@
 """One entry for each point kernel: its declared reads in, its writes out, by the equations of the oracle.
 
-An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion
+An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion, `viscosity` {law: (factor, constant)}
 and `table_error` of tabulated kernels (diffusion.takahashi).
 A kernel without an entry fails the test that goes through the registry.
 """
@@ -8,24 +8,17 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, diffusion, ideal_gas, peng_robinson
+from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, oracle
 from .species import R
-
-MIXTURE = ("sigma_m", "eps_m", "omega_m", "M_m", "mu_r4", "kappa_m")
-
+from .tracked import LD
 
 def _X(Y, W, sp):
     return Y*W/sp.W[:, None]
 
 
-def _pair_sums(sigma_m, eps_m, omega_m, M_m, mu_r4, kappa_m):
-    sigma3 = sigma_m**3
-    return SimpleNamespace(sigma3=sigma3, eps=eps_m, omega=omega_m, M=M_m, mur4=mu_r4, kappa=kappa_m,
-                           Tc=chung.LD("1.2593")*eps_m, Vc=sigma3/chung.LD("0.809")**3)
-
-
 def molar_mass(sp, o, Y):
-    return dict(W=1/(Y/sp.W[:, None]).sum(0))
+    moles = (Y/sp.W[:, None]).sum(0)
+    return dict(W=1/moles, R_s=R*moles)
 
 
 def mole_fractions(sp, o, Y, W):
@@ -50,58 +43,96 @@ def total_enthalpy(sp, o, h, u, v, w):
     return dict(h0=h + (u*u + v*v + w*w)/2)
 
 
-def pr_mixture(sp, o, T, Y, W):
-    return dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), peng_robinson.mixture_ab(T, _X(Y, W, sp), sp, o["alpha"])))
+def cubic_mixture(sp, o, T, Y):
+    n = Y/sp.W[:, None]
+    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])))
+    out["shift_mix"] = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else 0*out["b_mix"]
+    return out
 
 
-def critical_state(sp, o, Y, W):
-    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), peng_robinson.pseudo_critical(_X(Y, W, sp), sp)))
+def critical_state(sp, o, Y, R_s):
+    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"])))
 
 
-def compressibility(sp, o, T, p, a_mix, b_mix):
-    u, undecided = peng_robinson.compressibility(T, p, a_mix, b_mix, o["root"])
-    return dict(Z=u + b_mix*p/(R*T), undecided=undecided)
+def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
+    RT = R_s*T
+    B = b_mix*p/RT
+    u, undecided = cubic.compressibility(a_mix*p/(RT*RT), B, o["root"], _eos(o))
+    v_free = u*RT/p
+    Z, vol = u + B, v_free + b_mix
+    if o["translation"] == "peneloux":
+        Z, vol = Z - shift_mix*p/RT, vol - shift_mix
+    return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
 
-def slopes(sp, o, T, a_mix, a_T, b_mix, v_mol):
-    free, D = v_mol - b_mix, v_mol*v_mol + 2*b_mix*v_mol - b_mix*b_mix
-    return dict(p_v=-R*T/(free*free) + 2*a_mix*(v_mol + b_mix)/(D*D), p_T=R/free - a_T/D)
+def _eos(o):
+    return cubic.EQUATIONS[o["equation"]]
 
 
-def enthalpy(sp, o, T, W, h_ig, Z, a_mix, a_T, pr_L):
-    return dict(h=h_ig + (R*T*(Z - 1) + (T*a_T - a_mix)*pr_L)/W)
+def reciprocals(sp, o, b_mix, v_free, vol):
+    D, _ = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
+    return dict(rho=1/vol, inv_free=1/v_free, inv_D=1/D, inv_b=1/b_mix)
 
 
-def entropy(sp, o, W, s_ig, Z, b_mix, v_mol, a_T, pr_L):
-    return dict(s=s_ig + (R*np.log(Z*(1 - b_mix/v_mol)) + a_T*pr_L)/W)
+def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
+    _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
+    p_v = a_mix*D_v*inv_D*inv_D - R_s*T*inv_free*inv_free
+    return dict(p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
 
 
-def enthalpy_slopes(sp, o, T, W, a_mix, a_T, b_mix, v_mol, p_v, cp):
+def enthalpy_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, shift_mix, v_free, inv_free, inv_D, v_p, cp):
     # v p_v + T p_T written out, without its ideal parts
-    free, D = v_mol - b_mix, v_mol*v_mol + 2*b_mix*v_mol - b_mix*b_mix
-    common = -R*T*b_mix/(free*free) + 2*a_mix*v_mol*(v_mol + b_mix)/(D*D) - T*a_T/D
-    return dict(h_p=common/(p_v*W), h_T=cp)
+    v = v_free + b_mix
+    _, D_v = cubic.attraction(v, b_mix, _eos(o))
+    h_p = (a_mix*v*D_v*inv_D*inv_D - T*a_T*inv_D - R_s*T*b_mix*inv_free*inv_free)*v_p
+    return dict(h_p=h_p - shift_mix if o["translation"] == "peneloux" else h_p, h_T=cp)
+
+
+def chung_inputs(T, rho, M, m, form):
+    """What the Chung kernels hand each other, by name, from m = pair_rules(...)."""
+    sigma = np.cbrt(m.sigma3)
+    y = chung.reduced_density(rho, M, m, form)
+    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_sigma2_m=1/sigma**2,
+                inv_eps_m=1/m.eps, fill_m=y/rho, T_star=T/m.eps, inv_T_star=m.eps/T, inv_M_m=1/m.M, root_m=np.sqrt(m.M*T)/sigma**2,
+                eta0=chung.dilute(T, m)[0], fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
 
 
 def chung_mixture(sp, o, Y, W):
     m = chung.pair_rules(_X(Y, W, sp), sp, o["chung"])
-    return dict(zip(MIXTURE, (np.cbrt(m.sigma3), m.eps, m.omega, m.M, m.mur4, m.kappa)))
+    y = chung.reduced_density(1, W, m, o["chung"])
+    return dict(sigma_m=np.cbrt(m.sigma3), eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa,
+                inv_sigma2_m=1/np.cbrt(m.sigma3)**2, inv_eps_m=1/m.eps, fill_m=y)
 
 
-def chung_dilute(sp, o, T, **mixture):
-    m = _pair_sums(**mixture)
-    eta0, Fc, omega_v = chung.dilute(T, m)
-    return dict(T_star=T/m.eps, Omega_v=omega_v, Fc=Fc, eta0=eta0)
+def _polar(omega_m, mu_r4, kappa_m):
+    return SimpleNamespace(omega=omega_m, mur4=mu_r4, kappa=kappa_m)
 
 
-def chung_viscosity(sp, o, rho, W, T_star, Omega_v, Fc, **mixture):
-    return dict(mu=chung.reduced_viscosity(T_star, Omega_v, Fc, rho, W, _pair_sums(**mixture), o["chung"]))
+def chung_dilute(sp, o, T, eps_m, M_m, inv_sigma2_m, inv_eps_m, **polar):
+    m = _polar(**polar)
+    m.M, m.eps, m.sigma3 = M_m, eps_m, inv_sigma2_m**LD("-1.5")
+    root = np.sqrt(M_m*T)*inv_sigma2_m
+    return dict(T_star=T*inv_eps_m, inv_T_star=eps_m/T, inv_M_m=1/M_m, root_m=root, eta0=chung.dilute(T, m)[0])
 
 
-def chung_conductivity(sp, o, rho, W, T_star, eta0, cp_ig=None, cv=None, **mixture):
+def chung_density(sp, o, rho, fill_m):
+    y = rho*fill_m
+    return dict(fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
+
+
+def chung_viscosity(sp, o, inv_T_star, root_m, eta0, fill, inv_gap, inv_fill, **polar):
+    unit = root_m*np.sqrt(inv_T_star)*np.sqrt(LD("1.2593"))*LD("0.809")**2
+    # eta0 = 26.69e-7 Fc root_m/Omega_v, so sqrt(T*) Fc/Omega_v = eta0/(26.69e-7 root_m sqrt(1/T*))
+    dilute_star = eta0/(LD("26.69e-7")*root_m*np.sqrt(inv_T_star))
+    return dict(mu=chung.reduced_viscosity(1/inv_T_star, dilute_star, unit, fill, inv_gap, _polar(**polar), o["chung"]))
+
+
+def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, inv_gap, inv_fill, cp_ig=None, cv=None, **polar):
     cv_mol = cp_ig*W - R if cv is None else cv*W
-    return dict(lam=chung.reduced_conductivity(T_star/chung.LD("1.2593"), eta0, rho, W, cv_mol, _pair_sums(**mixture),
-                                               o["chung"]))
+    m = _polar(**polar)
+    m.M = 1/inv_M_m
+    q_root = LD("3.586e-3")*root_m*inv_M_m*np.sqrt(LD(1000))*LD("0.809")**2
+    return dict(lam=chung.reduced_conductivity(T_star/LD("1.2593"), eta0, q_root, fill, inv_gap, cv_mol, m, o["chung"]))
 
 
 def binary_diffusion(sp, o, T, p, Y, W):
@@ -109,31 +140,57 @@ def binary_diffusion(sp, o, T, p, Y, W):
     return dict(D_ij=D)
 
 
-def mixture_diffusion(sp, o, T, p, Y, W):
-    X = _X(Y, W, sp)
-    D = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], sp.fit, sp.table_error)
-    return dict(D=diffusion.mixture_averaged(X, D, sp))
+def lucas_viscosity(sp, o, T, p, Y, W):
+    return dict(mu=lucas.viscosity(T, p, _X(Y, W, sp), sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera"))
+
+
+def _averaged(name, average):
+    def entry(sp, o, T, p, Y, W):
+        X = _X(Y, W, sp)
+        D = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], sp.fit, sp.table_error)
+        return {name: average(X, D, sp)}
+    return entry
+
+
+def mixture_diffusion_mole(sp, o, Y, W, D):
+    """From D by the two definitions: their ratio is (1 - x_k)/(1 - Y_k)."""
+    if sp.ns == 1:
+        return dict(D_mole=D)
+    x = np.maximum(_X(Y, W, sp), diffusion.FLOOR)
+    return dict(D_mole=D*W*diffusion._others(x)/diffusion._others(x*sp.W[:, None]))
+
+
+def wilke_transport(sp, o, T, Y, W):
+    X, law = _X(Y, W, sp), o["viscosity"]
+    mu = dilute_gas.species_viscosity(T, law, *sp.viscosity[law])
+    cp = ideal_gas.nasa(T, sp)[0]*R/sp.W[:, None]
+    return dict(mu=dilute_gas.wilke(X, sp.W, mu), lam=dilute_gas.mathur(X, sp.W, mu, cp))
 
 
 THERMAL = {
+    "ideal_equation": lambda sp, o, T, p, R_s, cp_ig, h_ig: dilute_gas.state(T, p, R_s, cp_ig, h_ig),
+    "ideal_equation_entropy": lambda sp, o, s_ig: dict(s=s_ig),
     "molar_mass": molar_mass, "mole_fractions": mole_fractions, "mass_fractions": mass_fractions, "ideal_gas": ideal,
-    "ideal_gas_entropy": ideal_entropy, "total_enthalpy": total_enthalpy, "pr_mixture": pr_mixture,
-    "critical_state": critical_state, "pr_compressibility": compressibility, "pr_pressure_slopes": slopes,
-    "molar_volume": lambda sp, o, T, p, Z: dict(v_mol=Z*R*T/p),
-    "density": lambda sp, o, W, v_mol: dict(rho=W/v_mol),
-    "pr_log": lambda sp, o, b_mix, v_mol: dict(pr_L=peng_robinson.departure_log(v_mol, b_mix)),
-    "pr_enthalpy": enthalpy, "pr_entropy": entropy,
-    "pr_cv": lambda sp, o, T, W, cp_ig, a_TT, pr_L: dict(cv=cp_ig + (T*a_TT*pr_L - R)/W),
-    "heat_capacity_p": lambda sp, o, T, W, cv, p_v, p_T: dict(cp=cv - T*p_T*p_T/(p_v*W)),
+    "ideal_gas_entropy": ideal_entropy, "total_enthalpy": total_enthalpy, "cubic_mixture": cubic_mixture,
+    "critical_state": critical_state, "cubic_root": root, "cubic_reciprocals": reciprocals, "cubic_pressure_slopes": slopes,
+    "molar_volume": lambda sp, o, W, vol: dict(v_mol=W*vol),
+    "cubic_departure": lambda sp, o, b_mix, v_free, inv_b: dict(cubic_L=cubic.departure_log(v_free + b_mix, b_mix, _eos(o))),
+    "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(h=h_ig + R_s*T*(Z - 1) + (T*a_T - a_mix)*cubic_L),
+    "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(s=s_ig + R_s*np.log(v_free*p/(R_s*T)) + a_T*cubic_L),
+    "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T*a_TT*cubic_L),
+    "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T*p_T*p_T*v_p),
     "heat_capacity_ratio": lambda sp, o, cp, cv: dict(gamma=cp/cv),
-    # rho = W/v: drho/dp = -W/v^2 dv/dp with dv/dp = 1/p_v, and dv/dT at constant p = -p_T/p_v
-    "density_slopes": lambda sp, o, W, v_mol, p_v, p_T: dict(rho_p=-W/(v_mol*v_mol*p_v), rho_T=W*p_T/(v_mol*v_mol*p_v)),
+    "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
     "enthalpy_slopes": enthalpy_slopes,
     "sound_speed": lambda sp, o, gamma, rho_p: dict(c=np.sqrt(gamma/rho_p)),
-    "internal_energy": lambda sp, o, p, rho, h: dict(e=h - p/rho),
+    "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
 }
 TRANSPORT = {
-    "chung_mixture": chung_mixture, "chung_dilute": chung_dilute, "chung_viscosity": chung_viscosity,
-    "chung_conductivity": chung_conductivity, "chung_conductivity_cantera": chung_conductivity,
-    "binary_diffusion": binary_diffusion, "mixture_diffusion": mixture_diffusion,
+    "chung_mixture": chung_mixture, "chung_dilute": chung_dilute, "chung_density": chung_density, "chung_viscosity": chung_viscosity,
+    "lucas_viscosity": lucas_viscosity, "chung_conductivity": chung_conductivity, "chung_conductivity_cantera": chung_conductivity,
+    "binary_diffusion": binary_diffusion, "mixture_diffusion": _averaged("D", diffusion.mixture_averaged),
+    "mixture_diffusion_mole": mixture_diffusion_mole, "mixture_diffusion_mass": _averaged("D_mass", diffusion.mass_gradient),
+    "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam/(rho*cp), o["lewis"], sp.ns)),
+    "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu/rho, o["schmidt"], sp.ns)),
+    "wilke_transport": wilke_transport,
 }

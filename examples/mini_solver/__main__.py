@@ -1,0 +1,52 @@
+"""python -m examples.mini_solver CASE | verify; under mpirun on any number of ranks."""
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+
+from kernels.errors import FrameError
+
+from .ranks import world
+
+
+def main(arguments=None) -> int:
+    """Exit status: 0 done, 1 a case that cannot be run, 2 the flow failed or a check did not pass, 3 stopped with a restart."""
+    parser = argparse.ArgumentParser(prog="python -m examples.mini_solver", description="A small real-gas flow solver on the layer's kernels.",
+                                     epilog="verify [--quick]: runs the checks, writes their table and pictures.")
+    parser.add_argument("case", metavar="CASE", help="case file (TOML), or verify")
+    parser.add_argument("--restart", metavar="FILE", help="start from this restart file")
+    parser.add_argument("--folder", help="where output goes (default: [output] folder, else build/mini_solver/<case>)")
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="instead of the case's")
+    parser.add_argument("--quick", action="store_true", help="verify: smaller grids")
+    parser.add_argument("--only", metavar="NAME", help="verify: this check alone")
+    given = parser.parse_args(arguments)
+    comm = world()
+    rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
+    try:
+        if given.case == "verify":
+            from . import verify
+            return verify.main(given.quick, given.only, given.folder)
+        from .case import Case
+        from .run import main as run
+        case = Case.from_file(given.case)
+        if given.backend:
+            case.parallel["backend"] = given.backend
+        return run(case, comm, given.restart, given.folder)
+    except FrameError as error:
+        # a rank may be the only one with this error, and the others wait for it
+        print(f"python -m examples.mini_solver: {f'rank {rank}: ' if size > 1 else ''}{error}", file=sys.stderr, flush=True)
+        if size > 1:
+            comm.Abort(1)
+        return 1
+    except Exception:
+        if size == 1:
+            raise
+        traceback.print_exc()
+        sys.stderr.flush()
+        comm.Abort(1)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,302 @@
+"""Case files: TOML, every key checked by name, type and range before anything is computed."""
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+import pathlib
+
+import numpy as np
+
+from .errors import CaseError
+
+AXES = "xyz"
+
+
+def erf(x):
+    """The error function of math.erf, for arrays."""
+    return np.vectorize(math.erf, otypes=[float])(x)
+
+
+FRINGE = 3
+FUNCTIONS = {n: getattr(np, n) for n in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sinh", "cosh", "arctan", "abs", "where",
+                                         "minimum", "maximum", "sign", "floor", "mod", "hypot", "heaviside")} | {"pi": math.pi, "erf": erf}
+POSITIVE, COUNT, NUMBER, TEXT, FLAG = "a positive number", "a whole number, 0 or more", "a number", "a text", "true or false"
+EXPRESSION = "a number or an expression in x, y, z"
+# section: {key: (wanted, default)}; None: no default, a tuple of texts: one of these
+SCHEMA = {
+    "": {"title": (TEXT, "")},
+    "mixture": {"file": (TEXT, ""), "phase": (TEXT, ""), "species": ("a list of species names", []), "options": ("a table of model options", {}),
+                "ideal_gas": ("a table with gamma and W", {})},
+    "domain": {"cells": ("1 to 3 whole numbers, 4 or more each", None), "lower": ("as many numbers as cells", []),
+               "upper": ("as many numbers as cells", None)},
+    "numerics": {"scheme": (("double_flux", "apec"), "double_flux"), "order": ((4, 6), 6), "dissipation": (("sensor", "always", "none"), "sensor"),
+                 "threshold": (POSITIVE, 0.4), "freeze": (("step", "stage"), "step"),
+                 "runge_kutta": (("ssp33", "ssp43"), "ssp33"), "cfl": (POSITIVE, 0.6), "fourier": (POSITIVE, 0.3),
+                 "viscous": (FLAG, False), "transport": (("stage", "step"), "stage"), "time_step": (POSITIVE, 0.0)},
+    "transport": {"mu": (POSITIVE, 0.0), "lam": (POSITIVE, 0.0), "D": (POSITIVE, 0.0)},
+    "initial": {"T": (EXPRESSION, ""), "p": (EXPRESSION, ""), "rho": (EXPRESSION, ""), "u": (EXPRESSION, 0), "v": (EXPRESSION, 0),
+                "w": (EXPRESSION, 0), "X": ("a table of expressions by species", {}), "Y": ("a table of expressions by species", {}),
+                "constants": ("a table of numbers", {})},
+    "time": {"end": (POSITIVE, math.inf), "steps": (COUNT, 0)},
+    "parallel": {"ranks": ("as many whole numbers as cells", []), "backend": (("auto", "cpu", "cuda"), "auto"), "overlap": (FLAG, True)},
+    "output": {"folder": (TEXT, ""), "report": (COUNT, 10), "restart": (COUNT, 0), "fields": (COUNT, 0), "fields_time": (POSITIVE, 0.0),
+               "frames": (COUNT, 0), "frames_time": (POSITIVE, 0.0), "frame": ("a list of fields to draw", ["rho"]),
+               "frame_ms": (POSITIVE, 80.0)},
+}
+BOUNDARIES = {                     # kind: {key: (wanted, default)}
+    "periodic": {},
+    "slip_wall": {},
+    "wall": {"T": (POSITIVE, 0.0), "velocity": ("3 numbers", [0.0, 0.0, 0.0])},
+    "inlet": {"T": (EXPRESSION, ""), "h": (EXPRESSION, ""), "velocity": ("3 numbers or expressions", None), "X": ("a table by species", {}),
+              "Y": ("a table by species", {})},
+    "supersonic_inlet": {"T": (EXPRESSION, None), "p": (EXPRESSION, None), "velocity": ("3 numbers or expressions", None),
+                         "X": ("a table by species", {}), "Y": ("a table by species", {})},
+    "supersonic_outlet": {},
+    "outlet": {"p": (POSITIVE, None), "sigma": ("a number, 0 or more", 0.27), "length": (POSITIVE, 0.0)},
+}
+
+
+def _is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x)
+
+
+def _fits(value, wanted) -> bool:
+    if isinstance(wanted, tuple):
+        return value in wanted and not isinstance(value, bool)
+    if wanted == TEXT:
+        return isinstance(value, str)
+    if wanted == FLAG:
+        return isinstance(value, bool)
+    if wanted == COUNT:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if wanted == POSITIVE:
+        return _is_number(value) and value > 0
+    if wanted == NUMBER or wanted.startswith("a number, 0"):
+        return _is_number(value) and (wanted == NUMBER or value >= 0)
+    if wanted == EXPRESSION:
+        return _is_number(value) or isinstance(value, str)
+    if wanted.startswith("a table"):
+        return isinstance(value, dict)
+    return isinstance(value, list)
+
+
+def _read_table(given, schema, where) -> dict:
+    if not isinstance(given, dict):
+        raise CaseError(f"[{where}]: got {given!r}, wanted a table.")
+    unknown = [k for k in given if k not in schema]
+    if unknown:
+        raise CaseError(f"[{where}]: unknown key '{unknown[0]}'; known: {', '.join(schema)}.")
+    out = {}
+    for key, (wanted, default) in schema.items():
+        if key in given:
+            if not _fits(given[key], wanted):
+                words = f"one of {', '.join(map(str, wanted))}" if isinstance(wanted, tuple) else wanted
+                raise CaseError(f"[{where}] {key} = {given[key]!r}; wanted {words}.")
+            out[key] = given[key]
+        elif default is None:
+            raise CaseError(f"[{where}]: '{key}' is missing; wanted {wanted}.")
+        else:
+            out[key] = default
+    return out
+
+
+class Expression:
+    """A number, or a formula in x, y, z and the case's constants, with NumPy's functions and no others."""
+
+    def __init__(self, text, constants, where, names=("x", "y", "z", "t")):
+        self.text, self.constants, self.where = text, constants, where
+        if _is_number(text):
+            self._code = None
+            return
+        known = {*FUNCTIONS, *constants, *names}
+        try:
+            tree = ast.parse(text, mode="eval")
+        except (SyntaxError, ValueError) as error:
+            raise CaseError(f"{where}: {text!r} is not an expression ({getattr(error, 'msg', error)}).") from None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id not in known:
+                raise CaseError(f"{where}: unknown name '{node.id}' in {text!r}; known: {', '.join(sorted(known))}.")
+            allowed = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop,
+                       ast.cmpop, ast.expr_context)
+            if not isinstance(node, allowed) or isinstance(node, ast.Constant) and not _is_number(node.value):
+                raise CaseError(f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
+            if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or not callable(FUNCTIONS.get(node.func.id)) or node.keywords):
+                raise CaseError(f"{where}: only the functions {', '.join(k for k in FUNCTIONS if k != 'pi')} may be called, in {text!r}.")
+        self._code = compile(tree, where, "eval")
+
+    def __call__(self, coordinates) -> np.ndarray:
+        """coordinates: (x, y, z), arrays that broadcast. Raises CaseError where the value is not finite."""
+        shape = np.broadcast_shapes(*(c.shape for c in coordinates))
+        if self._code is None:
+            return np.full(shape, float(self.text))
+        scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": 0.0, "__builtins__": {}}
+        try:
+            with np.errstate(all="ignore"):
+                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)   # noqa: S307  names and nodes were checked above
+        except Exception as error:
+            raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
+        if not np.isfinite(value).all():
+            raise CaseError(f"{self.where}: {self.text!r} is not finite everywhere.")
+        return value
+
+
+class Case:
+    """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx, dimensions."""
+
+    def __init__(self, data: dict, folder=pathlib.Path("."), name="case"):
+        if not isinstance(data, dict):
+            raise CaseError(f"a case is a table of sections; got {type(data).__name__}.")
+        sections = {k: v for k, v in SCHEMA.items() if k}
+        unknown = [k for k in data if k not in sections and k not in SCHEMA[""] and k != "boundary"]
+        if unknown:
+            raise CaseError(f"unknown section or key '{unknown[0]}'; known: title, boundary, {', '.join(sections)}.")
+        self.data, self.folder, self.name = data, pathlib.Path(folder), name
+        self.title = _read_table({k: v for k, v in data.items() if k in SCHEMA[""]}, SCHEMA[""], "case")["title"] or name
+        for section, schema in sections.items():
+            setattr(self, section, _read_table(data.get(section, {}), schema, section))
+        self._domain()
+        self._boundaries(data.get("boundary", {}))
+        self._numerics()
+
+    @classmethod
+    def from_file(cls, path) -> Case:
+        try:
+            import tomllib
+        except ImportError:                                     # Python 3.10
+            try:
+                import tomli as tomllib
+            except ImportError:
+                raise CaseError("case files need Python 3.11 or newer, or the package tomli.") from None
+        path = pathlib.Path(path)
+        try:
+            data = tomllib.loads(path.read_text())
+        except OSError as error:
+            raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CaseError(f"case file '{path}' is not TOML: {error}.") from None
+        return cls(data, path.parent, path.stem)
+
+    def _domain(self):
+        d = self.domain
+        if not 1 <= len(d["cells"]) <= 3 or not all(isinstance(n, int) and not isinstance(n, bool) and 4 <= n <= 2**31 for n in d["cells"]):
+            raise CaseError(f"[domain] cells = {d['cells']}; wanted 1 to 3 whole numbers, 4 or more each.")
+        self.dimensions = len(d["cells"])
+        lower, upper = d["lower"] or [0.0]*self.dimensions, d["upper"]
+        for key, value in (("lower", lower), ("upper", upper)):
+            if len(value) != self.dimensions or not all(map(_is_number, value)):
+                raise CaseError(f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
+        if not all(a < b for a, b in zip(lower, upper)):
+            raise CaseError(f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
+        rest = 3 - self.dimensions
+        self.cells = (*d["cells"], *(1,)*rest)
+        self.lower, self.upper = (*map(float, lower), *(0.0,)*rest), (*map(float, upper), *(1.0,)*rest)
+        self.dx = tuple((b - a)/n for a, b, n in zip(self.lower, self.upper, self.cells))
+        ranks = self.parallel["ranks"]
+        if ranks and (len(ranks) != self.dimensions or not all(isinstance(n, int) and n > 0 for n in ranks)):
+            raise CaseError(f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
+
+    def _boundaries(self, given):
+        if not isinstance(given, dict):
+            raise CaseError(f"[boundary]: got {given!r}, wanted a table.")
+        known = [f"{a}{s}" for a in AXES[:self.dimensions] for s in ("", "_low", "_high")]
+        unknown = [k for k in given if k not in known]
+        if unknown:
+            raise CaseError(f"[boundary]: unknown side '{unknown[0]}' in {self.dimensions}-D; known: {', '.join(known)}.")
+        self.boundary = {}
+        for d in range(self.dimensions):
+            axis, sides = AXES[d], []
+            for side in ("low", "high"):
+                where = f"{axis}_{side}"
+                if axis in given and where in given:
+                    raise CaseError(f"[boundary]: both '{axis}' and '{where}' are given; give one.")
+                value = given.get(where, given.get(axis, "periodic"))
+                value = {"kind": value} if isinstance(value, str) else value
+                if not isinstance(value, dict) or value.get("kind") not in BOUNDARIES:
+                    kind = value.get("kind") if isinstance(value, dict) else value
+                    raise CaseError(f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
+                kind = value["kind"]
+                rest = _read_table({k: v for k, v in value.items() if k != "kind"}, BOUNDARIES[kind], f"boundary.{where}, {kind}")
+                if "velocity" in rest and (len(rest["velocity"]) != 3 or not all(_is_number(x) or isinstance(x, str) for x in rest["velocity"])):
+                    raise CaseError(f"[boundary] {where} velocity = {rest['velocity']}; wanted 3 numbers.")
+                if kind == "inlet" and (rest["T"] == "") == (rest["h"] == ""):
+                    raise CaseError(f"[boundary] {where}: an inlet needs T or h, one of them.")
+                sides.append({"kind": kind, **rest})
+            if (sides[0]["kind"] == "periodic") != (sides[1]["kind"] == "periodic"):
+                raise CaseError(f"[boundary]: {axis} is periodic on one side and {sides[0]['kind']}, {sides[1]['kind']}; wanted both or none.")
+            self.boundary[d] = tuple(sides)
+
+    def _numerics(self):
+        n, i = self.numerics, self.initial
+        if n["cfl"] > 2.0:
+            raise CaseError(f"[numerics] cfl = {n['cfl']}; the scheme is unstable beyond 1.09 (ssp33) and 2 (ssp43).")
+        if sum(k != "" for k in (i["T"], i["p"], i["rho"])) != 2:
+            raise CaseError("[initial]: give two of T, p and rho.")
+        if i["X"] and i["Y"]:
+            raise CaseError("[initial]: both X and Y are given; give one.")
+        bad = [k for k, v in i["constants"].items() if not _is_number(v)]
+        if bad:
+            raise CaseError(f"[initial.constants] {bad[0]} = {i['constants'][bad[0]]!r}; wanted a number.")
+        if not self.time["steps"] and not math.isfinite(self.time["end"]):
+            raise CaseError("[time]: give end [s] or steps.")
+        m = self.mixture
+        if bool(m["file"]) == bool(m["ideal_gas"]):
+            raise CaseError("[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
+
+    def path(self, text) -> pathlib.Path:
+        """A file named in the case: beside the case file, in the working folder, or in the project."""
+        for folder in (self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]):
+            if (folder/text).is_file():
+                return folder/text
+        raise CaseError(f"[mixture] file = '{text}': not found beside the case file, in the working folder or in the project.")
+
+    def digest(self) -> str:
+        """What a restart must share with the case: mixture, domain, scheme and boundaries."""
+        keep = {k: self.data.get(k) for k in ("mixture", "domain", "boundary", "transport")}
+        keep["numerics"] = {k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous")}
+        return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    def make_mixture(self):
+        """The layer's Mixture for this case."""
+        from kernels import Mixture, SpeciesData
+        from kernels.cantera_yaml import read_cantera_yaml
+
+        m = self.mixture
+        if m["options"].get("translation", "none") != "none":
+            raise CaseError(f"[mixture] options: translation = {m['options']['translation']!r}; the solver's kernels know untranslated volumes only.")
+        if m["ideal_gas"]:
+            g = m["ideal_gas"]
+            known = not set(g) - {"gamma", "W"} and all(_is_number(v) for v in g.values())
+            if not known or not 1 < g.get("gamma", 1.4) < 5/3 + 1e-9 or g.get("W", 1) <= 0:
+                raise CaseError(f"[mixture] ideal_gas = {g}; wanted gamma (1 to 5/3) and W [kg/mol].")
+            return Mixture(ideal_gas_species(g.get("gamma", 1.4), g.get("W", 0.028)), **m["options"])
+        data = read_cantera_yaml(self.path(m["file"]), m["phase"] or None)[0]
+        if m["species"]:
+            data = with_copies(data, m["species"])
+        return Mixture(data, **m["options"])
+
+
+def ideal_gas_species(gamma, W):
+    """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
+    from kernels import SpeciesData
+
+    omega = (1.54226 - math.sqrt(1.54226**2 + 4*0.26992*0.37464))/(2*0.26992)         # where kappa(omega) = 0
+    row = [gamma/(gamma - 1), 0, 0, 0, 0, 0, 0]
+    return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
+
+
+def with_copies(data, names):
+    """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a tracer."""
+    from kernels import SpeciesData
+
+    if not all(isinstance(n, str) for n in names):
+        raise CaseError(f"[mixture] species = {names}; wanted a list of names.")
+    if len(set(names)) == len(names):
+        return data.subset(names)
+    pick = [data.index(n) for n in names]
+    shown = [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
+    fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "Vc", "dipole", "kappa_assoc", "geometry", "diameter",
+              "well_depth", "polarizability", "rotational_relaxation", "fuller_volume")
+    return SpeciesData.from_arrays(shown, **{f: getattr(data, f)[pick] for f in fields}, kij=data.kij[np.ix_(pick, pick)], p_ref=data.p_ref,
+                                   T_fit=data.T_fit)

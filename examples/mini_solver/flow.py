@@ -1,0 +1,446 @@
+"""Flow: the fields of one rank's block, and a time step. All fields are arrays of the backend, x fastest, fringe included.
+
+State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and, conservative,
+temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or, as an option, over a
+stage) and the energy is built anew from p with it, so p and u stay uniform across any interface; energy is not conserved exactly
+(`sums` shows it).
+Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum eps_k d rho_k), the equation of state's own rate.
+"""
+from __future__ import annotations
+
+import collections
+import contextlib
+import pathlib
+
+import numpy as np
+
+import kernels
+
+from .boundaries import Side, composition
+from .case import AXES, FRINGE, Expression
+from .errors import CaseError, FlowError
+from .ranks import Exchange, Ranks, rank_on_node
+from .stencil import Stencil
+
+DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
+# stage: U = w0 U0 + w1 U + w2 dt L(U)
+RUNGE_KUTTA = {"ssp33": ((0.0, 1.0, 1.0), (0.75, 0.25, 0.25), (1/3, 2/3, 2/3)),
+               "ssp43": ((0.0, 1.0, 0.5), (0.0, 1.0, 0.5), (2/3, 1/3, 1/6), (0.0, 1.0, 0.5))}
+PRIMITIVE = ("u", "v", "w", "p")
+
+
+def declare():
+    if "flow_state" not in kernels.registry.kernels:
+        kernels.load_declarations(DECLARATIONS)
+
+
+class Flow:
+    """A case on this rank. comm: mpi4py communicator or None. source: optional function (x, y, z) -> (ns + 4, nz, ny, nx)
+    rates of partial densities, momentum and energy [SI per s], for manufactured solutions.
+
+    Raises CaseError for what cannot be set up, FlowError from `step` when a state has no time step.
+    """
+
+    def __init__(self, case, comm=None, backend=None, initial=None, source=None):
+        declare()
+        self.case = case
+        self.ranks = Ranks(case, comm)
+        self.mixture = case.make_mixture()
+        self.ns = ns = self.mixture.ns
+        self.backend = backend or _backend(case)
+        numerics = case.numerics
+        self.conservative = numerics["scheme"] == "apec"
+        self.frozen = not self.conservative and numerics["freeze"] == "step"       # gamma_c, over the stages of a step
+        self.viscous = numerics["viscous"]
+        self.dimensions = case.dimensions
+        self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
+        self.cells = self.ranks.cells
+        self.extent = tuple(n + 2*f for n, f in zip(self.cells, self.fringe))
+        self.size = int(np.prod(self.extent))
+        self.stride = (1, self.extent[0], self.extent[0]*self.extent[1])
+        self.time, self.steps, self.dt, self.cfl = 0.0, 0, 0.0, 0.0
+        self.seconds = collections.Counter()
+        self._marks = []
+        self._allocate(source is not None)
+        self._compile(source is not None)
+        self.exchange = Exchange(self.ranks, self.Q4, self.backend)
+        self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
+                      if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
+        self.outlets = [s for s in self.sides if s.kind == "outlet"]
+        self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
+        if source is not None:
+            x, y, z = self.coordinates()
+            self._interior(self.arrays["source"])[...] = self.backend.from_host(np.ascontiguousarray(source(x, y, z)))
+        self.start(initial or self._initial())
+
+    # ---- set-up
+    def _array(self, rows):
+        # a pack may read beyond the last cell: room for it, and finite numbers there
+        array = self.backend.empty((rows, self.backend.pad(self.size + 64)))
+        array[...] = 1.0
+        return array
+
+    def _allocate(self, has_source):
+        ns, a = self.ns, {}
+        rows = {"Q": ns + 4 + self.conservative, "U": ns + 4, "U0": ns + 4, "gamma_c": 1, "e_vol": 1, "cv_vol": 1, "gruneisen": 1,
+                "theta": self.dimensions, "rate": 1 + self.viscous}
+        if not self.conservative:
+            rows["T"] = 1
+        if self.conservative or self.viscous or has_source:
+            rows.update(h_Y=ns, eps_k=ns)
+        if self.viscous:
+            rows.update(rho=1, Y=ns, mu=1, lam=1, D=ns)
+        if has_source:
+            rows["source"] = ns + 4
+        for d in range(self.dimensions):
+            rows[f"flux_{AXES[d]}"] = ns + 5
+            if self.viscous:
+                rows[f"viscous_{AXES[d]}"] = ns + 4
+        for name, count in rows.items():
+            a[name] = self._array(count)
+        a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
+        if self.conservative:
+            a["T"] = a["Q"][ns + 4]
+        if has_source:
+            a["source"][...] = 0.0
+        self.arrays, self.has_source = a, has_source
+        self.Q4 = self._view("Q")
+
+    def _compile(self, has_source):
+        case, a = self.case, self.arrays
+        switches = dict(ORDER=case.numerics["order"], DISSIPATION=("none", "sensor", "always").index(case.numerics["dissipation"]),
+                        CONSERVATIVE=self.conservative, VISCOUS=self.viscous, SOURCE=has_source, DIMENSIONS=self.dimensions)
+        inv_W = 1/self.mixture.species.W
+
+        def bind(name, **renamed):
+            arrays = {k: v for k, v in a.items()}
+            arrays.update(renamed)
+            return made[name].bind(self.stride, arrays)
+
+        names = ["sensor", "convective", "update", "begin", "rates", *(["viscous"] if self.viscous else [])]
+        if any(g["kind"] == "outlet" for pair in case.boundary.values() for g in pair):
+            names.append("outlet")
+        made = {name: Stencil(name, self.backend, switches, inv_W) for name in names}
+        self.sensor, self.update, self.begin, self.rates = bind("sensor"), bind("update"), bind("begin"), bind("rates")
+        self.convective = [bind("convective", flux=a[f"flux_{AXES[d]}"]) for d in range(self.dimensions)]
+        if "outlet" in made:
+            self.outlet = [bind("outlet", flux=a[f"flux_{AXES[d]}"]) for d in range(self.dimensions)]
+        if self.viscous:
+            self.viscous_flux = [bind("viscous", viscous_flux=a[f"viscous_{AXES[d]}"]) for d in range(self.dimensions)]
+        self.sensing = case.numerics["dissipation"] == "sensor"
+
+        def program(outputs, given, **renamed):
+            run = self.mixture.program(outputs=outputs, given=given, backend=self.backend).bind({**a, **renamed})
+            return lambda: run(self.size)
+
+        self._temperature_p = program(["T"], ["p", "rho_k"])
+        self._state = program(["e_vol", "cv_vol", "gamma_c", "gruneisen"], ["T", "rho_k"])
+        self._slopes = program(["e_vol", "cv_vol", "gruneisen"], ["T", "rho_k"])       # stages: gamma_c stays frozen
+        if "h_Y" in a:
+            self._partials = program(["h_Y", "eps_k"], ["T", "rho_k"])
+        if self.conservative:
+            update_T = self.mixture.program(kernels=["flow_temperature_e"], backend=self.backend).bind(a)
+            self._temperature_e = lambda: update_T(self.size)
+            self._pressure = program(["p_eos"], ["T", "rho_k"], p_eos=a["p"])
+        if self.viscous:
+            constant = case.transport
+            wanted = [n for n in ("mu", "lam", "D") if not constant[n]]
+            for n in ("mu", "lam", "D"):
+                if constant[n]:
+                    a[n][...] = constant[n]
+            if self.ns == 1 and "D" in wanted:
+                wanted.remove("D")
+                a["D"][...] = 0.0
+            self._composition = program(["rho", "Y"], ["rho_k"])
+            self._transport = program(wanted, ["T", "p", "rho", "Y"]) if wanted else None
+
+    # ---- geometry
+    def coordinates(self, fringe=False):
+        """Cell centres x, y, z as arrays that broadcast to (nz, ny, nx)."""
+        out = []
+        for d in range(3):
+            f = self.fringe[d] if fringe else 0
+            index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
+            shape = [1, 1, 1]
+            shape[2 - d] = -1
+            out.append((self.case.lower[d] + (index + 0.5)*self.case.dx[d]).reshape(shape))
+        return out
+
+    def _view(self, name):
+        """An array as (rows, nz, ny, nx), fringe included."""
+        return self._shaped(self.arrays[name])
+
+    def _shaped(self, array):
+        nx, ny, nz = self.extent
+        view = (array if array.ndim == 2 else array[None])[:, :self.size]
+        return view.reshape((view.shape[0], nz, ny, nx))
+
+    def _interior(self, array):
+        """The block's own cells of an array (rows, cells), as (rows, nz, ny, nx)."""
+        view = self._shaped(array)
+        cut = tuple(slice(f, f + n) for f, n in zip(self.fringe[::-1], self.cells[::-1]))
+        return view[(slice(None), *cut)]
+
+    def field(self, name) -> np.ndarray:
+        """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by its name."""
+        ns, Q = self.ns, self._interior(self.arrays["Q"])
+        host = lambda x: np.array(self.backend.to_host(x), order="C")      # noqa: E731  a copy: the fields go on
+        if name == "rho":
+            return host(Q[:ns].sum(0))
+        if name in PRIMITIVE:
+            return host(Q[ns + PRIMITIVE.index(name)])
+        if name.startswith("Y_") and name[2:] in self.mixture.names:
+            return host(Q[self.mixture.names.index(name[2:])]/Q[:ns].sum(0))
+        if name == "mach":
+            u = Q[ns:ns + 3]
+            return host(((u*u).sum(0)*Q[:ns].sum(0)/(self._interior(self.arrays["gamma_c"])[0]*Q[ns + 3]))**0.5)
+        if name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.arrays:
+            return host(self._interior(self.arrays[name])[0])
+        raise CaseError(f"unknown field '{name}'; known: rho, u, v, w, p, T, mach, {', '.join('Y_' + n for n in self.mixture.names)}.")
+
+    # ---- initial state
+    def _initial(self):
+        """(T or None, p, rho or None, velocity, Y) from the case's expressions; two of T, p, rho."""
+        given, x = self.case.initial, self.coordinates()
+        shape = self.cells[::-1]
+        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)     # noqa: E731
+        known = {k: value(k) for k in ("T", "p", "rho") if given[k] != ""}
+        for k, v in known.items():
+            if not (v > 0).all():
+                raise CaseError(f"[initial] {k}: lowest value {v.min():g}; wanted positive everywhere.")
+        Y = composition(given["X"], given["Y"], self.mixture, [np.broadcast_to(c, shape) for c in x], given["constants"], "[initial]")
+        return {**known, "velocity": np.stack([value(k) for k in "uvw"]), "Y": Y}
+
+    def start(self, state):
+        """Set the flow: `velocity` (3, nz, ny, nx), `Y` (ns, ...), and two of T, p, rho."""
+        a, shape = self.arrays, (self.cells[2], self.cells[1], self.cells[0])
+        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)      # noqa: E731
+        Y, u = flat(state["Y"]), flat(state["velocity"])
+        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)     # noqa: E731
+        if "rho" in state:
+            rho = flat(state["rho"])
+            p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho*Y)["p_eos"]
+        else:
+            p = flat(state["p"])
+            rho = call("rho", T=flat(state["T"]), p=p, Y=Y)["rho"]
+        T = call("T", p=p, rho_k=rho*Y)["T"]
+        bad = ~(np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0))
+        if bad.any():
+            k, j, i = np.argwhere(bad)[0]
+            raise CaseError(f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = {p[k, j, i]:g} Pa, "
+                            f"rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.")
+        put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(Ellipsis, self.backend.from_host(value))     # noqa: E731
+        ns = self.ns
+        put("Q", slice(0, ns), rho*Y)
+        put("Q", slice(ns, ns + 3), u)
+        put("Q", ns + 3, p)
+        put("U", slice(0, ns), rho*Y)
+        put("U", slice(ns, ns + 3), (rho*Y).sum(0)*u)
+        if self.conservative:
+            put("Q", ns + 4, T)
+            e = call("e_vol", T=T, rho_k=rho*Y)["e_vol"]
+            put("U", ns + 3, e + 0.5*(rho*Y).sum(0)*(u*u).sum(0))
+        self.finish_start()
+
+    def finish_start(self):
+        """Fringes and properties of the state just set (by `start` or from a restart file)."""
+        self.fill()
+        self.properties()
+
+    def state(self) -> dict:
+        """What a restart needs, on the host: U and the rows of Q that are not in it."""
+        host = lambda x: np.array(self.backend.to_host(x), order="C")      # noqa: E731  a copy: the fields go on
+        return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns:])}
+
+    def set_state(self, U, Q):
+        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))      # noqa: E731
+        put(self._interior(self.arrays["U"]), U)
+        put(self._interior(self.arrays["Q"])[:self.ns], U[:self.ns])
+        put(self._interior(self.arrays["Q"])[self.ns:], Q)
+        self.finish_start()
+
+    # ---- timers
+    @contextlib.contextmanager
+    def timed(self, name):
+        begin = self.backend.mark()
+        yield
+        self._marks.append((name, begin, self.backend.mark()))
+        if len(self._marks) > 2000:
+            self.collect_times()
+
+    def collect_times(self):
+        for name, begin, end in self._marks:
+            self.seconds[name] += self.backend.elapsed(begin, end)
+        self._marks.clear()
+
+    # ---- one step
+    def fill(self, meanwhile=None):
+        """Fringes of Q. meanwhile(): work on the inside while the first messages are under way."""
+        for d in range(self.dimensions):
+            with self.timed("exchange"):
+                waiting = self.exchange.start(d)
+            if meanwhile is not None:
+                meanwhile()
+                meanwhile = None
+            with self.timed("exchange"):
+                self.exchange.finish(d, waiting)
+            with self.timed("boundaries"):
+                for side in self.sides:
+                    if side.d == d:
+                        side.fill()
+
+    def properties(self, stage=False):
+        """What the equation of state gives, everywhere (fringes too). stage: within a step, where gamma_c may be frozen."""
+        with self.timed("state"):
+            if not self.conservative:
+                if stage and self.frozen and not (self.viscous or self.has_source):
+                    return
+                self._temperature_p()
+            (self._slopes if stage and self.frozen else self._state)()
+            if "h_Y" in self.arrays:
+                self._partials()
+        if self.viscous and not (stage and self.case.numerics["transport"] == "step"):
+            with self.timed("transport"):
+                self._composition()
+                if self._transport:
+                    self._transport()
+
+    def _box(self, d=None, low=0, high=0):
+        """lo, hi of the block's cells; in direction d moved by low and high."""
+        lo, hi = list(self.fringe), [f + n for f, n in zip(self.fringe, self.cells)]
+        if d is not None:
+            lo[d], hi[d] = lo[d] + low, hi[d] + high
+        return lo, hi
+
+    def _fluxes(self, part):
+        """Convective fluxes of the faces that need no fringe ("inside"), of the others ("rim"), or of all."""
+        threshold = 1/self.case.numerics["threshold"]
+        with self.timed("flux"):
+            for d in range(self.dimensions):
+                n = self.cells[d]
+                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
+                inside = (3, -2) if n >= 6 else None
+                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)]}[part]
+                if inside is None:
+                    faces = {"all": [(0, 1)], "inside": [], "rim": [(0, 1)]}[part]
+                else:
+                    faces = {"all": [(0, 1)], "inside": [inside], "rim": [(0, 3 - n), (n - 2, 1)]}[part]
+                if self.sensing:
+                    for low, high in cells:
+                        self.sensor(*self._box(d, low, high), direction=d, inv_threshold=threshold)
+                for low, high in faces:
+                    self.convective[d](*self._box(d, low, high), direction=d)
+
+    def _viscous_fluxes(self):
+        inv_dx = [1/h for h in self.case.dx]
+        with self.timed("viscous"):
+            for d in range(self.dimensions):
+                self.viscous_flux[d](*self._box(d, -1, 2), direction=d, inv_dx=inv_dx)
+
+    def _boundary_fluxes(self):
+        with self.timed("boundaries"):
+            for s in self.walls:
+                s.close(self._view(f"flux_{AXES[s.d]}"), self._view(f"viscous_{AXES[s.d]}") if self.viscous else None)
+            for s in self.outlets:
+                n = self.cells[s.d]
+                box = self._box(s.d, n - 1, 0) if s.side else self._box(s.d, 0, 1 - n)
+                length = s.given["length"] or self.case.upper[s.d] - self.case.lower[s.d]
+                self.outlet[s.d](*box, direction=s.d, side=s.side, inv_dx=[1/h for h in self.case.dx], sigma=s.given["sigma"],
+                                 p_target=s.given["p"], inv_length=1/length)
+
+    def time_step(self, limit=np.inf) -> float:
+        """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows none."""
+        self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
+        with self.timed("time step"):
+            fastest = [float(r.max()) for r in self._interior(self.arrays["rate"])]
+        slowest = self.ranks.smallest([-r for r in fastest])
+        if not np.isfinite(slowest).all():
+            self._report_failure(any(not np.isfinite(r) for r in fastest))
+        n = self.case.numerics
+        dt = n["cfl"]/-slowest[0]
+        if self.viscous and slowest[1] < 0:
+            dt = min(dt, n["fourier"]/-slowest[1])
+        if n["time_step"]:
+            dt = n["time_step"]
+        dt = float(min(dt, limit))
+        self.cfl = -dt*float(slowest[0])
+        return dt
+
+    def _report_failure(self, here):
+        text = ""
+        if here:
+            rate = self.backend.to_host(self._interior(self.arrays["rate"])).max(axis=0)
+            k, j, i = np.argwhere(~np.isfinite(rate))[0]
+            where = [self.case.lower[d] + (self.ranks.first[d] + c + 0.5)*self.case.dx[d] for d, c in enumerate((i, j, k))]
+            text = (f"step {self.steps}, t = {self.time:.6e} s, rank {self.ranks.rank}, cell ({i + self.ranks.first[0]}, {j + self.ranks.first[1]}, "
+                    f"{k + self.ranks.first[2]}) at ({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound speed, or rho c^2/p <= 1.")
+            low, high = max(i - 2, 0), min(i + 3, self.cells[0])
+            for name in ("rho", "u", "v", "w", "p", "T", *(f"Y_{n}" for n in self.mixture.names)):
+                row = self.field(name)[k, j, low:high]
+                text += f"\n  {name:<8} " + " ".join(f"{'>' if low + at == i else ' '}{x:12.5e}" for at, x in enumerate(row))
+        texts = [t for t in self.ranks.everyone(text) if t]
+        raise FlowError(texts[0] if texts else "a state has no time step.")
+
+    def step(self, limit=np.inf) -> float:
+        """One Runge-Kutta step of the length returned."""
+        case = self.case
+        dt = self.dt = self.time_step(limit)
+        inv_dx = [1/h for h in case.dx]
+        with self.timed("update"):
+            self.begin(*self._box())
+        overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen
+        for number, (w0, w1, w2) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
+            if number:
+                self._refill(overlap)
+            else:
+                self._fluxes("all")
+            if self.viscous:
+                self._viscous_fluxes()
+            if self.walls or self.outlets:
+                self._boundary_fluxes()
+            with self.timed("update"):
+                self.update(*self._box(), inv_dx=inv_dx, dt=dt, w0=w0, w1=w1, w2=w2)
+            if self.conservative:
+                with self.timed("state"):
+                    self._temperature_e()
+                    self._pressure()
+        self.time += dt
+        self.steps += 1
+        self.fill()
+        self.properties()
+        return dt
+
+    def _refill(self, overlap):
+        """Within a step: fringes, properties and convective fluxes of the stage's state."""
+        if overlap:          # convection needs nothing beyond Q and the frozen gamma_c
+            self.fill(lambda: self._fluxes("inside"))
+            self.properties(stage=True)
+            self._fluxes("rim")
+        else:
+            self.fill()
+            self.properties(stage=True)
+            self._fluxes("all")
+
+    # ---- totals
+    def sums(self) -> np.ndarray:
+        """Integrals over the domain: mass of each species, momentum (3), total energy, and the heat content sum rho cv T as its scale."""
+        volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
+        Q, ns = self._interior(self.arrays["Q"]), self.ns
+        rho = Q[:ns].sum(0)
+        inner = lambda name: self._interior(self.arrays[name])[0]      # noqa: E731
+        kinetic = 0.5*(Q[ns:ns + 3]**2).sum(0)*rho
+        parts = [*(float(Q[k].sum()) for k in range(ns)), *(float((Q[ns + c]*rho).sum()) for c in range(3)),
+                 float((inner("e_vol") + kinetic).sum()), float((inner("cv_vol")*inner("T")).sum())]
+        return volume*self.ranks.total(parts)
+
+
+def _backend(case):
+    name = case.parallel["backend"]
+    from kernels.backend import get_backend
+    if name == "auto":
+        name = None
+    backend = get_backend(name)
+    if backend.name == "cuda":
+        from kernels.backend.cuda import device_count
+        backend = get_backend("cuda", device=rank_on_node() % max(device_count(), 1))
+    return backend

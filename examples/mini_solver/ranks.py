@@ -1,0 +1,199 @@
+"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without mpi4py."""
+from __future__ import annotations
+
+import itertools
+import os
+
+import numpy as np
+
+from .case import FRINGE
+from .errors import CaseError
+
+LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
+LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
+
+
+def world():
+    """mpi4py's COMM_WORLD under a launcher, else None."""
+    if not any(name in os.environ for name in LAUNCHERS):
+        return None
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        if int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) > 1:
+            raise CaseError(f"several ranks need mpi4py ({error}): install the project's extra 'mpi'.") from None
+        return None
+    return MPI.COMM_WORLD
+
+
+def rank_on_node() -> int:
+    return next((int(os.environ[n]) for n in LOCAL if os.environ.get(n, "").isdigit()), 0)
+
+
+def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
+    """Ranks in x, y, z: the smallest surface of which every block keeps 3 cells or more. CaseError when there is none."""
+    rest = (1,)*(3 - dimensions)
+    if wanted:
+        grid = (*wanted, *rest)
+        if int(np.prod(grid)) != ranks:
+            raise CaseError(f"[parallel] ranks = {list(wanted)} makes {int(np.prod(grid))} ranks; the run has {ranks}.")
+        choices = [grid]
+    else:
+        divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
+        choices = [(*g, *rest) for g in itertools.product(divisors, repeat=dimensions) if int(np.prod(g)) == ranks]
+    able = [g for g in choices if all(n//p >= FRINGE for n, p in zip(cells[:dimensions], g))]
+    if not able:
+        size = " x ".join(map(str, cells[:dimensions]))
+        raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
+    surface = lambda g: sum((g[d] > 1)*np.prod([cells[e]/g[e] for e in range(3) if e != d]) for d in range(3))     # noqa: E731
+    return min(able, key=lambda g: (surface(g), g))
+
+
+def share(n: int, parts: int, which: int) -> tuple[int, int]:
+    """(first, count) of part `which`: the first n % parts have one more."""
+    small, more = divmod(n, parts)
+    return which*small + min(which, more), small + (which < more)
+
+
+class Ranks:
+    """Where this rank is: grid, place, first cell and cells of its block, neighbours. comm: None in a serial run."""
+
+    def __init__(self, case, comm=None):
+        self.comm = comm
+        self.rank, self.size = (comm.rank, comm.size) if comm is not None else (0, 1)
+        self.grid = choose_grid(self.size, case.cells, case.dimensions, tuple(case.parallel["ranks"]))
+        self.place = self.place_of(self.rank)
+        self.first, self.cells = zip(*(share(n, p, w) for n, p, w in zip(case.cells, self.grid, self.place)))
+        self.dimensions = case.dimensions
+        self.periodic = tuple(d in case.boundary and case.boundary[d][0]["kind"] == "periodic" for d in range(3))
+
+    def place_of(self, rank):
+        px, py, _ = self.grid
+        return rank % px, rank//px % py, rank//(px*py)
+
+    def block_of(self, rank, cells):
+        """((first, ...), (count, ...)) of another rank's block."""
+        return zip(*(share(n, p, w) for n, p, w in zip(cells, self.grid, self.place_of(rank))))
+
+    def neighbour(self, d, step):
+        """Rank beside this one in direction d (step -1 or 1), None at a boundary."""
+        place = list(self.place)
+        place[d] += step
+        if not 0 <= place[d] < self.grid[d]:
+            if not self.periodic[d]:
+                return None
+            place[d] %= self.grid[d]
+        return place[0] + self.grid[0]*(place[1] + self.grid[1]*place[2])
+
+    def smallest(self, values) -> np.ndarray:
+        """Element-wise minimum over all ranks; NaN counts as smallest (it must not be lost)."""
+        values = np.array(values, float)
+        values[np.isnan(values)] = -np.inf
+        if self.comm is not None:
+            out = np.empty_like(values)
+            from mpi4py import MPI
+            self.comm.Allreduce(values, out, MPI.MIN)
+            return out
+        return values
+
+    def total(self, values) -> np.ndarray:
+        values = np.array(values, float)
+        if self.comm is None:
+            return values
+        out = np.empty_like(values)
+        self.comm.Allreduce(values, out)
+        return out
+
+    def everyone(self, value) -> list:
+        return [value] if self.comm is None else self.comm.allgather(value)
+
+
+class Exchange:
+    """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later directions.
+
+    On the CPU buffers go to MPI as they are. On a device they are packed there; a CUDA-aware MPI takes them, otherwise they
+    pass through pinned host memory. MINI_SOLVER_CUDA_MPI=1 or 0 overrides what Open MPI says of itself.
+    """
+
+    def __init__(self, ranks, array, backend):
+        self.ranks, self.array, self.backend = ranks, array, backend
+        self.device = backend.name == "cuda"
+        self.direct = not self.device or (ranks.size > 1 and cuda_aware())
+        self._buffers = {}
+        for d in range(ranks.dimensions):
+            for side in (0, 1):
+                other = ranks.neighbour(d, 2*side - 1)
+                if other is None or other == ranks.rank:
+                    continue
+                shape = self._slab(d, side, inside=True).shape
+                ours = [backend.empty(shape), backend.empty(shape)]
+                staged = ours if self.direct else [_pinned(backend, shape) for _ in range(2)]
+                self._buffers[d, side] = (other, ours, staged)
+
+    def _slab(self, d, side, inside):
+        """Three layers at a side, of the block (inside) or of its fringe."""
+        n = self.array.shape[3 - d]
+        start = {(0, True): FRINGE, (0, False): 0, (1, True): n - 2*FRINGE, (1, False): n - FRINGE}[side, inside]
+        cut = [slice(None)]*4
+        cut[3 - d] = slice(start, start + FRINGE)
+        return self.array[tuple(cut)]
+
+    def start(self, d):
+        """Pack, and set the messages of direction d going; returns what `finish` takes."""
+        waiting = []
+        for side in (0, 1):
+            if (d, side) in self._buffers:
+                other, (out, into), (send, receive) = self._buffers[d, side]
+                out[...] = self._slab(d, side, inside=True)
+                if not self.direct:
+                    _copy(self.backend, send, out)
+        if self.device and self._buffers:
+            self.backend.synchronize()
+        for side in (0, 1):
+            if (d, side) in self._buffers:
+                other, _, (send, receive) = self._buffers[d, side]
+                # a tag says from which side the sender sends: two blocks may be neighbours twice
+                waiting.append(self.ranks.comm.Irecv(receive, other, tag=2*d + (1 - side)))
+                waiting.append(self.ranks.comm.Isend(send, other, tag=2*d + side))
+        return waiting
+
+    def finish(self, d, waiting):
+        """Wait, unpack; a direction with one periodic block copies its own other side."""
+        for request in waiting:
+            request.Wait()
+        for side in (0, 1):
+            if (d, side) in self._buffers:
+                _, (out, into), (send, receive) = self._buffers[d, side]
+                if not self.direct:
+                    _copy(self.backend, into, receive)
+                self._slab(d, side, inside=False)[...] = into
+            elif self.ranks.neighbour(d, 2*side - 1) == self.ranks.rank:
+                self._slab(d, side, inside=False)[...] = self._slab(d, 1 - side, inside=True)
+
+    def traffic(self) -> str:
+        return "none" if not self._buffers else "host" if not self.device else "CUDA-aware MPI" if self.direct else "pinned staging"
+
+
+def cuda_aware() -> bool:
+    said = os.environ.get("MINI_SOLVER_CUDA_MPI")
+    if said is not None:
+        return said not in ("", "0")
+    import ctypes
+    try:
+        return bool(ctypes.CDLL(None).MPIX_Query_cuda_support())
+    except AttributeError:
+        return False
+
+
+def _pinned(backend, shape):
+    size = int(np.prod(shape))*8
+    memory = backend.cp.cuda.alloc_pinned_memory(size)
+    return np.frombuffer(memory, np.float64, size//8).reshape(shape)
+
+
+def _copy(backend, to, source):
+    """Between device and pinned memory, on the current stream, done on return."""
+    if isinstance(to, np.ndarray):
+        source.get(out=to)
+    else:
+        to.set(source)

@@ -1,0 +1,175 @@
+// FP64 matrix units of a GPU (sm_80 and later by m8n8k4, here m16n8k4 of sm_90): a warp multiplies the species values of its 32 points,
+// 16 at a time, by a constant matrix over pairs of species. Every lane forms the operands of the (point, species) places
+// that the unit wants of it, so nothing is passed through shared memory; the columns of a tile are numbered such that a
+// lane finds the products of those very places in its own accumulators. Constants: tiles() in emit.py.
+#pragma once
+#include "thread.h"
+#define MATRIX_UNITS
+
+// c += a b over 4 STEPS species: a[step][row], b one number a lane and step.
+#ifdef FRAME_STAND_IN
+template <int STEPS> static inline void multiply_add(double (&c)[4], const double (*a)[2], const double *b) {
+    for (int i = 0; i < STEPS; ++i) matrix_unit(c, a[i], b[i]);
+}
+#else
+template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a)[2], const double *b) {
+    if constexpr (STEPS >= 4) {
+        asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+            : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(a[2][0]), "d"(a[2][1]), "d"(a[3][0]), "d"(a[3][1]),
+              "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+        multiply_add<STEPS - 4>(c, a + 4, b + 4);
+    } else if constexpr (STEPS >= 2) {
+        asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+            : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
+        multiply_add<STEPS - 2>(c, a + 2, b + 2);
+    } else if constexpr (STEPS == 1) {
+        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a[0][0]), "d"(a[0][1]), "d"(b[0]));
+    }
+}
+#endif
+
+// Rows of the matrix product: the lane's two of the 16 points (half 0 or 1 of the warp), and its four species of each step.
+struct Lane {
+    int lane, row, species;
+    POINT_FN Lane() : lane(threadIdx.x & 31), row(lane >> 2), species(lane & 3) {}
+    POINT_FN int point(int half, int r) const { return 16*half + 8*r + row; }
+    POINT_FN void from_owners(double x, int half, double (&rows)[2]) const {
+        UNROLL for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
+    }
+    template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
+        UNROLL for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
+    }
+    // Sums over the four lanes that share a row, handed to the thread whose point it is.
+    POINT_FN void to_owners(double (&rows)[2], int half, double &x) const {
+        double mine[2];
+        UNROLL for (int r = 0; r < 2; ++r) {
+            double sum = rows[r];
+            sum += __shfl_xor_sync(WARP, sum, 1);
+            sum += __shfl_xor_sync(WARP, sum, 2);
+            mine[r] = __shfl_sync(WARP, sum, (lane & 7)*4);
+        }
+        if ((lane >> 4) == half) x = (lane & 8) ? mine[1] : mine[0];
+    }
+};
+
+// yKy, yKz, zKz; pair(s, n, x, y, z) forms the two vectors' elements from a species value and one number of the point.
+template <class M, class R, class Species, class Pair>
+POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
+    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
+    const Lane at;
+    UNROLL for (int half = 0; half < 2; ++half) {
+        double y[STEPS][2], z[STEPS][2], x_row[2], sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+        OtherPoint n[2];
+        at.from_owners(x.v[0], half, x_row);
+        at.points_of(Y, half, n);
+        UNROLL for (int i = 0; i < STEPS; ++i) {
+            const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;      // beyond NS the matrix is 0
+            UNROLL for (int r = 0; r < 2; ++r) {
+                R ys, zs;
+                pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
+                y[i][r] = ys.v[0], z[i][r] = zs.v[0];
+            }
+        }
+        const double *b = tiles + at.lane;
+        for_constants<TILES>([&](auto tile) {
+            constexpr int first = 2*tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
+            double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
+            double column[steps];
+            UNROLL for (int i = 0; i < steps; ++i) column[i] = b[32*(first*(first + 2)/4 + i)];
+            multiply_add<steps>(cy, y, column);
+            multiply_add<steps>(cz, z, column);
+            for_constants<steps - first>([&](auto q) {
+                UNROLL for (int r = 0; r < 2; ++r) {
+                    const double ys = y[first + q.value][r], zs = z[first + q.value][r];
+                    sum_yy[r] += ys*cy[2*r + q.value];
+                    sum_yz[r] += ys*cz[2*r + q.value] + zs*cy[2*r + q.value];
+                    sum_zz[r] += zs*cz[2*r + q.value];
+                }
+            });
+        });
+        at.to_owners(sum_yy, half, yy.v[0]);
+        at.to_owners(sum_yz, half, yz.v[0]);
+        at.to_owners(sum_zz, half, zz.v[0]);
+    }
+    yy = yy + yy;
+    zz = zz + zz;
+}
+
+template <class M, class R, class Species, class Element>
+POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &element) {
+    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
+    const Lane at;
+    R total;
+    UNROLL for (int half = 0; half < 2; ++half) {
+        double y[STEPS][2], sum[2] = {0, 0};
+        OtherPoint n[2];
+        at.points_of(Y, half, n);
+        UNROLL for (int i = 0; i < STEPS; ++i) {
+            const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
+            UNROLL for (int r = 0; r < 2; ++r) y[i][r] = element(s, R(n[r][s])).v[0];
+        }
+        const double *b = tiles + at.lane;
+        for_constants<TILES>([&](auto tile) {
+            constexpr int first = 2*tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
+            double c[4] = {0, 0, 0, 0};
+            double column[steps];
+            UNROLL for (int i = 0; i < steps; ++i) column[i] = b[32*(first*(first + 2)/4 + i)];
+            multiply_add<steps>(c, y, column);
+            for_constants<steps - first>([&](auto q) { UNROLL for (int r = 0; r < 2; ++r) sum[r] += y[first + q.value][r]*c[2*r + q.value]; });
+        });
+        at.to_owners(sum, half, total.v[0]);
+    }
+    return total + total;
+}
+
+// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Both halves of
+// the warp share what is read of the matrices.
+template <class M, class R, class Species, class Others, class Out>
+POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const R W, const Others &others, const R scale, Out &D) {
+    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS;
+    const Lane at;
+    const auto mole_fraction = [&](double n, int s, double W) { return R(n)*m.inv_W[s]*R(W); };
+    double x[2][STEPS][2], powers[2][2], mean[2][2], scales[2][2], total[2][2], largest[2][2], rest[2][2];
+    OtherPoint n[2][2];
+    OtherResult to[2][2];
+    UNROLL for (int half = 0; half < 2; ++half) {
+        at.from_owners(variable.v[0], half, powers[half]);
+        at.from_owners(W.v[0], half, mean[half]);
+        at.from_owners(scale.v[0], half, scales[half]);
+        at.from_owners(others.total.v[0], half, total[half]);
+        at.from_owners(others.largest.v[0], half, largest[half]);
+        at.from_owners(others.rest.v[0], half, rest[half]);
+        at.points_of(Y, half, n[half]);
+        UNROLL for (int r = 0; r < 2; ++r) to[half][r] = D.to_lane(at.point(half, r));
+        UNROLL for (int i = 0; i < STEPS; ++i) {
+            const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
+            UNROLL for (int r = 0; r < 2; ++r) x[half][i][r] = at_least(mole_fraction(n[half][r][s], s, mean[half][r]), 1e-20).v[0];
+        }
+    }
+    const double *b = m.friction_tiles + at.lane;
+    for_constants<TILES>([&](auto tile) {
+        constexpr int first = 2*tile.value;
+        double c[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+        UNROLL for (int term = TERMS - 1; term >= 0; --term) {
+            double column[STEPS];
+            UNROLL for (int i = 0; i < STEPS; ++i) column[i] = b[32*((term*TILES + tile)*STEPS + i)];
+            UNROLL for (int half = 0; half < 2; ++half) {
+                UNROLL for (int q = 0; q < 4; ++q) c[half][q] *= powers[half][q >> 1];
+                multiply_add<STEPS>(c[half], x[half], column);
+            }
+        }
+        for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
+            constexpr int step = first + q.value;
+            const int s = 4*step + at.species;
+            UNROLL for (int half = 0; half < 2; ++half) UNROLL for (int r = 0; r < 2; ++r) {
+                const Others of_row{R(total[half][r]), R(largest[half][r]), R(rest[half][r])};
+                const R share = R(x[half][step][r])*m.W[s < M::NS ? s : M::NS - 1];
+                const R result = of_row(share)/(R(scales[half][r])*R(c[half][2*r + q.value]));
+                if (s < M::NS) to[half][r].set(s, result.v[0]);
+            }
+        });
+    });
+}

@@ -1,0 +1,75 @@
+"""How a fused CUDA launch is organised: a good default for every size, the candidates, and what tuning learnt on this device."""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+from . import tune
+from .emit import Launch
+
+
+def default(kernels, mixture) -> Launch:
+    """What was best or nearly so for the project's collections on an H200, among those that spill no registers up to 20
+    species (or two values at most)."""
+    ns, options = mixture.ns, mixture.options
+    sweeps_pairs = any(k.name in ("mixture_diffusion", "mixture_diffusion_mass") for k in kernels)
+    wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
+    linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
+    if sweeps_pairs and not linear:
+        if ns <= 12:
+            return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
+        if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
+            return Launch(256, hold="shared", unroll=10, blocks=2, pairs="units", constants="shared")
+        return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
+    if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
+        return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
+    if ns <= 6:
+        return Launch(blocks=6, pairs=3) if sweeps_pairs else Launch(64, blocks=12, pairs=3)
+    if ns <= 12:
+        if not sweeps_pairs and not wilke:
+            return Launch(64, blocks=10, pairs=2)
+        return Launch(blocks=4, pairs=3) if wilke or options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+    if ns <= 24:
+        return Launch(blocks=2 if wilke else 3, pairs=5 if sweeps_pairs else 4, constants="shared")
+    return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
+
+
+def candidates(ns: int) -> list[Launch]:
+    """What may win: registers up to 24 species; above, matrix units and panels."""
+    out = []
+    for threads in (64, 128, 256):
+        if ns <= 24:
+            for resident in (256, 384, 512, 640, 768):
+                for constants in ("constant", "shared"):
+                    out += [Launch(threads, blocks=resident//threads, pairs=pairs, constants=constants) for pairs in (2, 3, 4, 5)]
+        if ns > 12:
+            for resident in (256, 384, 512, 768, 1024):
+                for hold in ("shared", "reload"):
+                    out.append(Launch(threads, hold=hold, unroll=4, blocks=resident//threads, pairs=10, constants="shared"))
+                if resident <= 512:
+                    out.append(Launch(threads, hold="shared", unroll=10, blocks=resident//threads, pairs="units", constants="shared"))
+    return [how for how in out if how.blocks]
+
+
+def text(how: Launch) -> str:
+    return " ".join(f"{k}={v}" for k, v in dataclasses.asdict(how).items())
+
+
+def launch(words: str) -> Launch | None:
+    """The Launch of such a text; None when it is of another version of the project."""
+    types = {"threads": int, "points": int, "hold": str, "unroll": int, "blocks": int, "constants": str,
+             "pairs": lambda v: v if v == "units" else int(v)}
+    given = dict(word.partition("=")[::2] for word in words.split())
+    return Launch(**{k: types[k](v) for k, v in given.items()}) if set(given) == set(types) else None
+
+
+def key(product: str, compiler: str, kernels, outputs, mixture, points: int = 10**6) -> tune.Key:
+    names = "+".join(k.name for k in kernels) + " -> " + " ".join(outputs or ())
+    shape = f"NS={mixture.ns} k_ij={mixture.structure} " + " ".join(f"{k}={v}" for k, v in mixture.options.items())
+    return tune.Key(product, f"program {hashlib.sha256(names.encode()).hexdigest()[:16]}", shape, "float64", compiler, points)
+
+
+def chosen(product: str, compiler: str, kernels, outputs, mixture) -> Launch:
+    """What tuning kept, else the default."""
+    known = tune.choice(key(product, compiler, kernels, outputs, mixture))
+    return (launch(known) if known else None) or default(kernels, mixture)

@@ -1,0 +1,185 @@
+// One cubic equation of state of a mixture, p = R T/(v - b) - a(T)/D with D = (v + delta1 b)(v + delta2 b), everything per kg:
+// a [Pa m6/kg2], b, v [m3/kg], R = R_s [J/kg/K]. Peng-Robinson and Soave-Redlich-Kwong differ in constants only.
+#pragma once
+#include "pairs.h"
+#include "ideal_gas.h"
+
+template <class M> struct cubic {
+    static constexpr double delta1 = M::equation_srk ? 1.0 : 1.0 + SQRT2, delta2 = M::equation_srk ? 0.0 : 1.0 - SQRT2;
+    static constexpr double sum = M::equation_srk ? 1.0 : 2.0, product = M::equation_srk ? 0.0 : -1.0;
+    // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
+    static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
+};
+
+// sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so that a, a', a''
+// follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i:
+// a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the constants
+// are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign.
+template <class M, class R, class Species>
+POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
+    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
+    R yz, zz;
+    b_mix = Y[0]*m.b_mass[0];
+    FOR_SPECIES(s, M::NS - 1) b_mix += Y[s + 1]*m.b_mass[s + 1];
+    shift_mix = R(0.0);
+    if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
+    attraction_sums(m, Y, root_T, [&](int s, const R Y_s, const R root_T, R &y, R &z) {
+        const R root_a = m.g_mass[s] - m.q_mass[s]*root_T, n = flipped(Y_s, root_a);
+        y = n*root_a;
+        z = n*m.q_mass[s];
+    }, a_mix, yz, zz);
+    a_T = -yz*inv_root;
+    a_TT = (zz + yz*inv_root)*(0.5*inv_root*inv_root);
+}
+
+// Pseudo-critical state: the mixture's a with alpha = 1, then as for a pure substance.
+template <class M, class R, class Species>
+POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, R &Tc_mix, R &pc_mix, R &vc_mix) {
+    R b = Y[0]*m.b_mass[0], yy, yz, zz;
+    FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
+    attraction_sums(m, Y, R_s, [&](int s, const R Y_s, const R, R &y, R &z) { y = Y_s*m.root_ac_mass[s]; z = R(0.0); }, yy, yz, zz);
+    Tc_mix = yy*(m.omega_b[0]/m.omega_a[0])/(R_s*b);
+    pc_mix = m.omega_b[0]*R_s*Tc_mix/b;
+    vc_mix = (m.omega_vc[0]*R_UNIVERSAL)*Tc_mix/pc_mix;
+}
+
+// One Halley step on u^3 + c2 u^2 + c1 u + c0; a step that is not small (a multiple root) is not taken.
+template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
+    const R f = ((u + c2)*u + c1)*u + c0, slope = (3.0*u + 2.0*c2)*u + c1;
+    const R step = f*slope/(slope*slope - f*(3.0*u + c2));
+    return u - select(fabs(step) < 1e-5, step, R(0.0));
+}
+
+// Outer root of t^3 - 3 e t = g >= 0, as a start: relative error below 1 % (0.3 % where e >= 0) by rational functions of
+// g^(2/3)/e fitted to 2 cos(acos/3), 2 cosh(acosh/3) and 2 sinh(asinh/3). Divisions and roots are rough ones.
+template <class R> POINT_FN R outer_start(const R e, const R g) {
+    const R G = two_thirds_start(g), G2 = G*G;
+    const auto folded = e >= 0.0;
+    const R P = G2 - e*(1.72*G - 5.493*e), below = G + 1.1737*e;
+    const R over = select(folded, 3.0*e*below + G*(G + 0.15494*e), g*P), under = G2*G - 3.0*e*P;
+    return over*inverse_root_start(at_least(select(folded, over*below, under*under), 1e-280));
+}
+
+template <class R> POINT_FN R halley(const R t, const R e, const R g) {
+    const R t2 = t*t, F = t*(t2 - 3.0*e) - g, slope = 3.0*(t2 - e);
+    return t - F*slope/at_least(slope*slope - 3.0*t*F, 1e-280);
+}
+
+// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
+// of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
+template <class M, class R>
+POINT_FN void cubic_root(const M &, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
+                         R &Z, R &vol, R &v_free) {
+    typedef cubic<M> eos;
+    const R RT = R_s*T, inv = 1.0/(RT*select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv*p, v_ideal = inv*RT*RT;
+    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT, B2 = B*B;
+    const R c2 = eos::linear*B - 1.0, c1 = A - eos::linear*B + eos::constant*B2, c0 = -eos::constant*B2;
+    const R centre = c2*(-1.0/3.0), e = (c2*c2 - 3.0*c1)*(1.0/9.0), f = ((centre + c2)*centre + c1)*centre + c0;
+    R t = halley(outer_start(e, fabs(f)), e, fabs(f));
+    if constexpr (number<R>::wide) for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
+    R u = centre + copysign(t, -f);
+    // Three real roots by the discriminant, from the coefficients: in a thin gas two of them are nearly equal and tiny. All are
+    // positive when the signs of the coefficients alternate (Descartes); else one is, and it is the largest.
+    const R square2 = c2*c2, discriminant = c1*c1*(square2 - 4.0*c1) + c0*(c2*(18.0*c1 - 4.0*square2) - 27.0*c0);
+    const auto three = discriminant >= 0.0, positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
+    if (any_of(deflated)) {
+        t = halley(t, e, fabs(f));
+        const R outer = copysign(t, -f), width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), 1e-280);
+        const R far = centre - 0.5*(outer + copysign(width, outer));
+        const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
+        u = select(deflated, largest, u);
+        if constexpr (M::root_liquid) u = select(positive, smallest, u);
+        if constexpr (M::root_gibbs) if (any_of(positive)) {
+            // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...)
+            const R ul = select(positive, polished(smallest, c2, c1, c0), R(1.0)), uv = select(positive, polished(largest, c2, c1, c0), R(1.0));
+            constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
+            const R difference = (ul - uv) - log(ul/uv)
+                - A/((first - second)*B)*log((ul + first*B)*(uv + second*B)/((ul + second*B)*(uv + first*B)));
+            u = select(positive && difference < 0.0, smallest, u);
+        }
+    }
+    u = polished(u, c2, c1, c0);
+    if constexpr (number<R>::wide) u = polished(polished(u, c2, c1, c0), c2, c1, c0);
+    v_free = u*v_ideal;
+    Z = u + B;
+    vol = v_free + b_mix;
+    if constexpr (M::translation_peneloux) {
+        Z -= shift_mix*p*inv_RT;
+        vol -= shift_mix;
+    }
+}
+
+// 1/(v - b), 1/D, 1/b and 1/(v - shift) from one division
+template <class M, class R>
+POINT_FN void cubic_reciprocals(const M &, const R b_mix, const R v_free, const R vol, R &rho, R &inv_free, R &inv_D, R &inv_b) {
+    const R D = v_free*v_free + b_mix*(cubic<M>::linear*v_free + cubic<M>::constant*b_mix);
+    const R free_D = v_free*D, vol_b = vol*b_mix, inv = 1.0/(free_D*vol_b), inv_free_D = inv*vol_b, inv_vol_b = inv*free_D;
+    inv_free = inv_free_D*D;
+    inv_D = inv_free_D*v_free;
+    rho = inv_vol_b*b_mix;
+    inv_b = inv_vol_b*vol;
+}
+
+template <class M, class R>
+POINT_FN void molar_volume(const M &, const R W, const R vol, R &v_mol) { v_mol = W*vol; }
+
+template <class M, class R>
+POINT_FN void cubic_pressure_slopes(const M &, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix, const R v_free,
+                                    const R inv_free, const R inv_D, R &p_v, R &p_T, R &v_p) {
+    const R D_v = 2.0*v_free + cubic<M>::linear*b_mix;
+    p_v = a_mix*D_v*(inv_D*inv_D) - R_s*T*(inv_free*inv_free);
+    p_T = R_s*inv_free - a_T*inv_D;
+    v_p = 1.0/p_v;
+}
+
+// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity
+template <class M, class R>
+POINT_FN void cubic_departure(const M &, const R b_mix, const R v_free, const R inv_b, R &cubic_L) {
+    constexpr double first = 1.0 + cubic<M>::delta1, second = 1.0 + cubic<M>::delta2;
+    cubic_L = log_ratio(v_free + first*b_mix, v_free + second*b_mix, (first - second)*b_mix)*(inv_b*(1.0/(first - second)));
+}
+
+// R T (Z - 1) holds the translation's -p shift
+template <class M, class R>
+POINT_FN void cubic_enthalpy(const M &, const R T, const R R_s, const R h_ig, const R Z, const R a_mix, const R a_T, const R cubic_L, R &h) {
+    h = h_ig + R_s*T*(Z - 1.0) + (T*a_T - a_mix)*cubic_L;
+}
+
+template <class M, class R>
+POINT_FN void cubic_entropy(const M &, const R T, const R p, const R R_s, const R s_ig, const R v_free, const R a_T, const R cubic_L, R &s) {
+    s = s_ig + R_s*log(p*v_free/(R_s*T)) + a_T*cubic_L;
+}
+
+template <class M, class R>
+POINT_FN void cubic_cv(const M &, const R T, const R R_s, const R cp_ig, const R a_TT, const R cubic_L, R &cv) {
+    cv = cp_ig - R_s + T*a_TT*cubic_L;
+}
+
+template <class M, class R>
+POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, const R v_p, R &cp) { cp = cv - T*p_T*p_T*v_p; }
+
+template <class M, class R>
+POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, R &gamma) { gamma = cp/cv; }
+
+template <class M, class R>
+POINT_FN void density_slopes(const M &, const R rho, const R p_T, const R v_p, R &rho_p, R &rho_T) {
+    rho_p = -rho*rho*v_p;
+    rho_T = -p_T*rho_p;
+}
+
+// h_p = v + T p_T/p_v with the ideal-gas parts, which cancel, taken out by hand
+template <class M, class R>
+POINT_FN void enthalpy_slopes(const M &, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix, const R shift_mix, const R v_free,
+                              const R inv_free, const R inv_D, const R v_p, const R cp, R &h_p, R &h_T) {
+    const R v = v_free + b_mix, D_v = 2.0*v_free + cubic<M>::linear*b_mix;
+    h_p = (a_mix*v*D_v*(inv_D*inv_D) - T*a_T*inv_D - R_s*T*b_mix*(inv_free*inv_free))*v_p;
+    if constexpr (M::translation_peneloux) h_p -= shift_mix;
+    h_T = cp;
+}
+
+// c^2 = (d p/d rho)_s = gamma/rho_p
+template <class M, class R>
+POINT_FN void sound_speed(const M &, const R gamma, const R rho_p, R &c) { c = sqrt(gamma/rho_p); }
+
+template <class M, class R>
+POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) { e = h - p*vol; }

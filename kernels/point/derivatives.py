@@ -1,0 +1,36 @@
+"""Derivatives in the composition: partial properties, fugacity coefficients, chemical potentials.
+
+With masses m_k in place of Y_k, V(T, p, m), H, E and G are homogeneous of degree 1 in m. `v_Y h_Y e_Y g_Y` are their
+derivatives in m_k at constant T, p and the other masses, at m = Y: partial properties per kg of species k, so that
+v = sum Y_k v_k, h = sum Y_k h_k. `rho_Y` is that of rho = 1/V(T, p, m): -rho^2 v_k. Every Y_k varies alone, sum(Y) is
+not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[ns - 1], and so for the others.
+"""
+from ..declare import point_kernel, quantity
+from .ideal_gas import NASA
+
+quantity("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", per="ns")
+quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
+quantity("e_Y", "J/kg", "partial specific internal energies, dE/dm_k at constant T, p", per="ns")
+quantity("ln_phi", "1", "logarithms of the fugacity coefficients", per="ns")
+quantity("g_Y", "J/kg", "chemical potentials, dG/dm_k at constant T, p; mole fractions below 1e-300 count as that", per="ns")
+quantity("rho_Y", "kg/m3", "d rho/dm_k at constant T, p, -rho^2 v_k; each Y_k varied alone", per="ns")
+quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", per="ns")
+
+CUBIC = "Peng & Robinson 1976 or Soave 1972 (originals not seen)"
+PAIRS = "b_mass g_mass q_mass shift_mass? kij_rows? kij_factor? kij_sign?"
+
+
+def kernel(name, reads, writes, source, valid, **more):
+    point_kernel(name, header="derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+
+
+kernel("cubic_partial_properties", "T p Y R_s a_mix a_T b_mix v_free inv_free inv_D inv_b p_T v_p cubic_L", "v_Y h_Y e_Y",
+       CUBIC + ", differentiated in the masses", "p_v < 0", constants=f"{PAIRS} {NASA}", when={"equation": "pr srk"})
+kernel("cubic_fugacity", "T p Y R_s a_mix b_mix v_free inv_free inv_D inv_b cubic_L", "ln_phi",
+       CUBIC + ", residual Helmholtz energy differentiated in the masses", "v > b", constants=f"{PAIRS} W", when={"equation": "pr srk"})
+kernel("ideal_partial_properties", "T p", "v_Y h_Y e_Y", "definition", "T > 0, p > 0; low density", constants=NASA, when={"equation": "ideal"})
+kernel("ideal_fugacity", "T p", "ln_phi", "definition, 0", "T > 0, p > 0; low density", when={"equation": "ideal"})
+kernel("chemical_potentials", "T p Y W ln_phi", "g_Y", "definition, from h and s of the ideal gas and ln phi", "p > 0",
+       constants=f"inv_p_ref {NASA}")
+kernel("density_in_composition", "rho v_Y", "rho_Y", "definition, -rho^2 v_k", "everywhere")
+kernel("energy_in_partial_density", "rho cp rho_T v_Y h_Y", "eps_k", "eps_k = h_k - (cp/beta) rho v_k, beta = -rho_T/rho", "rho_T < 0")

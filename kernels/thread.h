@@ -1,0 +1,259 @@
+// The CUDA number type: the values at the N points that one thread works on. Division, roots, exp, log start from the
+// special function unit's 20 bits and are refined by fused multiply-adds, without the branches that IEEE arithmetic needs
+// for subnormal and overflowing results: within 1.5 units in the last place where the result is a normal number, else NaN,
+// 0 or infinity. A division costs 6 instructions instead of 12 and a call.
+#pragma once
+#include "platform.h"
+
+#ifdef FRAME_STAND_IN                  // the tests' CUDA on a CPU
+static inline double reciprocal_start(double x) { return float(1.0/x); }
+static inline double rsqrt_start(double x) { return float(1.0/sqrt(x)); }
+static inline double cbrt_approximate(double x) { return float(cbrt(x)); }
+static inline double two_thirds_approximate(double x) { return float(cbrt(x)*cbrt(x)); }
+static inline int high_word(double x) { long long b; memcpy(&b, &x, 8); return int(b >> 32); }
+static inline int low_word(double x) { long long b; memcpy(&b, &x, 8); return int(b); }
+static inline double from_words(int high, int low) { return __longlong_as_double(((long long)high << 32) | (unsigned)low); }
+#else
+POINT_FN double reciprocal_start(double x) { double y; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
+POINT_FN double rsqrt_start(double x) { double y; asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
+POINT_FN double cbrt_approximate(double x) {       // 2e-6; 1e-30 < x < 1e30
+    float y;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(float(x)));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*(1.0f/3.0f)));
+    return y;
+}
+POINT_FN double two_thirds_approximate(double x) {       // 3e-6 for 0 <= x < 1e30; 0 where x is less than 1e-37
+    float y;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(float(x)));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*(2.0f/3.0f)));
+    return y;
+}
+POINT_FN int high_word(double x) { return __double2hiint(x); }
+POINT_FN int low_word(double x) { return __double2loint(x); }
+POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
+#endif
+
+// ---- one value
+POINT_FN double reciprocal(double x) {
+    const double y = reciprocal_start(x), e = fma(-x, y, 1.0);
+    return fma(y, fma(e, e, e), y);
+}
+POINT_FN double quotient(double a, double b) {
+    const double y = reciprocal(b), q = a*y;
+    return fma(y, fma(-b, q, a), q);
+}
+POINT_FN double root(double x) {
+    const double y = rsqrt_start(x), s = x*y, e = fma(-s, y, 1.0);
+    const double better = fma(s, e*fma(0.375, e, 0.5), s);
+    return x > 0.0 ? fma(fma(-better, better, x), 0.5*y, better) : x < 0.0 ? NOT_A_NUMBER : x;
+}
+// exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation
+POINT_FN double exponential(double x, bool less_one = false) {
+    x = x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x;
+    const double shifted = fma(x, 1.4426950408889634074, 6755399441055744.0), k = shifted - 6755399441055744.0;
+    double r = fma(k, -6.93147180369123816490e-01, x);
+    r = fma(k, -1.90821492927058770002e-10, r);
+    double q = 2.5100424157005067e-08;
+    q = fma(q, r, 2.7620138719733994e-07);
+    q = fma(q, r, 2.7557268378684192e-06);
+    q = fma(q, r, 2.480152119021773e-05);
+    q = fma(q, r, 0.00019841269863105968);
+    q = fma(q, r, 0.0013888888917281794);
+    q = fma(q, r, 0.008333333333330051);
+    q = fma(q, r, 0.04166666666662399);
+    q = fma(q, r, 0.16666666666666669);
+    q = fma(q, r, 0.5);
+    const double scale = from_words((low_word(shifted) + 1023) << 20, 0);
+    if (less_one) return fma(scale, fma(r*r, q, r), scale - 1.0);
+    return fma(r*r, q, r + 1.0)*scale;
+}
+// s in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series (coefficients: fdlibm) beside the leading 2 s
+POINT_FN double log_series(double w) {
+    double q = 1.479819860511658591e-01;
+    q = fma(q, w, 1.531383769920937332e-01);
+    q = fma(q, w, 1.818357216161805012e-01);
+    q = fma(q, w, 2.222219843214978396e-01);
+    q = fma(q, w, 2.857142874366239149e-01);
+    q = fma(q, w, 3.999999999940941908e-01);
+    return w*fma(q, w, 6.666666666666735130e-01);
+}
+POINT_FN double with_flipped_sign(double x, double sign) { return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x)); }
+// ln(above/below), below taken twice or four times where that is closer; see pack.h
+POINT_FN double logarithm_of_ratio(double above, double below, double difference) {
+    const bool two = above > 1.43*below, four = above > 2.86*below;
+    const double near = below*(four ? 4.0 : two ? 2.0 : 1.0), s = quotient(two ? above - near : difference, above + near);
+    return (four ? 2*6.93147180559945309417e-01 : two ? 6.93147180559945309417e-01 : 0.0) + fma(s, log_series(s*s), 2.0*s);
+}
+POINT_FN double logarithm(double x) {
+    const int high = high_word(x), e = (high - 0x3fe6a09e) >> 20;
+    const double m = from_words(high - (e << 20), low_word(x)), k = e, f = m - 1.0, s = quotient(f, m + 1.0), half = 0.5*f*f;
+    const double r = fma(k, 6.93147180369123816490e-01, f - (half - fma(s, half + log_series(s*s), k*1.90821492927058770002e-10)));
+    return x > 0.0 && x < 1.7976931348623157e308 ? r : NOT_A_NUMBER;
+}
+POINT_FN double cube_root(double x) {
+    const double r = reciprocal_start(cbrt_approximate(x)), e = fma(-x*r, r*r, 1.0), better = fma(r*e, fma(2.0/9.0, e, 1.0/3.0), r);
+    return x > 0.0 ? x*better*better : NOT_A_NUMBER;
+}
+
+// ---- the values of a thread's points
+template <int N> struct mask { bool at[N]; };
+template <int N> struct points {
+    double v[N];
+    POINT_FN points() {}
+    POINT_FN points(double s) { UNROLL for (int k = 0; k < N; ++k) v[k] = s; }
+};
+#define EACH(expression) { points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
+#define EACH_MASK(expression) { mask<N> r; UNROLL for (int k = 0; k < N; ++k) r.at[k] = expression; return r; }
+#define BINARY(op, expression) \
+    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double a = x.v[k], b = y.v[k]; r.v[k] = expression; } return r; } \
+    template <int N> POINT_FN points<N> operator op(points<N> x, double b) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double a = x.v[k]; r.v[k] = expression; } return r; } \
+    template <int N> POINT_FN points<N> operator op(double a, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double b = y.v[k]; r.v[k] = expression; } return r; }
+BINARY(+, a + b) BINARY(-, a - b) BINARY(*, a*b)
+template <int N> POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k]))
+template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], b))
+template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? reciprocal(y.v[k]) : quotient(a, y.v[k]))
+#undef BINARY
+template <int N> POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k])
+template <int N> POINT_FN points<N> &operator+=(points<N> &x, points<N> y) { return x = x + y; }
+template <int N> POINT_FN points<N> &operator-=(points<N> &x, points<N> y) { return x = x - y; }
+template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x*y; }
+#define COMPARE(op) \
+    template <int N> POINT_FN mask<N> operator op(points<N> x, points<N> y) EACH_MASK(x.v[k] op y.v[k]) \
+    template <int N> POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op b)
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+#undef COMPARE
+template <int N> POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k])
+template <int N> POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k])
+template <int N> POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k])
+template <int N> POINT_FN bool any_of(mask<N> c) { bool any = false; UNROLL for (int k = 0; k < N; ++k) any = any || c.at[k]; return any; }
+template <int N> POINT_FN bool all_of(mask<N> c) { return !any_of(!c); }
+template <int N> POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k])
+template <int N> POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k])
+template <int N> POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
+template <int N> POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k]))
+template <int N> POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k]))
+template <int N> POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k]))
+template <int N> POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k]))
+template <int N> POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true))
+template <int N> POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k]))
+template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
+template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))
+template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k]))
+template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
+template <int N> POINT_FN points<N> log_ratio(points<N> a, points<N> b, points<N> d) EACH(logarithm_of_ratio(a.v[k], b.v[k], d.v[k]))
+template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
+template <int N> POINT_FN points<N> table_row(const double *table, points<N> row) EACH(table[int(row.v[k])])
+// Single precision beside them, and indices into tables.
+template <int N> struct narrow_points {
+    float v[N];
+    POINT_FN narrow_points() {}
+    POINT_FN narrow_points(float s) { UNROLL for (int k = 0; k < N; ++k) v[k] = s; }
+};
+template <int N> struct Lines { int at[N]; };
+#define EACH_NARROW(expression) { narrow_points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
+template <int N> POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] + y.v[k])
+template <int N> POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k])
+template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] - y.v[k])
+template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k]*y.v[k])
+template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
+template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(smaller(x.v[k], y.v[k]))
+template <int N> POINT_FN narrow_points<N> floor_small(narrow_points<N> x) EACH_NARROW(floor_small(x.v[k]))
+template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(1.0f/x.v[k])
+template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(float(x.v[k]))
+#undef EACH_NARROW
+template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
+template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))
+// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines.
+template <int N> POINT_FN Lines<N> table_index(points<N> window, narrow_points<N> row) {
+    Lines<N> r;
+    UNROLL for (int k = 0; k < N; ++k) r.at[k] = int(row.v[k])*CUBIC_WINDOWS + int(window.v[k]);
+    return r;
+}
+template <int N> POINT_FN void two_cubics(const double *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {
+    UNROLL for (int k = 0; k < N; ++k) {
+        const Cubic *const from = (const Cubic *)table + line.at[k], first = from[0], second = from[CUBIC_WINDOWS];
+        here.v[k] = cubic_at(first, x.v[k]);
+        behind.v[k] = cubic_at(second, x.v[k]);
+    }
+}
+#undef EACH
+#undef EACH_MASK
+template <int N> struct number<points<N>> {
+    static constexpr int lanes = 1;
+    static constexpr bool wide = false;
+    typedef double stored;
+    typedef narrow_points<N> narrow;
+    typedef Lines<N> index;
+};
+
+// Where a thread's points lie: one block's width apart, so that every access of a warp is one run of memory. A thread
+// beyond the last point works on that one and stores nothing: warps stay whole.
+template <int N> struct Place {
+    long at[N];
+    bool in[N];
+    POINT_FN Place(long n) {
+        UNROLL for (int k = 0; k < N; ++k) {
+            const long t = blockIdx.x*(long)(N*blockDim.x) + k*blockDim.x + threadIdx.x;
+            in[k] = t < n;
+            at[k] = in[k] ? t : n - 1;
+        }
+    }
+};
+
+// Species values at the point of another thread of the warp.
+struct OtherPoint {
+    const double *base;
+    long stride;
+    POINT_FN double operator[](int s) const { return base[s*stride]; }
+};
+struct OtherResult {
+    double *base;
+    long stride;
+    bool in;
+    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = x; }
+};
+constexpr unsigned WARP = 0xffffffffu;
+
+// A copy from device to shared memory that passes no register: all of a thread's are under way at once.
+#ifdef FRAME_STAND_IN
+static inline void copy_async(double *to, const double *from) { *to = *from; }
+static inline void copies_done() {}
+#else
+POINT_FN void copy_async(double *to, const double *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#endif
+
+// An array (count, points) at a thread's points.
+template <int N> struct Field {
+    double *base;
+    long stride;
+    const Place<N> &place;
+    POINT_FN points<N> operator[](int s) const {
+        points<N> x;
+        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[s*stride + place.at[k]];
+        return x;
+    }
+    POINT_FN void set(int s, points<N> x) const {
+        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = x.v[k];
+    }
+    POINT_FN OtherPoint of_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride}; }
+    POINT_FN OtherResult to_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride, bool(__shfl_sync(WARP, int(place.in[0]), lane))}; }
+};
+
+// Species values of a thread's points in shared memory: a column of its own.
+template <int N> struct Column {
+    double *base;
+    POINT_FN points<N> operator[](int s) const {
+        points<N> x;
+        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*blockDim.x];
+        return x;
+    }
+    POINT_FN void copy(int s, const Field<N> &from) const {
+        UNROLL for (int k = 0; k < N; ++k) copy_async(base + (s*N + k)*blockDim.x, from.base + s*from.stride + from.place.at[k]);
+    }
+    POINT_FN OtherPoint of_lane(int lane) const {
+        return {base - (int)(threadIdx.x & 31) + lane, (long)(N*blockDim.x)};
+    }
+};

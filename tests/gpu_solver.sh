@@ -1,0 +1,33 @@
+#!/bin/sh
+# The mini solver on a machine with an NVIDIA GPU: its GPU tests, then three cases for 10 steps on cuda and on the CPU, compared to
+# 1e-12, then point steps per second at larger sizes. Logs and a table go to $OUT (default build/gpu_solver).
+#   sh tests/gpu_solver.sh          after `make setup`, or with .carry/wheels where there is no network (h5py is not needed)
+# SIZES="64 128"  TESTS=1     about four minutes, most of it compiling
+set -u
+cd "$(dirname "$0")/.."
+root=$PWD
+out=${OUT:-build/gpu_solver}
+mkdir -p "$out" build
+failed=0
+
+# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
+if [ -x .venv/bin/python ]; then
+    python=$root/.venv/bin/python
+else
+    python=$root/build/gpu_venv/bin/python
+    if [ ! -x "$python" ]; then python3 -m venv --without-pip build/gpu_venv; fi
+    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
+    echo "$root" > "$site/project.pth"
+    for wheel in .carry/wheels/*.whl; do [ -f "$wheel" ] && "$python" -m zipfile -e "$wheel" "$site"; done
+fi
+export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root:$root/tests
+
+timeout 500 "$python" tests/gpu_solver.py --sizes ${SIZES:-64 128} --json "$out/solver.json" > "$out/solver.txt" 2> "$out/solver.log" || failed=1
+cat "$out/solver.txt"
+tail -n 5 "$out/solver.log"
+if [ "${TESTS:-1}" = 1 ]; then
+    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/test_mini_solver_cuda.py > "$out/pytest.log" 2>&1 || failed=1
+    tail -n 4 "$out/pytest.log"
+fi
+exit $failed

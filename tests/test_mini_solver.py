@@ -1,0 +1,373 @@
+"""The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. About 90 s, half of it
+ranks and compiling.
+
+What its checks measure is in examples/mini_solver/verify.py; there each has its own exact solution and bound.
+"""
+import copy
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pytest
+
+from examples.mini_solver import verify
+from examples.mini_solver.__main__ import main
+from examples.mini_solver.case import Case, Expression
+from examples.mini_solver.errors import CaseError, FlowError
+from examples.mini_solver.flow import Flow
+from examples.mini_solver.ranks import choose_grid, share
+from examples.mini_solver.run import Run
+from kernels.errors import FrameError
+from mixtures_for_tests import ROOT
+
+CASES = sorted((ROOT/"examples/mini_solver/cases").glob("*.toml"))
+h5py = pytest.importorskip("h5py")
+
+SMALL = """
+[mixture]
+file = "examples/mixtures/ch4_o2.yaml"
+species = ["CH4", "O2"]
+[domain]
+cells = [19, 14, 9]
+upper = [2e-3, 1e-3, 1e-3]
+[initial]
+p = 100e5
+X = {{O2 = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))", CH4 = "rest"}}
+T = "120 + 90*(1 + tanh((y - 0.5e-3)/1e-4))"
+u = "30*tanh((y - 0.5e-3)/1e-4)"
+w = "0.3*sin(2*pi*z/1e-3)"
+[boundary]
+y_low = {{kind = "wall", T = 130.0}}
+y_high = {{kind = "outlet", p = 100e5}}
+[numerics]
+viscous = true
+scheme = "{scheme}"
+[time]
+steps = {steps}
+[output]
+report = 2
+restart = {restart}
+"""
+
+
+def small(tmp_path, steps=4, restart=2, scheme="double_flux"):
+    path = tmp_path/f"small-{scheme}-{steps}.toml"
+    path.write_text(SMALL.format(steps=steps, restart=restart, scheme=scheme))
+    return path
+
+
+def command(*arguments, ranks=0, **more):
+    """Environment and words of a run in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "FRAME_BACKEND": "cpu",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none", **more}
+    launcher = ["mpirun", "-n", str(ranks)] if ranks else []
+    return [*launcher, sys.executable, "-m", "examples.mini_solver", *map(str, arguments)], env
+
+
+def run(*arguments, ranks=0, **more):
+    words, env = command(*arguments, ranks=ranks, **more)
+    return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def restart_of(folder):
+    with h5py.File(folder/"restart.h5") as file:
+        return {k: file[k][:] for k in "UQ"} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
+
+
+def same(a, b):
+    return all(np.array_equal(a[k], b[k]) for k in a)
+
+
+# ---------------------------------------------------------------- physics
+
+@pytest.mark.parametrize("name", sorted(verify.CHECKS))
+def test_quick_check(name):
+    rows = verify.run(name, quick=True)
+    assert rows and not [f"{what}: {value:.3e}, bound {bound:.3g}" for what, value, bound, _, passed in rows if not passed]
+
+
+def test_blocks_and_grids():
+    assert [share(11, 3, k) for k in range(3)] == [(0, 4), (4, 4), (8, 3)]
+    assert choose_grid(4, (64, 64, 1), 2) in ((2, 2, 1), (1, 4, 1), (4, 1, 1))
+    assert int(np.prod(choose_grid(12, (100, 20, 30), 3))) == 12
+    with pytest.raises(CaseError, match="fewer than 3 cells"):
+        choose_grid(7, (16, 1, 1), 1)
+    with pytest.raises(CaseError, match="makes 6 ranks; the run has 4"):
+        choose_grid(4, (64, 64, 1), 2, (2, 3))
+
+
+def test_order_four_and_the_other_runge_kutta():
+    """Both are options; the vortex with them stays the vortex, at the lower order's error."""
+    W, U = 0.028, (8.314462618*300/0.028)**0.5
+    r0 = 1e5*W/(8.31446261815324*300)
+    tail = "(1 - 0.4*25/(8*1.4*pi**2)*exp(1 - x**2 - y**2))"
+    errors = {}
+    for order in (4, 6):
+        f = verify.flow_of([64, 64], [-10.0]*2, [10.0]*2, dict(rho=f"{r0}*{tail}**2.5", p=f"1e5*{tail}**3.5",
+                                                               u=f"{U}*(1 - 5/(2*pi)*exp((1 - x**2 - y**2)/2)*y)",
+                                                               v=f"{U}*(1 + 5/(2*pi)*exp((1 - x**2 - y**2)/2)*x)"), 1/U,
+                           mixture={"ideal_gas": {"gamma": 1.4, "W": W}}, dissipation="none",
+                           order=order, runge_kutta="ssp43", cfl=0.9)
+        verify.advance(f, 1/U)
+        x, y, _ = f.coordinates()
+        exact = (1 - 0.4*25/(8*1.4*np.pi**2)*np.exp(1 - (x - 1)**2 - (y - 1)**2))**2.5
+        errors[order] = float(np.abs(f.field("rho")/r0 - exact).mean())
+    assert errors[6] < 3e-5 and errors[6] < errors[4]/3 < 1e-3
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_walls_let_nothing_through(scheme):
+    """A viscous swirl of CH4 and O2 between an isothermal, a moving and two slip walls: mass of each species to rounding."""
+    f = verify.flow_of([20, 16], [0.0]*2, [1e-5]*2, dict(T="220 + 60*sin(6e5*x)*cos(3e5*y)", p=1e7, u="20*sin(4e5*y)", v="15*cos(5e5*x)",
+                       X={"O2": "0.5 + 0.4*sin(5e5*x + 4e5*y)", "CH4": "rest"}), 1e-9, mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+                       boundary={"x": "slip_wall", "y_low": {"kind": "wall", "T": 150.0}, "y_high": {"kind": "wall", "velocity": [10.0, 0, 0]}},
+                       viscous=True, scheme=scheme)
+    start = f.sums()
+    for _ in range(60):
+        f.step()
+    assert np.abs(f.sums()[:2]/start[:2] - 1).max() < 60*16*np.finfo(float).eps        # a rounding or so of each sum a stage
+    assert np.abs(f.sums()[-2] - start[-2])/start[-1] > 1e-6                            # heat does pass the cold wall
+
+
+# ---------------------------------------------------------------- ranks, restarts, signals
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, scheme):
+    pytest.importorskip("mpi4py")
+    case = small(tmp_path, scheme=scheme)
+    assert main([str(case), "--folder", str(tmp_path/"one")]) == 0
+    one = restart_of(tmp_path/"one")
+    for ranks in (2, 3) if scheme == "apec" else (2, 3, 4):
+        done = run(case, "--folder", tmp_path/f"r{ranks}", ranks=ranks)
+        assert done.returncode == 0, done.stderr
+        assert same(one, restart_of(tmp_path/f"r{ranks}")), f"{ranks} ranks"
+    half = small(tmp_path, steps=2, scheme=scheme)
+    assert run(half, "--folder", tmp_path/"half", ranks=2).returncode == 0
+    done = run(case, "--folder", tmp_path/"rest", "--restart", tmp_path/"half/restart.h5", ranks=3)
+    assert done.returncode == 0, done.stderr
+    assert same(one, restart_of(tmp_path/"rest"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_restart_that_continues(tmp_path, number):
+    text = SMALL.format(steps=5000, restart=0, scheme="double_flux")
+    (tmp_path/"long.toml").write_text(text)
+    words, env = command(tmp_path/"long.toml", "--folder", tmp_path/"long")
+    process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = []
+    while len(lines) < 12:                     # it is stepping
+        lines.append(process.stdout.readline())
+        assert lines[-1], process.stderr.read()
+    process.send_signal(number)
+    rest, errors = process.communicate(timeout=60)
+    assert process.returncode == 3 and "continue with --restart" in rest, errors
+    stopped = restart_of(tmp_path/"long")
+    steps = int(stopped["steps"]) + 1
+    (tmp_path/"more.toml").write_text(SMALL.format(steps=steps, restart=1, scheme="double_flux"))
+    assert main([str(tmp_path/"more.toml"), "--folder", str(tmp_path/"a"), "--restart", str(tmp_path/"long/restart.h5")]) == 0
+    assert main([str(tmp_path/"more.toml"), "--folder", str(tmp_path/"b")]) == 0
+    assert same(restart_of(tmp_path/"a"), restart_of(tmp_path/"b"))
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
+    pytest.importorskip("mpi4py")
+    (tmp_path/"break.py").write_text("""
+import sys
+from examples.mini_solver import flow, __main__
+step = flow.Flow.step
+def broken(self, limit):
+    if self.steps == 3 and self.ranks.rank == 1:
+        raise RuntimeError("this rank has had enough")
+    return step(self, limit)
+flow.Flow.step = broken
+sys.exit(__main__.main(sys.argv[1:]))
+""")
+    case = small(tmp_path, steps=6)
+    words, env = command(case, "--folder", tmp_path/"out", ranks=2)
+    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
+    done = subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "had enough" in done.stderr
+    assert restart_of(tmp_path/"out")["steps"] == 2
+    assert main([str(case), "--folder", str(tmp_path/"on"), "--restart", str(tmp_path/"out/restart.h5")]) == 0
+    assert main([str(case), "--folder", str(tmp_path/"whole")]) == 0
+    assert same(restart_of(tmp_path/"on"), restart_of(tmp_path/"whole"))
+
+
+def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
+    assert main([str(small(tmp_path)), "--folder", str(tmp_path/"a")]) == 0
+    other = tmp_path/"other.toml"
+    for old, new, told in (("cells = [19, 14, 9]", "cells = [19, 14, 8]", "cells"), ('["CH4", "O2"]', '["O2", "CH4"]', "species"),
+                           ("viscous = true", "viscous = false", "case")):
+        other.write_text(SMALL.format(steps=4, restart=0, scheme="double_flux").replace(old, new))
+        assert main([str(other), "--folder", str(tmp_path/"b"), "--restart", str(tmp_path/"a/restart.h5")]) == 1
+        assert told in capsys.readouterr().err
+    (tmp_path/"junk.h5").write_bytes(b"not HDF5")
+    assert main([str(small(tmp_path)), "--restart", str(tmp_path/"junk.h5"), "--folder", str(tmp_path/"c")]) == 1
+    assert "cannot be read" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- output
+
+def test_fields_frames_and_the_report(tmp_path):
+    pytest.importorskip("matplotlib")
+    data = dict(mixture={"file": "examples/mixtures/n2.yaml"}, domain=dict(cells=[24, 16], upper=[1.0, 0.5]),
+                initial=dict(p=5e6, T="200 + 40*sin(2*pi*x)*cos(4*pi*y)", u=50, v=10), time={"end": 4e-4},
+                output=dict(report=2, fields=4, frames_time=1e-4, frame=["rho", "T"], restart=100))
+    out = io.StringIO()
+    assert Run(Case(data), folder=tmp_path, out=out)() == 0
+    text = out.getvalue()
+    lines = [line.split() for line in text.splitlines() if line[:8].strip().isdigit()]
+    assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
+    assert "point steps/s" in text and "flux" in text
+    tree = xml.parse(tmp_path/"fields.xmf")
+    grids = tree.findall(".//Grid[@Name='block']")
+    files = sorted(tmp_path.glob("fields-*.h5"))
+    assert len(grids) == len(files) >= 2
+    for grid in grids:
+        for item in grid.findall(".//Attribute/DataItem"):
+            name, field = item.text.split(":/")
+            with h5py.File(tmp_path/name) as file:
+                assert file[field].shape == tuple(map(int, item.get("Dimensions").split())) == (1, 16, 24)
+                assert np.isfinite(file[field][:]).all()
+    with h5py.File(files[0]) as file:
+        x = (np.arange(24) + 0.5)/24
+        y = (np.arange(16) + 0.5)/32
+        assert np.allclose(file["T"][0], 200 + 40*np.sin(2*np.pi*x)*np.cos(4*np.pi*y)[:, None], rtol=1e-6)      # single precision
+    frames = sorted(tmp_path.glob("frame-*.png"))
+    assert len(frames) == 5                    # at 0, 1e-4, ..., 4e-4
+    from PIL import Image
+    with Image.open(tmp_path/"frames.gif") as gif:
+        assert gif.n_frames == 5
+    assert restart_of(tmp_path)["time"] == pytest.approx(4e-4)
+    # a run that goes on adds to them; a run from the start replaces them
+    data["time"]["end"] = 6e-4
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path/"restart.h5")() == 0
+    assert len(list(tmp_path.glob("frame-*.png"))) == 7
+    times = [float(t.get("Value")) for t in xml.parse(tmp_path/"fields.xmf").findall(".//Time")]
+    assert times == sorted(set(times)) and len(times) > len(files)
+    data["time"]["end"] = 1e-4
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
+    assert len(list(tmp_path.glob("frame-*.png"))) == 2
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+def test_shipped_cases_start(path):
+    """Each shipped case is read, set up on a coarse grid and takes three steps."""
+    case = Case.from_file(path)
+    data = copy.deepcopy(case.data)
+    data["domain"]["cells"] = [min(n, 24) for n in data["domain"]["cells"]]
+    f = Flow(Case(data, path.parent, path.stem))
+    for _ in range(3):
+        f.step()
+    assert all(np.isfinite(f.field(n)).all() for n in ("rho", "p", "T", "u"))
+
+
+def test_a_flow_that_fails_names_the_cell():
+    f = verify.flow_of([32], [0.0], [1.0], dict(T=300, p="where(abs(x - 0.5) < 0.05, 1e3, 1e8)"), 1e-3, cfl=1.9, dissipation="none")
+    with pytest.raises(FlowError, match=r"step \d+, t = .*cell \(\d+, 0, 0\) at .* has no sound speed(.|\n)*rho"):
+        verify.advance(f, 1e-3)
+
+
+# ---------------------------------------------------------------- wrong cases
+
+GOOD = dict(mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"]}, domain={"cells": [8, 8], "upper": [1.0, 1.0]},
+            initial={"T": 300, "p": 1e7, "X": {"CH4": 1}}, time={"steps": 1})
+
+
+@pytest.mark.parametrize("change, told", [
+    ({"extra": {}}, "unknown section or key 'extra'"),
+    ({"domain.cells": [8, 2]}, "4 or more"),
+    ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
+    ({"domain.upper": [1.0]}, "wanted 2 numbers"),
+    ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
+    ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
+    ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
+    ({"numerics.order": 5}, "wanted one of 4, 6"),
+    ({"numerics.cfl": -1}, "a positive number"),
+    ({"numerics.cfl": 5.0}, "unstable"),
+    ({"numerics.viscous": 1}, "true or false"),
+    ({"numerics.cfll": 1}, "unknown key 'cfll'; known: scheme"),
+    ({"mixture.file": "nowhere.yaml"}, "nowhere.yaml': not found"),
+    ({"mixture.species": ["CH4", "Xe"]}, "Xe"),
+    ({"mixture.options": {"root": "solid"}}, "root"),
+    ({"mixture.options": {"translation": "peneloux"}}, "translation = 'peneloux'"),
+    ({"mixture.ideal_gas": {"gamma": 1.4}}, "one of them"),
+    ({"initial.T": "300 +"}, "is not an expression"),
+    ({"initial.T": "__import__('os')"}, "only the functions|not allowed|unknown name"),
+    ({"initial.T": "x.real"}, "not allowed"),
+    ({"initial.T": "[1, 2]"}, "not allowed"),
+    ({"initial.T": "theta"}, "unknown name 'theta'"),
+    ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
+    ({"initial.T": -5}, "wanted positive"),
+    ({"initial.rho": 5}, "two of T, p and rho"),
+    ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
+    ({"initial.X": {"CH4": 0.5}}, "sum 1"),
+    ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
+    ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),
+    ({"initial.X": {}}, "X or Y is missing"),
+    ({"boundary": {"z": "periodic"}}, "unknown side 'z' in 2-D"),
+    ({"boundary": {"x": "wallpaper"}}, "kind 'wallpaper'"),
+    ({"boundary": {"x_low": "slip_wall"}}, "wanted both or none"),
+    ({"boundary": {"x": "slip_wall", "x_low": "wall"}}, "both 'x' and 'x_low'"),
+    ({"boundary": {"x_low": {"kind": "inlet", "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "T or h"),
+    ({"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0]}, "x_high": "supersonic_outlet"}}, "wanted 3 numbers"),
+    ({"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "X or Y is missing"),
+    ({"boundary": {"x_low": "supersonic_outlet", "x_high": {"kind": "outlet"}}}, "'p' is missing"),
+    ({"time": {}}, "give end"),
+    ({"time.steps": -1}, "0 or more"),
+    ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
+    ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
+    ({"output.report": "often"}, "whole number"),
+])
+def test_a_wrong_case_is_told(change, told):
+    data = copy.deepcopy(GOOD)
+    for key, value in change.items():
+        section, _, name = key.partition(".")
+        if name:
+            data.setdefault(section, {})[name] = value
+        else:
+            data[section] = value
+    with pytest.raises(FrameError, match=told):
+        Run(Case(data), out=io.StringIO())
+
+
+def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
+    """A shipped case with characters lost, doubled or swapped: it is read, or refused with the project's own error."""
+    text = (ROOT/"examples/mini_solver/cases/shear_layer_lox_ch4.toml").read_text()
+    random, outcomes = np.random.default_rng(4), {"read": 0, "refused": 0}
+    for n in range(400):
+        damaged = list(text)
+        for _ in range(random.integers(1, 4)):
+            at = int(random.integers(len(damaged)))
+            damaged[at:at + 1] = [[], damaged[at]*2, chr(int(random.integers(32, 127)))][int(random.integers(3))] or []
+        path = tmp_path/"damaged.toml"
+        path.write_text("".join(damaged))
+        try:
+            Case.from_file(path)
+            outcomes["read"] += 1
+        except FrameError:
+            outcomes["refused"] += 1
+    assert min(outcomes.values()) > 20, outcomes
+
+
+def test_the_command_tells_and_exits(tmp_path, capsys):
+    assert main([str(tmp_path/"none.toml")]) == 1
+    assert "No such file" in capsys.readouterr().err
+    (tmp_path/"bad.toml").write_text("[domain\n")
+    assert main([str(tmp_path/"bad.toml")]) == 1
+    assert "not TOML" in capsys.readouterr().err
+    assert main(["verify", "--only", "nothing"]) == 1
+    assert "known: interface" in capsys.readouterr().err
+
+
+def test_expressions_are_formulas_only():
+    e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
+    x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
+    assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2*np.sin(x) + np.where(y > 0, 1, 2))

@@ -1,0 +1,85 @@
+"""What kernels/thread.h puts in the place of CUDA's division, roots, exp and log: good to a few units in the last place over
+the range that point bodies use, against numpy's long double; NaN where the argument is NaN.
+
+On the stand-in the unit's first 20 bits come from single precision; on a GPU (-m gpu) from the special function unit.
+"""
+import numpy as np
+import pytest
+
+import kernels
+from kernels import declare
+from mixtures_for_tests import species_set
+from test_gpu import be, bound  # noqa: F401
+
+HEADER = """#pragma once
+template <class M, class R>
+POINT_FN void math_probe(const M &, const R math_a, const R math_b, R &math_quotient, R &math_reciprocal, R &math_root, R &math_exp, R &math_expm1,
+                         R &math_log, R &math_cbrt, R &math_ratio) {
+    math_quotient = math_a/math_b;
+    math_reciprocal = 1.0/math_a;
+    math_root = sqrt(math_a);
+    math_exp = exp(math_b);
+    math_expm1 = expm1(math_b);
+    math_log = log(math_a);
+    math_cbrt = cbrt(math_a);
+    math_ratio = log_ratio(1.0 + math_a, R(1.0), math_a);
+}
+"""
+DECLARATION = """from kernels import point_kernel, quantity
+for name in "math_a math_b math_quotient math_reciprocal math_root math_exp math_expm1 math_log math_cbrt math_ratio".split():
+    quantity(name, "1", "test of the number type")
+point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source="test", valid="everywhere",
+             writes="math_quotient math_reciprocal math_root math_exp math_expm1 math_log math_cbrt math_ratio")
+"""
+# largest error in units in the last place of the result
+ULPS = {"math_quotient": 1.0, "math_reciprocal": 1.5, "math_root": 1.0, "math_exp": 2, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 4,
+        "math_ratio": 3}
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("math")
+    (folder / "math_probe.h").write_text(HEADER)
+    (folder / "math_probe.py").write_text(DECLARATION)
+    before = dict(declare.kernels), dict(declare.quantities)
+    kernels.load_declarations(folder / "math_probe.py")
+    yield "math_probe"
+    for now, then in zip((declare.kernels, declare.quantities), before):
+        for name in set(now) - set(then):
+            del now[name]
+
+
+def run(be, mix, a, b):         # noqa: F811
+    program = mix.program(kernels=["math_probe"], backend=be)
+    arrays = bound(be, program, a.size, {"math_a": a, "math_b": b})
+    program.bind(arrays)(a.size)
+    return {name: be.to_host(arrays[name])[0, :a.size] for name in program.writes}
+
+
+def test_units_in_the_last_place(be, probe):        # noqa: F811
+    random, n = np.random.default_rng(11), 20_000
+    a = np.exp(random.uniform(np.log(1e-25), np.log(1e25), n))
+    a[::4] = random.uniform(0.5, 2, a[::4].size)
+    b = random.uniform(-50, 50, n)
+    b[::5] = random.uniform(-1e-3, 1e-3, b[::5].size)
+    got = run(be, kernels.Mixture(species_set(2)), a, b)
+    x, y = a.astype(np.longdouble), b.astype(np.longdouble)
+    want = {"math_quotient": x/y, "math_reciprocal": 1/x, "math_root": np.sqrt(x), "math_exp": np.exp(y), "math_expm1": np.expm1(y),
+            "math_log": np.log(x), "math_cbrt": np.cbrt(x), "math_ratio": np.log1p(x)}
+    fits = {"math_ratio": a < 5}         # log_ratio is for ratios from 1 to 6
+    for name, wanted in want.items():
+        at = fits.get(name, np.ones(n, bool))
+        error = np.abs(got[name] - wanted)/np.spacing(np.abs(wanted.astype(float)))
+        print(f"{name}: {error[at].max():.2f} ulp")
+        assert error[at].max() <= ULPS[name], (name, float(error[at].max()), a[at][np.argmax(error[at])], b[at][np.argmax(error[at])])
+
+
+def test_beyond_the_range(be, probe):               # noqa: F811
+    """NaN stays NaN; the root of 0 is 0, of a negative number NaN; the logarithm of what is not positive NaN."""
+    a, b = np.array([np.nan, 0.0, -1.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, np.nan, -1000.0])
+    got = run(be, kernels.Mixture(species_set(2)), a, b)
+    for name in ("math_root", "math_log", "math_cbrt"):
+        assert np.isnan(got[name][[0, 2]]).all(), name
+    assert got["math_root"][1] == 0 and np.isnan(got["math_log"][1])
+    assert np.isnan(got["math_quotient"][[0, 3]]).all() and np.isnan(got["math_exp"][3]) and np.isnan(got["math_expm1"][3])
+    assert 0 <= got["math_exp"][4] < 1e-300 and got["math_expm1"][4] == -1
