@@ -152,12 +152,15 @@ def resolve(outputs, given, options) -> list[PointKernel]:
     """The kernels that lead from `given` to `outputs`, in an order in which each finds its inputs.
 
     A name may have several makers; the first declared that serves the options and whose inputs can be had is taken, those
-    that ask for given names before the others, the most demanding first.
+    that ask for given names before the others, the most demanding first. A kernel that updates a name in place is taken
+    only where that name is both given and wanted: what was not asked for stays as it came.
     Raises ArgumentError that names what is missing.
     """
     makers: dict[str, list[PointKernel]] = {}
     for kernel in sorted(kernels.values(), key=lambda k: -len(k.given)):
-        if kernel.serves(options) and (not kernel.given or set(kernel.given) <= set(given) and not set(kernel.writes) & set(given)):
+        updates = set(kernel.reads) & set(kernel.writes)
+        if (kernel.serves(options) and updates <= set(given) & set(outputs)
+                and (not kernel.given or set(kernel.given) <= set(given) and not set(kernel.writes) & set(given))):
             for name in kernel.writes:
                 makers.setdefault(name, []).append(kernel)
     order: list[PointKernel] = []

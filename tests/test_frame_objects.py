@@ -169,6 +169,16 @@ def test_in_out_start_value():
         host.get("T", field(0))
 
 
+def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
+    """air_ideal_gas makes p too, from rho, e and a start value of T that it overwrites."""
+    kernels.load_declarations(OWN_KERNEL)
+    mix = kernels.Mixture.from_yaml(str(MIXTURES / "ch4_o2.yaml"))
+    assert "air_ideal_gas" not in mix.program(("p",), ("rho", "e", "T", "Y")).kernels
+    assert mix.program(("p", "T"), ("rho", "e", "T")).kernels == ("air_ideal_gas",)
+    with pytest.raises(ArgumentError, match=r"missing T \(or"):
+        mix.program(("rho",), ("p", "Y"))
+
+
 def test_a_kernel_that_needs_a_mixture_before_there_is_one():
     host = Host(mixture=None)
     host.put("Q", state())
