@@ -34,6 +34,7 @@ class PointKernel:
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
     constants: names of the mixture constants that the body uses as members of its first argument.
     twin: on the CPU a value is two packs, where that was measured to be faster than one.
+    alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.
     """
@@ -48,6 +49,7 @@ class PointKernel:
     note: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     twin: bool = False
+    alone: bool = False
     given: tuple[str, ...] = ()
 
     def serves(self, options: dict) -> bool:
@@ -89,7 +91,7 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     return quantities.setdefault(name, new)
 
 
-def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, twin=False, given="") -> PointKernel:
+def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, twin=False, alone=False, given="") -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
 
@@ -98,7 +100,7 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
-                      tuple((k, _split(v)) for k, v in (when or {}).items()), twin, _split(given))
+                      tuple((k, _split(v)) for k, v in (when or {}).items()), twin, alone, _split(given))
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
         raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")

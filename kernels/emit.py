@@ -2,7 +2,7 @@
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
 intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
-neighbouring one-formula kernels share one; kernels declared twin=True work on two packs at a time. A last partial block
+a few neighbouring one-formula kernels share one; kernels declared twin=True work on two packs at a time. A last partial block
 runs on padded copies, so there is no remainder loop and a point's result does not depend on its place.
 """
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .errors import ArgumentError
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
+LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
 
@@ -280,8 +281,9 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in p.kernels:
         sweeps = any(quantities[q].per for q in kernel.reads + kernel.writes)
-        if sweeps or not stages or stages[-1][0] is None or stages[-1][0].twin != kernel.twin:
-            stages.append([None, kernel] if sweeps else [kernel])
+        closed = not stages or stages[-1][0] is None or stages[-1][0].twin != kernel.twin or len(stages[-1]) == LONGEST
+        if sweeps or kernel.alone or closed:
+            stages.append([None, kernel] if sweeps or kernel.alone else [kernel])
         else:
             stages[-1].append(kernel)
     return [[k for k in stage if k is not None] for stage in stages]

@@ -31,7 +31,10 @@ struct vec {
     POINT_FN vec operator op(vec a, vec b) { return vec(a.v op b.v); } \
     POINT_FN vec operator op(vec a, double b) { return vec(a.v op b); } \
     POINT_FN vec operator op(double a, vec b) { return vec(a op b.v); }
-BINARY(+) BINARY(-) BINARY(*) BINARY(/)
+BINARY(+) BINARY(-) BINARY(*)
+#if VECTOR_LANES < 8 || defined(__SSE4A__)
+BINARY(/)
+#endif
 #undef BINARY
 POINT_FN vec operator-(vec a) { return vec(-a.v); }
 POINT_FN vec &operator+=(vec &a, vec b) { a.v += b.v; return a; }
@@ -89,10 +92,14 @@ POINT_FN vec copysign(vec size, vec sign) {
 POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
     return from_bits(bits(x) ^ (bits(sign) & (long long)0x8000000000000000ULL));
 }
-POINT_FN vec sqrt(vec a) {
+// Integers of small size live in the low bits of 1.5*2^52 + n: rounding to nearest and conversion in one addition.
+constexpr double ROUNDER = 6755399441055744.0;
+
 #if VECTOR_LANES == 8
-    return vec((lanes_d)_mm512_sqrt_pd((__m512d)a.v));
-#elif VECTOR_LANES == 4
+#include "avx512.h"
+#else
+POINT_FN vec sqrt(vec a) {
+#if VECTOR_LANES == 4
     return vec((lanes_d)_mm256_sqrt_pd((__m256d)a.v));
 #else
     lanes_d r;
@@ -100,9 +107,8 @@ POINT_FN vec sqrt(vec a) {
     return vec(r);
 #endif
 }
+#endif
 
-// Integers of small size live in the low bits of 1.5*2^52 + n: rounding to nearest and conversion in one addition.
-constexpr double ROUNDER = 6755399441055744.0;
 POINT_FN vec nearest(vec a, lanes_i &n) {
     vec t = a + ROUNDER;
     n = bits(t) - bits(vec(ROUNDER));
@@ -133,36 +139,16 @@ POINT_FN ExpParts exp_parts(vec x) {
     vec q = (q01 + r2*q23) + r4*((q45 + r2*q67) + r4*q89);
     return {from_bits((n + 1023) << 52), r + r2*q};
 }
-POINT_FN vec exp(vec x) {
-    const ExpParts e = exp_parts(x);
-    return (1.0 + e.less_one)*e.scale;
-}
 POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale*e.less_one + (e.scale - 1.0);
 }
 
-// log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
-// Zero, negative numbers, infinity and NaN give NaN.
-POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
-    lanes_i b = bits(x);
-    e = (b - 0x3fe6a09e667f3bcdLL) >> 52;
-    m = from_bits(b - (e << 52));
-}
 POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
     const vec w2 = w*w;
     return w*((6.666666666666735130e-01 + w*3.999999999940941908e-01)
               + w2*((2.857142874366239149e-01 + w*2.222219843214978396e-01)
                     + w2*((1.818357216161805012e-01 + w*1.531383769920937332e-01) + w2*1.479819860511658591e-01)));
-}
-POINT_FN vec log(vec x) {
-    vec m;
-    lanes_i e;
-    split_exponent(x, m, e);
-    vec k = to_number(e), f = m - 1.0, s = f/(m + 1.0), series = atanh_series(s*s);
-    vec half_f2 = 0.5*f*f;
-    vec r = k*6.93147180369123816490e-01 - ((half_f2 - (s*(half_f2 + series) + k*1.90821492927058770002e-10)) - f);
-    return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
 }
 
 // 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
@@ -172,6 +158,29 @@ POINT_FN vec log_ratio(vec above, vec below, vec difference) {
     const vec s = select(two, above - near, difference)/(above + near);
     const vec twos = select(four, vec(2*6.93147180559945309417e-01), select(two, vec(6.93147180559945309417e-01), vec(0.0)));
     return twos + (2.0*s + s*atanh_series(s*s));
+}
+
+#if VECTOR_LANES < 8           // else in avx512.h
+POINT_FN vec exp(vec x) {
+    const ExpParts e = exp_parts(x);
+    return (1.0 + e.less_one)*e.scale;
+}
+
+// log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
+// Zero, negative numbers, infinity and NaN give NaN.
+POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
+    lanes_i b = bits(x);
+    e = (b - 0x3fe6a09e667f3bcdLL) >> 52;
+    m = from_bits(b - (e << 52));
+}
+POINT_FN vec log(vec x) {
+    vec m;
+    lanes_i e;
+    split_exponent(x, m, e);
+    vec k = to_number(e), f = m - 1.0, s = f/(m + 1.0), series = atanh_series(s*s);
+    vec half_f2 = 0.5*f*f;
+    vec r = k*6.93147180369123816490e-01 - ((half_f2 - (s*(half_f2 + series) + k*1.90821492927058770002e-10)) - f);
+    return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
 }
 
 // Cube root of positive normal numbers: exponent by three, polynomial start (1e-6), one Halley step.
@@ -193,6 +202,7 @@ POINT_FN vec cbrt(vec x) {
     y = y - y*((y3 - z)/(y3 + y3 + z));
     return select(x > 0.0, from_bits(bits(y) + (q << 52)), vec(NOT_A_NUMBER));
 }
+#endif
 
 // Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its binary
 // logarithm; then a step of Newton. Zero gives a number.
@@ -336,7 +346,7 @@ BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
 UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start)
-OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped)
+OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped) OF_TWO(rough_quotient)
 #undef BINARY
 #undef BINARY_FROM_LEFT
 #undef UPDATE

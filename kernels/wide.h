@@ -17,6 +17,7 @@ POINT_FN wide log_ratio(wide, wide below, wide difference) { return log1pq(diffe
 POINT_FN wide fabs(wide x) { return fabsq(x); }
 POINT_FN wide copysign(wide size, wide sign) { return copysignq(size, sign); }
 POINT_FN wide floor_small(wide x) { return floorq(x); }
+POINT_FN wide rough_quotient(wide a, wide b) { return a/b; }
 POINT_FN wide table_row(const double *table, wide row) { return table[int(row)]; }
 POINT_FN void load(const double *address, wide &x) { x = *address; }
 POINT_FN void store(double *address, wide x) { *address = double(x); }

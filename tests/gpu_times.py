@@ -9,7 +9,6 @@ import time
 import numpy as np
 
 from kernels import Mixture, declare, get_backend
-from kernels.backend import cuda
 from kernels.marshal import Block
 from mixtures_for_tests import species_set
 from states import random_states
@@ -133,6 +132,3 @@ if __name__ == "__main__":
     copies(backend)
     n_points = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     collections(backend, n_points)
-    for cuda.THREADS in (64, 256):
-        print(f"{cuda.THREADS} threads a block")
-        collections(backend, n_points, ((10, "dense"), (53, "dense")))

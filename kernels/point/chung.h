@@ -77,12 +77,14 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     R w = omega_m, d4 = mu_r4;
     if constexpr (M::chung_polefree) {
         w = at_least(w, 0.0);
-        // m/2 by the quadratic formula in the form that does not cancel; its coefficients are polynomials in omega'
-        constexpr double a1 = 6.324, b1 = 50.412, c1 = -51.680, a4 = 6.623, b4 = 38.096, c4 = -8.464;
-        const R linear = (c4*a1 + c1*a4 - 6.257e-3 - 168.48) + (c4*b1 + c1*b4)*w;
-        const R constant = (a1*a4 + 1.210e-3 + 5.283) + w*((a1*b4 + a4*b1 - 1.154e-3 + 254.209) + (b1*b4)*w);
-        const R bound = constant/(sqrt(at_least(linear*linear - (4.0*c1*c4)*constant, 0.0)) - linear);
-        d4 = select(d4 > bound, bound, d4);
+        // m/2 grows with omega' from 0.045. By the quadratic formula in the form that does not cancel; its coefficients are polynomials in omega'
+        if (any_of(d4 > 0.04)) {
+            constexpr double a1 = 6.324, b1 = 50.412, c1 = -51.680, a4 = 6.623, b4 = 38.096, c4 = -8.464;
+            const R linear = (c4*a1 + c1*a4 - 6.257e-3 - 168.48) + (c4*b1 + c1*b4)*w;
+            const R constant = (a1*a4 + 1.210e-3 + 5.283) + w*((a1*b4 + a4*b1 - 1.154e-3 + 254.209) + (b1*b4)*w);
+            const R bound = constant/(sqrt(at_least(linear*linear - (4.0*c1*c4)*constant, 0.0)) - linear);
+            d4 = select(d4 > bound, bound, d4);
+        }
     }
     const auto E = [&](double a, double b, double c, double d) {
         const R sum = a + b*w + c*d4;

@@ -54,7 +54,7 @@ kernel("cubic_mixture", "T Y", "a_mix a_T a_TT b_mix shift_mix", CUBIC + "; alph
        note="sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2")
 shared("critical_state", "Y R_s", "Tc_mix pc_mix vc_mix", CUBIC + ", inverted for a mixture with alpha = 1", "everywhere",
        constants="b_mass root_ac_mass omega_a omega_b omega_vc " + KIJ, note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's")
-kernel("cubic_root", "T p R_s a_mix b_mix shift_mix", "Z vol v_free", CUBIC + ", cubic in p (v - b)/(R T)", "T > 0, p > 0",
+kernel("cubic_root", "T p R_s a_mix b_mix shift_mix", "Z vol v_free", CUBIC + ", cubic in p (v - b)/(R T)", "T > 0, p > 0", alone=True,
        note="of three roots v > b the one of lower residual Gibbs energy, or as option root says")
 kernel("cubic_reciprocals", "b_mix v_free vol", "rho inv_free inv_D inv_b", "definitions; rho = 1/vol", "v > b")
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
