@@ -277,7 +277,7 @@ def test_a_host_inverts_with_and_without_a_start():
         host.frame.eostfromhp(24)
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", (*SEEDS, "eosPhaseFlag", "eosPhaseFlagFromRhoT"))
 def test_routines_are_launched_by_the_names_that_solvers_use(name):
     """Each in lower case, as Fortran passes it, and as written: the collection behind it, with the same results."""
     host = Host(ns=2, nq=7, mixture=None)
@@ -297,16 +297,6 @@ def test_routines_are_launched_by_the_names_that_solvers_use(name):
         for q in collection.outputs:
             got = host.impl.views[q].matrix[:, :24]
             np.testing.assert_allclose(got, np.broadcast_to(np.reshape(wanted[q], (-1, 1)), got.shape), rtol=1e-13, err_msg=f"{tag} {q}")
-
-
-def test_the_names_are_listed(capsys):
-    from frame.cli import main
-    assert main(["names"]) == 0
-    text = capsys.readouterr().out
-    for name in SEEDS:
-        row = next(line for line in text.splitlines() if name.lower() in line.split("|")[2].split())
-        assert registry.name_of(name) == row.split("|")[1].strip() and row.split("|")[5].split()
-    assert all(f"\n{k}: " in text for k in registry.kernels)
 
 
 def test_an_alias_is_unique(monkeypatch):

@@ -71,7 +71,7 @@ def test_the_family_of_cubics(ns, options):
 
 
 @pytest.mark.parametrize("name", ("cubic_mixture", "critical_state", "cubic_root", "cubic_reciprocals", "cubic_pressure_slopes",
-                                  "cubic_departure", "enthalpy_slopes"))
+                                  "cubic_departure", "enthalpy_slopes", "cubic_phase_flag"))
 def test_kernels_of_the_family_alone(name):
     for options in FAMILY.values():
         check_single(name, 10, 1000, **options)
@@ -152,6 +152,50 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
     assert skip.mean() < 0.1
     for name, v in wanted.items():
         assert_close(got[name], v, N, what=name, skip=skip)
+
+
+@pytest.mark.parametrize("equation", ("pr", "srk"))
+@pytest.mark.parametrize("root", ("gibbs", "vapour", "liquid"))
+def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
+    """At T and p: eigenvalues of the companion matrix of the cubic in v say how many roots there are and which of them was taken."""
+    T, p = near_saturation()
+    random = np.random.default_rng(6)
+    T, p = np.concatenate([T, random.uniform(70, 140, 3000)]), np.concatenate([p, np.exp(random.uniform(np.log(1e4), np.log(8e6), 3000))])
+    mix = mixture(1, root=root, equation=equation, translation="peneloux")
+    q = mix.properties("phase_flag a_mix b_mix v_free R_s", T=T, p=p, Y=np.ones((1, T.size)))
+    eos, wanted, clear = cubic.EQUATIONS[equation], np.empty(T.size), np.empty(T.size, bool)
+    first, second = float(eos.delta1), float(eos.delta2)
+    for i, (RT, P, a, b, free) in enumerate(zip(q["R_s"]*T, p, q["a_mix"], q["b_mix"], q["v_free"])):
+        s, t = (first + second)*b, first*second*b*b            # D = v^2 + s v + t; p D (v - b) - RT D + a (v - b) = 0
+        v = np.roots([P, P*(s - b) - RT, P*(t - b*s) - RT*s + a, -P*t*b - RT*t - a*b])
+        near = np.sort(np.abs(v[:, None] - v)/np.abs(v).max(), axis=None)[3]       # 0 three times, then how close two roots are
+        v = np.sort(v[(np.abs(v.imag) < 1e-5*np.abs(v)) & (v.real > b)].real)
+        wanted[i] = 0 if v.size == 1 else 1 if abs(v[0] - b - free) < abs(v[-1] - b - free) else 2
+        clear[i] = near > 1e-4 and v.size in (1, 3)
+    assert clear.mean() > 0.95 and (q["phase_flag"] == wanted)[clear].all()
+    assert {0, *{"gibbs": (1, 2), "vapour": (2,), "liquid": (1,)}[root]} == set(wanted[clear])
+
+
+def test_phase_flag_at_a_given_density():
+    """Along isotherms through the two-phase region: unstable exactly where the pressure falls with density, liquids under tension included."""
+    mix, n = mixture(10), 4000
+    Y = np.zeros((10, n))
+    Y[0], Y[1] = 0.3, 0.7
+    rho = np.linspace(1, 900, n)
+    for T in (90.0, 120.0, 150.0, 190.0):
+        q = mix.properties("p phase_flag", T=T, rho=rho, Y=Y)
+        falls = np.diff(q["p"]) < 0
+        unstable = q["phase_flag"] == 3
+        inner = np.flatnonzero(unstable[:-1] == unstable[1:])                     # but the intervals in which it changes
+        assert (falls[inner] == unstable[inner]).all() and inner.size >= n - 3
+        if T < 170:
+            first, last = np.flatnonzero(unstable)[[0, -1]]
+            assert set(q["phase_flag"][:first]) <= {0, 2} and set(q["phase_flag"][last + 1:]) == {0, 1}
+            assert (q["phase_flag"][q["p"] <= 0] % 2 == 1).all() and ((q["p"] <= 0) & (q["phase_flag"] == 1)).any()
+        else:
+            assert (q["phase_flag"] == 0).all()
+    bad = mix.properties("phase_flag", T=np.array([-1.0, 300, 300]), rho=np.array([1.0, -1, 5000]), Y=Y[:, :3])["phase_flag"]
+    assert np.isnan(bad).all()
 
 
 def test_departure_integral_of_a_thin_gas():

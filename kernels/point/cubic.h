@@ -43,6 +43,19 @@ POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, R &Tc_mi
     vc_mix = (m.omega_vc[0]*R_UNIVERSAL)*Tc_mix/pc_mix;
 }
 
+// u^3 + c2 u^2 + c1 u + c0 = 0 for u = p (v - b)/(R T), from A = a p/(R T)^2 and B = b p/(R T)
+template <class M, class R> POINT_FN void cubic_coefficients(const M &, const R A, const R B, R &c2, R &c1, R &c0) {
+    typedef cubic<M> eos;
+    const R B2 = B*B;
+    c2 = eos::linear*B - 1.0, c1 = A - eos::linear*B + eos::constant*B2, c0 = -eos::constant*B2;
+}
+
+// Not negative where all roots are real; from the coefficients, since in a thin gas two of the roots are nearly equal and tiny
+template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R c0) {
+    const R square2 = c2*c2;
+    return c1*c1*(square2 - 4.0*c1) + c0*(c2*(18.0*c1 - 4.0*square2) - 27.0*c0);
+}
+
 // One Halley step on u^3 + c2 u^2 + c1 u + c0; a step that is not small (a multiple root) is not taken.
 template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
     const R f = ((u + c2)*u + c1)*u + c0, slope = (3.0*u + 2.0*c2)*u + c1;
@@ -68,19 +81,20 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
 // of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
 template <class M, class R>
-POINT_FN void cubic_root(const M &, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
+POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          R &Z, R &vol, R &v_free) {
     typedef cubic<M> eos;
     const R RT = R_s*T, inv = 1.0/(RT*select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv*p, v_ideal = inv*RT*RT;
-    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT, B2 = B*B;
-    const R c2 = eos::linear*B - 1.0, c1 = A - eos::linear*B + eos::constant*B2, c0 = -eos::constant*B2;
+    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT;
+    R c2, c1, c0;
+    cubic_coefficients(m, A, B, c2, c1, c0);
     const R centre = c2*(-1.0/3.0), e = (c2*c2 - 3.0*c1)*(1.0/9.0), f = ((centre + c2)*centre + c1)*centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
     if constexpr (number<R>::wide) for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
     R u = centre + copysign(t, -f);
-    // Three real roots by the discriminant, from the coefficients: in a thin gas two of them are nearly equal and tiny. All are
-    // positive when the signs of the coefficients alternate (Descartes); else one is, and it is the largest.
-    const R square2 = c2*c2, discriminant = c1*c1*(square2 - 4.0*c1) + c0*(c2*(18.0*c1 - 4.0*square2) - 27.0*c0);
+    // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes); else one
+    // is, and it is the largest.
+    const R discriminant = cubic_discriminant(c2, c1, c0);
     const auto three = discriminant >= 0.0, positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
     if (any_of(deflated)) {
         t = halley(t, e, fabs(f));
@@ -107,6 +121,18 @@ POINT_FN void cubic_root(const M &, const R T, const R p, const R R_s, const R a
         Z -= shift_mix*p*inv_RT;
         vol -= shift_mix;
     }
+}
+
+// Which of the roots v > b a state is. The smallest and the largest of three lie on either side of the cubic's inflection. Where
+// p <= 0, which only a given density leads to, a stable state is a liquid under tension, and no other of its pressure is stable.
+template <class M, class R>
+POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R v_free, const R p_v, R &phase_flag) {
+    const R inv_RT = 1.0/(R_s*T), A = a_mix*p*inv_RT*inv_RT, B = b_mix*p*inv_RT;
+    R c2, c1, c0;
+    cubic_coefficients(m, A, B, c2, c1, c0);
+    const auto tension = p <= 0.0, three = cubic_discriminant(c2, c1, c0) >= 0.0 && c2 < 0.0 && c1 > 0.0;
+    const R of_three = select(tension || 3.0*(p*v_free*inv_RT) + c2 < 0.0, R(1.0), R(2.0));
+    phase_flag = select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
 // 1/(v - b), 1/D, 1/b and 1/(v - shift) from one division

@@ -176,6 +176,23 @@ def compressibility(A, B, root="gibbs", eos=PR):
     return u, undecided
 
 
+def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
+    """0: the only root; of several 1: the smallest, 2: the largest; 3: dp/dv >= 0. And where that cannot be decided in float64.
+
+    At p <= 0 there is no largest: what is stable there is on the liquid's side of the spinodal.
+    """
+    T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in (T, p, Rs, a, b, free, p_v))
+    RT, above = Rs*T, np.where(p > 0, p, LD(1))
+    A, B = a*above/(RT*RT), b*above/RT
+    small, large = roots(A, B, eos)
+    u = above*free/RT
+    flag = np.where(small == large, 0, np.where(np.abs(u - small) < np.abs(u - large), 1, 2))
+    flag = np.where(p > 0, flag, 1)
+    D, D_v = attraction(free + b, b, eos)
+    cancelled = np.abs(p_v) < 1e-10*(RT/free**2 + a*D_v/D**2)
+    return np.where(p_v >= 0, 3, flag).astype(LD), cancelled | near_fold(*coefficients(A, B, eos)) & (p > 0)
+
+
 def near_fold(c2, c1, c0):
     """True where the number of physical roots changes within rounding: f is 0 at one of its stationary points."""
     with np.errstate(invalid="ignore"):
@@ -220,8 +237,9 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
     Z, vol = u + b*p/RT, v
     if c is not None:
         Z, vol, h, h_p = Z - c*p/RT, v - c, h - p*c, h_p - c
+    flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
     return SimpleNamespace(
-        a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
+        phase_flag=Tracked(flag, exact=True), a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
         gamma=cp/cv, c=vol*np.sqrt(-(cp/cv)*p_v), rho_p=-1/(vol*vol*p_v), rho_T=p_T/(vol*vol*p_v), h_p=h_p,
         h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_b=1/b, cubic_L=L, u=u)
 
