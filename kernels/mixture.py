@@ -22,7 +22,7 @@ OPTIONS = {                               # option: values, the first is the def
     "root": ("gibbs", "vapour", "liquid", "largest"),     # vapour and largest are the same rule: the largest root v > b
     "translation": ("none", "peneloux"),
     "alpha": ("pr78", "cantera"),
-    "mixing": ("vdw",),
+    "mixing": ("vdw", "pseudocritical"),
     "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
     "chung": ("polefree", "published", "cantera"),
     "diffusion": ("kinetic", "fuller", "cantera"),
@@ -96,6 +96,8 @@ def checked_options(given: dict) -> dict:
     options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
     if options["equation"] == "ideal" and options["translation"] != "none":
         raise ArgumentError("option translation = 'peneloux' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
+    if options["equation"] == "ideal" and options["mixing"] != "vdw":
+        raise ArgumentError("option mixing = 'pseudocritical' is a rule for a of a cubic equation; with equation = 'ideal' wanted 'vdw'.")
     if options["equation"] != "pr" and options["alpha"] == "cantera":
         raise ArgumentError(f"option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{options['equation']}' wanted 'pr78'.")
     return options
@@ -132,7 +134,7 @@ def kij_structure(kij: np.ndarray):
 
 class Mixture:
     """Species, options, constants. Options (first value is the default): equation pr|srk|ideal, root gibbs|vapour|liquid|largest
-    (vapour and largest are one rule), translation none|peneloux, alpha pr78|cantera (for pr), mixing vdw, viscosity
+    (vapour and largest are one rule), translation none|peneloux, alpha pr78|cantera (for pr), mixing vdw|pseudocritical, viscosity
     chung|lucas|sutherland|powerlaw, chung polefree|published|cantera, diffusion kinetic|fuller|cantera, takahashi
     smooth|table|off, critical file|fill.
 
@@ -195,10 +197,14 @@ class Mixture:
                 names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
                 self.notes.append(f"no volume translation given for {names}: by correlation from Tc, pc, omega.")
         const.update(
-            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W, root_ac_mass=root_ac/sp.W,
-            g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W, q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W,
+            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
             omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
             **self._polynomials())
+        if self.options["mixing"] == "pseudocritical":
+            self._pair_constants(equation, omega_a)
+            return self._freeze()
+        const.update(root_ac_mass=root_ac/sp.W, g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W,
+                     q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W)
         self.structure, rank, pairs, eigen, (first, second) = kij_structure(sp.kij)
         if self.structure == "dense":
             self.pairs["one_minus_kij"] = 1 - sp.kij
@@ -212,6 +218,28 @@ class Mixture:
             self.sizes["KIJ_PAIRS"] = pairs
             const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
         self._freeze()
+
+    def _pair_constants(self, equation, omega_a):
+        """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original not seen): a quadratic
+        in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
+        sp = self.species
+        Vc, root = self._critical_volumes(), np.cbrt(self._critical_volumes())
+        Zc = sp.pc*Vc/(R*sp.Tc)
+        Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
+        pc = 0.5*(Zc[:, None] + Zc)*R*Tc/((root[:, None] + root)**3/8)
+        kappa = alpha_slope(0.5*(sp.omega[:, None] + sp.omega), self.options["alpha"], equation)
+        critical = omega_a*(R*Tc)**2/pc/(sp.W[:, None]*sp.W)
+        g, q = 1 + kappa, kappa/np.sqrt(Tc)
+        coefficients = critical*g*g, critical*g*q, critical*q*q
+        self.structure = "pairs"
+        self.pairs |= dict(zip(("pair_constant", "pair_linear", "pair_square"), coefficients), pair_critical=critical)
+        self.constants["pair_rows"] = np.stack(coefficients)
+        self.notes.append("a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij).")
+
+    def _critical_volumes(self):
+        """As given, else Peng-Robinson's."""
+        sp = self.species
+        return np.where(np.isfinite(sp.Vc), sp.Vc, OMEGA_VC*R*sp.Tc/sp.pc)
 
     def _polynomials(self) -> dict:
         sp = self.species
@@ -253,13 +281,13 @@ class Mixture:
         if opt["equation"] == "ideal" and opt["takahashi"] != "off":
             self.notes.append("ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D.")
         Tc, pc = sp.Tc, sp.pc
-        Vc_model = OMEGA_VC*R*Tc/pc
         unknown = ~np.isfinite(sp.Vc) & self._known
         if opt["chung"] == "cantera":
-            Vc, association = Vc_model, np.zeros(self.ns)
+            Vc, association = OMEGA_VC*R*Tc/pc, np.zeros(self.ns)
             self.notes.append("Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association.")
         else:
-            Vc, association = np.where(unknown, Vc_model, sp.Vc), sp.kappa_assoc
+            Vc, association = self._critical_volumes(), sp.kappa_assoc
+        if opt["chung"] != "cantera" or opt["mixing"] == "pseudocritical":
             if unknown.any():
                 names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
                 self.notes.append(f"no measured critical volume for {names}: Vc = 0.3074 R Tc/pc is used.")

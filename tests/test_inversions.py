@@ -14,7 +14,8 @@ from reference import EPS, derivatives, species, value
 from test_frame_objects import Host, field, state
 from test_kernels_thermal import near_saturation
 
-FAMILY = {"pr": {}, "vapour": dict(root="vapour"), "liquid": dict(root="liquid"), "srk-translated": dict(equation="srk", translation="peneloux")}
+FAMILY = {"pr": {}, "vapour": dict(root="vapour"), "liquid": dict(root="liquid"), "srk-translated": dict(equation="srk", translation="peneloux"),
+          "pairs": dict(mixing="pseudocritical")}
 KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name)
 
 
@@ -25,6 +26,7 @@ def test_kernel_alone(name):
     check_single(name, 1, 100)
     if not name.startswith("ideal"):
         check_single(name, 2, 100, **FAMILY["srk-translated"])
+        check_single(name, 10, 100, "dense", **FAMILY["pairs"])
     check_single(name, 53, 40, "dense")
 
 
@@ -34,7 +36,7 @@ def pairs(mix, s):
     return {"h": (dict(h=q["h"], p=s["p"]), q["cp"]), "s": (dict(s=q["s"], p=s["p"]), q["cp"]/s["T"]), "e": (dict(e=q["e"], rho=q["rho"]), q["cv"])}
 
 
-@pytest.mark.parametrize("ns, n, family", [(1, 5000, "pr"), (1, 5000, "vapour"), (2, 5000, "liquid"), (10, 0, "srk-translated"), (10, 5000, "pr"), (53, 400, "pr")])
+@pytest.mark.parametrize("ns, n, family", [(1, 5000, "pr"), (1, 5000, "vapour"), (2, 5000, "liquid"), (10, 0, "srk-translated"), (10, 5000, "pr"), (10, 1000, "pairs"), (53, 400, "pr")])
 def test_round_trip(ns, n, family):
     """T -> h -> T and so on: both evaluations of h are off by its bound at most, so T by twice that over cp, and by its own rounding."""
     s = {k: states(ns, n)[k] for k in "TpY"}
@@ -77,7 +79,7 @@ POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, cons
     R T, unconverged, count = R(0.0);
     temperature_of(h, T_start, [&](const R at, R &value, R &slope) {{
         CubicState<R> s;
-        cubic_state(m, at, p, Y, R_s, s);
+        cubic_state(m, at, p, Y, pair_sums<M, R>(m, Y), R_s, s);
         cubic_enthalpy(m, at, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, value);
         slope = s.cp;
         count += 1.0;

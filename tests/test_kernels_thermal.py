@@ -4,9 +4,10 @@ import pytest
 
 from conditioning import assert_close
 from kernel_cases import N, THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
-from kernels import ArgumentError, Mixture, get_backend
+from kernels import ArgumentError, Mixture, SpeciesData, get_backend
 from mixtures_for_tests import KIJ, changed, species_set
 from reference import Tracked, cubic, derivatives, evaluate, single, species, value
+from states import random_states
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000
@@ -60,7 +61,8 @@ def test_negative_slope_of_alpha():
     compare(names, got, evaluate(data, s["T"], s["p"], s["Y"], transport=False), "omega < -0.22")
 
 
-FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux")}
+FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
+          "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
 
 
 @pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
@@ -68,6 +70,44 @@ FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"
 def test_the_family_of_cubics(ns, options):
     got = mixture(ns, **options).properties(THERMAL, **states(ns, 2000))
     compare(THERMAL, got, expected(ns, 2000, transport=False, **options), f"NS={ns} {options}")
+
+
+@pytest.mark.parametrize("ns, kij", ((53, "file"), (53, "dense"), (10, "sparse")))
+def test_pseudocritical_pairs(ns, kij):
+    """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above 0.491 and one below)."""
+    names, n = "a_mix a_T a_TT rho h s cp c Tc_mix pc_mix", 200
+    data, options = species_set(ns, kij), dict(mixing="pseudocritical")
+    data = changed(data, omega=np.where(np.arange(ns) % 3 == 0, 0.6, data.omega), Vc=np.where(np.arange(ns) % 4 == 1, np.nan, data.Vc))
+    s = {k: states(ns, n)[k] for k in "TpY"}
+    got = Mixture.from_species(data, **options).properties(names, **s)
+    q = evaluate(data, **s, transport=False, **options)
+    compare(names, got, q, f"NS={ns} k_ij {kij} pairs")
+    vdw = Mixture.from_species(data).properties("a_mix", **s)["a_mix"]
+    mixed = (s["Y"] > 0.05).sum(0) > 1
+    assert np.median(np.abs(got["a_mix"]/vdw - 1)[mixed]) > 1e-3, "the two rules do not differ here: nothing was tested"
+
+
+def test_pairs_of_equal_species_are_that_species():
+    """The rule gives back a of a pure substance, whatever the shares of its copies; a NaN of T stays at its point."""
+    one = species_set(10).subset(["CH4"])
+    three = SpeciesData.from_arrays(["A", "B", "C"], **{f: np.repeat(getattr(one, f), 3, 0) for f in (
+        "W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "Vc", "dipole", "kappa_assoc")})
+    T, p, Y = random_states(3, 300, 3)
+    got = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y)
+    wanted = Mixture.from_species(one).properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=np.ones((1, 300)))
+    q = evaluate(three, T, p, Y, transport=False, mixing="pseudocritical")
+    for name in wanted:
+        assert_close(got[name], wanted[name], 2*N, scale=getattr(q, name).err, what=name, skip=q.undecided)
+    T[5] = np.nan
+    again = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix rho", T=T, p=p, Y=Y)
+    assert all(np.isnan(again[k][5]) and (np.delete(again[k], 5) == np.delete(got[k], 5)).all() for k in again)
+
+
+def test_pairs_need_a_cubic_equation():
+    with pytest.raises(ArgumentError, match="mixing = 'pseudocritical'.*equation = 'ideal'"):
+        Mixture.from_species(species_set(2), equation="ideal", mixing="pseudocritical")
+    notes = Mixture.from_species(changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", chung="cantera").notes
+    assert any("no measured critical volume for CH4:" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ("cubic_mixture", "critical_state", "cubic_root", "cubic_reciprocals", "cubic_pressure_slopes",

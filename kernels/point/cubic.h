@@ -14,16 +14,21 @@ template <class M> struct cubic {
 // sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so that a, a', a''
 // follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i:
 // a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the constants
-// are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign.
+// are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign. With mixing by pseudo-critical pairs
+// a_ij = (g_ij - q_ij s)^2 takes the place of y_i y_j, and the sums do not depend on T: `pairs`, found once where many T are tried.
 template <class M, class R, class Species>
-POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
+POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
     const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
     R yz, zz;
     b_mix = Y[0]*m.b_mass[0];
     FOR_SPECIES(s, M::NS - 1) b_mix += Y[s + 1]*m.b_mass[s + 1];
     shift_mix = R(0.0);
     if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
-    attraction_sums(m, Y, root_T, [&](int s, const R Y_s, const R root_T, R &y, R &z) {
+    if constexpr (M::mixing_pseudocritical) {
+        zz = pairs.square;
+        yz = pairs.linear - zz*root_T;
+        a_mix = pairs.constant - (pairs.linear + yz)*root_T;
+    } else attraction_sums(m, Y, root_T, [&](int s, const R Y_s, const R root_T, R &y, R &z) {
         const R root_a = m.g_mass[s] - m.q_mass[s]*root_T, n = flipped(Y_s, root_a);
         y = n*root_a;
         z = n*m.q_mass[s];
@@ -32,12 +37,18 @@ POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R
     a_TT = (zz + yz*inv_root)*(0.5*inv_root*inv_root);
 }
 
+template <class M, class R, class Species>
+POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
+    cubic_mixture_at(m, T, Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT, b_mix, shift_mix);
+}
+
 // Pseudo-critical state: the mixture's a with alpha = 1, then as for a pure substance.
 template <class M, class R, class Species>
 POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, R &Tc_mix, R &pc_mix, R &vc_mix) {
     R b = Y[0]*m.b_mass[0], yy, yz, zz;
     FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
-    attraction_sums(m, Y, R_s, [&](int s, const R Y_s, const R, R &y, R &z) { y = Y_s*m.root_ac_mass[s]; z = R(0.0); }, yy, yz, zz);
+    if constexpr (M::mixing_pseudocritical) yy = quadratic_one<M, R>(m.pair_critical, Y, [](int, const R y) { return y; });
+    else attraction_sums(m, Y, R_s, [&](int s, const R Y_s, const R, R &y, R &z) { y = Y_s*m.root_ac_mass[s]; z = R(0.0); }, yy, yz, zz);
     Tc_mix = yy*(m.omega_b[0]/m.omega_a[0])/(R_s*b);
     pc_mix = m.omega_b[0]*R_s*Tc_mix/b;
     vc_mix = (m.omega_vc[0]*R_UNIVERSAL)*Tc_mix/pc_mix;

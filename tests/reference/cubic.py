@@ -1,4 +1,4 @@
-"""Cubic equations of state with van der Waals mixing, textbook double sums; SI units.
+"""Cubic equations of state, mixing by van der Waals' rule or by pseudo-critical pairs, textbook double sums; SI units.
 
 Amounts `n` (ns, points) say what the results are for: mole fractions give molar ones, moles per kg (Y_i/W_i) those per kg,
 with R the gas constant of the same amount. Peng & Robinson, Ind. Eng. Chem. Fundam. 15 (1976) 59; alpha for heavy species:
@@ -50,8 +50,38 @@ def pair_energy(sp, equation="pr"):
     return np.sqrt(a[:, None]*a[None, :])*(1 - sp.kij)
 
 
-def mixture_ab(T, n, sp, alpha="pr78", equation="pr"):
+def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
+    """a_ij at alpha = 1, kappa_ij and Tc_ij, (ns, ns), of every pair as a substance of its own (Miller, Harstad & Bellan, Int. J.
+    Multiphase Flow 27 (2001) 1605; original not seen)."""
+    Vc = np.where(np.isnan(value(sp.Vc)), ZC*R*sp.Tc/sp.pc, sp.Vc)
+    Zc, root = sp.pc*Vc/(R*sp.Tc), np.cbrt(Vc)
+    Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
+    Vc, Zc = (root[:, None] + root)**3/8, (Zc[:, None] + Zc)/2
+    pc = Zc*R*Tc/Vc
+    kappa = alpha_kappa((sp.omega[:, None] + sp.omega)/2, alpha, equation)
+    return EQUATIONS[equation].omega_a*(R*Tc)*(R*Tc)/pc, kappa, Tc
+
+
+def _pair_mixture(T, n, sp, alpha, equation):
+    """a, a', a'' of the amounts n: a_ij = ac_ij (1 + kappa_ij (1 - sqrt(T/Tc_ij)))^2. The bounds are those of that square written
+    out as a quadratic in sqrt(T), whose terms cancel where it is small."""
+    ac, kappa, Tc = (x[:, :, None] for x in pseudocritical_pairs(sp, alpha, equation))
+    root = np.sqrt(T/Tc)
+    f, df, d2f = 1 + kappa*(1 - root), -kappa*root/(2*T), kappa*root/(4*T*T)
+    weight = n[:, None]*n*ac
+    sums = [(weight*term).sum(0).sum(0) for term in (f*f, 2*f*df, 2*(df*df + f*d2f))]
+    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa*root))
+    for k, terms in enumerate(((g + q)**2, q*(g + q)/value(T), q*g/value(T)**2)):
+        if isinstance(sums[k], Tracked):
+            # a few roundings of constants and products in each term
+            sums[k] = Tracked(sums[k].val, sums[k].err + 4*(value(weight)*terms).sum((0, 1)).astype(float))
+    return sums
+
+
+def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
     """a, a', a'' and b of the amounts n (ns, points) at T."""
+    if mixing == "pseudocritical":
+        return (*_pair_mixture(T, n, sp, alpha, equation), (n*ab(sp, equation)[1][:, None]).sum(0))
     kappa = alpha_kappa(sp.omega, alpha, equation)[:, None]
     Tc = (sp.Tc if equation != "pr" else sp.a*OMEGA_B/(sp.b*OMEGA_A*R))[:, None]
     root = np.sqrt(T/Tc)
@@ -79,10 +109,11 @@ def shift_of_species(sp, equation="pr"):
     return np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
 
 
-def pseudo_critical(X, sp, equation="pr"):
+def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     """T [K], p [Pa], v [m3/mol] of the pseudo-critical point: a and b of the mixture with alpha = 1."""
     eos = EQUATIONS[equation]
-    a = (X*(pair_energy(sp, equation) @ X)).sum(0)
+    pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "pr78", equation)[0]
+    a = (X*(pairs @ X)).sum(0)
     b = (X*ab(sp, equation)[1][:, None]).sum(0)
     Tc = a*eos.omega_b/(b*eos.omega_a*R)
     pc = eos.omega_b*R*Tc/b

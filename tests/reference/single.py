@@ -45,13 +45,13 @@ def total_enthalpy(sp, o, h, u, v, w):
 
 def cubic_mixture(sp, o, T, Y):
     n = Y/sp.W[:, None]
-    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])))
+    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])))
     out["shift_mix"] = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else 0*out["b_mix"]
     return out
 
 
 def critical_state(sp, o, Y, R_s):
-    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"])))
+    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"], o["mixing"])))
 
 
 def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
