@@ -20,7 +20,7 @@ CUBICS = {
 OPTIONS = {                               # option: values, the first is the default
     "equation": ("pr", "srk", "ideal"),
     "root": ("gibbs", "vapour", "liquid", "largest"),     # vapour and largest are the same rule: the largest root v > b
-    "translation": ("none", "peneloux"),
+    "translation": ("none", "peneloux", "fitted"),
     "alpha": ("pr78", "cantera"),
     "mixing": ("vdw", "pseudocritical"),
     "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
@@ -95,7 +95,7 @@ def checked_options(given: dict) -> dict:
             raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(OPTIONS[key])}.")
     options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
     if options["equation"] == "ideal" and options["translation"] != "none":
-        raise ArgumentError("option translation = 'peneloux' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
+        raise ArgumentError(f"option translation = '{options['translation']}' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
     if options["equation"] == "ideal" and options["mixing"] != "vdw":
         raise ArgumentError("option mixing = 'pseudocritical' is a rule for a of a cubic equation; with equation = 'ideal' wanted 'vdw'.")
     if options["equation"] != "pr" and options["alpha"] == "cantera":
@@ -116,6 +116,17 @@ def alpha_slope(omega, which: str, equation: str = "pr"):
     return np.where(omega <= 0.491, low, high)
 
 
+def liquid_volume(equation, a, b, T, p):
+    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = v^2 + 2 b v - b^2 (pr) or v (v + b) (srk)."""
+    s, t = (2*b, -b*b) if equation == "pr" else (b, 0.0)
+    v = np.roots([p, p*(s - b) - R*T, p*(t - b*s) - R*T*s + a, -p*t*b - R*T*t - a*b])
+    v = v.real[(np.abs(v.imag) < 1e-9*np.abs(v)) & (v.real > b)].min()
+    for _ in range(2):          # the cubic's coefficients cancel where p is small, this form does not
+        D = (v + s)*v + t
+        v -= (R*T/(v - b) - a/D - p)/(a*(2*v + s)/D**2 - R*T/(v - b)**2)
+    return v
+
+
 FRICTION_TERMS = {"kinetic": 4, "fuller": 1, "cantera": 5}      # coefficients of a pair
 
 
@@ -134,7 +145,7 @@ def kij_structure(kij: np.ndarray):
 
 class Mixture:
     """Species, options, constants. Options (first value is the default): equation pr|srk|ideal, root gibbs|vapour|liquid|largest
-    (vapour and largest are one rule), translation none|peneloux, alpha pr78|cantera (for pr), mixing vdw|pseudocritical, viscosity
+    (vapour and largest are one rule), translation none|peneloux|fitted, alpha pr78|cantera (for pr), mixing vdw|pseudocritical, viscosity
     chung|lucas|sutherland|powerlaw, chung polefree|published|cantera, diffusion kinetic|fuller|cantera, takahashi
     smooth|table|off, critical file|fill.
 
@@ -183,19 +194,13 @@ class Mixture:
         sp, const = self.species, self.constants
         # the pseudo-critical state of an ideal gas is Peng-Robinson's
         equation = "pr" if self.options["equation"] == "ideal" else self.options["equation"]
-        omega_a, omega_b, Zc, shift_slope, shift_zero = CUBICS[equation]
+        omega_a, omega_b, Zc, *_ = CUBICS[equation]
         # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
         a, b = (sp.a, sp.b) if equation == "pr" else (omega_a*(R*sp.Tc)**2/sp.pc, omega_b*R*sp.Tc/sp.pc)
         kappa = alpha_slope(sp.omega, self.options["alpha"], equation)
         root_ac = np.sqrt(a)
-        if self.options["translation"] == "peneloux":
-            Z_RA = 0.29056 - 0.08775*sp.omega                    # Yamada & Gunn 1973 (original not seen)
-            unknown = ~np.isfinite(sp.volume_translation)
-            shift = np.where(unknown, shift_slope*(shift_zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
-            const["shift_mass"] = shift/sp.W
-            if unknown.any():
-                names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
-                self.notes.append(f"no volume translation given for {names}: by correlation from Tc, pc, omega.")
+        if self.options["translation"] != "none":
+            const["shift_mass"] = self._shift(equation, a, b, kappa)/sp.W
         const.update(
             W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
             omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
@@ -218,6 +223,32 @@ class Mixture:
             self.sizes["KIJ_PAIRS"] = pairs
             const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
         self._freeze()
+
+    def _shift(self, equation, a, b, kappa):
+        """Peneloux's c [m3/mol] of each species: as given, else by correlation; `fitted`: so that v of the equation less c is the
+        volume of the measured liquid, where one is given."""
+        sp = self.species
+        *_, slope, zero = CUBICS[equation]
+        Z_RA = 0.29056 - 0.08775*sp.omega                    # Yamada & Gunn 1973 (original not seen)
+        unknown = ~np.isfinite(sp.volume_translation)
+        shift = np.where(unknown, slope*(zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+        if self.options["translation"] == "fitted":
+            measured = np.isfinite(sp.liquid).all(1)
+            for s in np.flatnonzero(measured):
+                T, p, rho = sp.liquid[s]
+                alpha = (1 + kappa[s]*(1 - np.sqrt(T/sp.Tc[s])))**2
+                volume = liquid_volume(equation, a[s]*alpha, b[s], T, p)
+                if volume > 3*b[s]:         # 3.9 b at the critical point
+                    raise MixtureError(f"species {self.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where liquid-density is given.")
+                shift[s] = volume - sp.W[s]/rho
+            unknown &= ~measured
+            self.notes.append(f"volume translation fitted to a liquid density of {self._named(measured)}.")
+        if unknown.any():
+            self.notes.append(f"no volume translation given for {self._named(unknown)}: by correlation from Tc, pc, omega.")
+        return shift
+
+    def _named(self, mask):
+        return ", ".join(n for n, there in zip(self.names, mask) if there) or "no species"
 
     def _pair_constants(self, equation, omega_a):
         """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original not seen): a quadratic
@@ -268,7 +299,7 @@ class Mixture:
             from .kinetic_theory import viscosity_fit
             fitted = viscosity_fit(sp, law, *sp.T_fit)
             factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
-            self.notes.append(f"viscosity law of {', '.join(n for n, k in zip(self.names, known) if not k)}: fitted to kinetic theory between "
+            self.notes.append(f"viscosity law of {self._named(~known)}: fitted to kinetic theory between "
                               f"{sp.T_fit[0]:g} and {sp.T_fit[1]:g} K.")
         W = sp.W
         self.constants.update(viscosity_factor=factor, viscosity_constant=last, wilke_mass=W**-0.25, eucken=1.25*R/W,
@@ -289,8 +320,7 @@ class Mixture:
             Vc, association = self._critical_volumes(), sp.kappa_assoc
         if opt["chung"] != "cantera" or opt["mixing"] == "pseudocritical":
             if unknown.any():
-                names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
-                self.notes.append(f"no measured critical volume for {names}: Vc = 0.3074 R Tc/pc is used.")
+                self.notes.append(f"no measured critical volume for {self._named(unknown)}: Vc = 0.3074 R Tc/pc is used.")
         for name, fields in sp.origin.items():
             for origin in dict.fromkeys(fields.values()):
                 self.notes.append(f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}.")
@@ -360,7 +390,7 @@ class Mixture:
             self.pairs["friction_tiles"] = fit*(1 - np.eye(self.ns))
 
     def _who(self, what, mask) -> str:
-        return f"species {', '.join(n for n, lacks in zip(self.names, mask) if lacks)} without {what}"
+        return f"species {self._named(mask)} without {what}"
 
     def _freeze(self):
         for name, value in self.constants.items():
@@ -376,7 +406,8 @@ class Mixture:
 
     def flags(self) -> dict[str, bool]:
         """Compile-time switches: one for each value of each option (but where data come from), and the structure of k_ij."""
-        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() if key != "critical" for value in values}
+        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() if key not in ("critical", "translation") for value in values}
+        out["translated"] = self.options["translation"] != "none"
         out.update({f"kij_{kind}": self.structure == kind for kind in ("none", "sparse", "lowrank", "dense")})
         return out
 

@@ -4,7 +4,7 @@ import pytest
 
 from conditioning import assert_close
 from kernel_cases import N, THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
-from kernels import ArgumentError, Mixture, SpeciesData, get_backend
+from kernels import ArgumentError, Mixture, MixtureError, SpeciesData, get_backend
 from mixtures_for_tests import KIJ, changed, species_set
 from reference import Tracked, cubic, derivatives, evaluate, single, species, value
 from states import random_states
@@ -62,7 +62,7 @@ def test_negative_slope_of_alpha():
 
 
 FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
-          "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
+          "fitted": dict(translation="fitted"), "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
 
 
 @pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
@@ -145,6 +145,29 @@ def test_translation_moves_the_volume_and_nothing_else():
 # Saturated liquid at the normal boiling point, kg/m3: N2, O2, CH4 of the reference equations of state (Span et al. 2000,
 # Schmidt & Wagner 1985, Setzmann & Wagner 1991; originals not seen).
 LIQUIDS = {"N2": (77.355, 806.1), "O2": (90.188, 1141.2), "CH4": (111.667, 422.4)}
+
+
+@pytest.mark.parametrize("equation", ("pr", "srk"))
+def test_a_fitted_translation_meets_the_liquid(equation):
+    """rho of each measured liquid; species without one keep what is given, else the correlation, and are named."""
+    data = species_set(10)
+    liquid, given = data.liquid.copy(), np.full(10, np.nan)
+    assert np.isfinite(liquid).all(1).sum() == 5
+    liquid[0], given[1], given[4] = np.nan, 1e-6, 3e-6          # CH4 has none; O2 and CO have a c, O2 a liquid too
+    data = changed(data, liquid=liquid, volume_translation=given)
+    mix = Mixture.from_species(data, equation=equation, translation="fitted", root="liquid")
+    for s in np.flatnonzero(np.isfinite(liquid).all(1)):
+        T, p, rho = liquid[s]
+        # the root of a pure liquid: 1/(1 - b/v) = 10 roundings, twice
+        assert mix.properties("rho", T=T, p=p, Y=np.eye(10)[s])["rho"] == pytest.approx(rho, rel=40*2.2e-16)
+    old = Mixture.from_species(data, equation=equation, translation="peneloux")
+    same = ~np.isfinite(liquid).all(1)
+    assert (mix.constants["shift_mass"] == old.constants["shift_mass"])[same].all() and (mix.constants["shift_mass"] != old.constants["shift_mass"])[~same].all()
+    assert any("fitted to a liquid density of O2, CO2, H2O, H2." in note for note in mix.notes)
+    assert any("no volume translation given for CH4, OH" in note for note in mix.notes)
+    liquid[0] = 180.0, 1e5, 1.0
+    with pytest.raises(MixtureError, match="species 'CH4': the equation of state has no liquid at 180 K, 100000 Pa"):
+        Mixture.from_species(changed(data, liquid=liquid), translation="fitted")
 
 
 @pytest.mark.parametrize("name", LIQUIDS)

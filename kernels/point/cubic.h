@@ -23,7 +23,7 @@ POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const Pa
     b_mix = Y[0]*m.b_mass[0];
     FOR_SPECIES(s, M::NS - 1) b_mix += Y[s + 1]*m.b_mass[s + 1];
     shift_mix = R(0.0);
-    if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
+    if constexpr (M::translated) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
     if constexpr (M::mixing_pseudocritical) {
         zz = pairs.square;
         yz = pairs.linear - zz*root_T;
@@ -128,7 +128,7 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     v_free = u*v_ideal;
     Z = u + B;
     vol = v_free + b_mix;
-    if constexpr (M::translation_peneloux) {
+    if constexpr (M::translated) {
         Z -= shift_mix*p*inv_RT;
         vol -= shift_mix;
     }
@@ -210,7 +210,7 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R R_s, const R a_mix, 
                               const R inv_free, const R inv_D, const R v_p, const R cp, R &h_p, R &h_T) {
     const R v = v_free + b_mix, D_v = 2.0*v_free + cubic<M>::linear*b_mix;
     h_p = (a_mix*v*D_v*(inv_D*inv_D) - T*a_T*inv_D - R_s*T*b_mix*(inv_free*inv_free))*v_p;
-    if constexpr (M::translation_peneloux) h_p -= shift_mix;
+    if constexpr (M::translated) h_p -= shift_mix;
     h_T = cp;
 }
 

@@ -147,7 +147,7 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
         R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL*T*m.inv_W[k] + two_L*(T*S_T - S) + h_of_b*m.b_mass[k] + Tp_T*v_k;
         R v_moved = v_k;
         e_Y.set(k, h_k - p*v_k);
-        if constexpr (M::translation_peneloux) {
+        if constexpr (M::translated) {
             v_moved -= R(m.shift_mass[k]);
             h_k -= p*m.shift_mass[k];
         }
@@ -164,7 +164,7 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
     const R of_b = RT*inv_free - a_mix*(v*inv_D - cubic_L)*inv_b, two_L = 2.0*cubic_L;
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         R work = of_b*m.b_mass[k] - two_L*S;
-        if constexpr (M::translation_peneloux) work -= p*m.shift_mass[k];
+        if constexpr (M::translated) work -= p*m.shift_mass[k];
         ln_phi.set(k, work*(m.W[k]*inv_RT) - ln_u);
     });
 }

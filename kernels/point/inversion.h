@@ -150,7 +150,7 @@ template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s, const R T_start, R &T, R &unconverged) {
     R b = Y[0]*m.b_mass[0], shift = R(0.0), L;
     FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
-    if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift += Y[s]*m.shift_mass[s];
+    if constexpr (M::translated) FOR_SPECIES(s, M::NS) shift += Y[s]*m.shift_mass[s];
     const R v_free = free_volume(m, rho, b, shift);
     cubic_departure(m, b, v_free, 1.0/b, L);
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);

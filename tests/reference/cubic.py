@@ -97,16 +97,29 @@ def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
     return a, da, d2a, (n*ab(sp, equation)[1][:, None]).sum(0)
 
 
-def shift(n, sp, equation="pr"):
-    """Volume translation of the amounts n."""
-    return (n*shift_of_species(sp, equation)[:, None]).sum(0)
+def shift(n, sp, o):
+    """Volume translation of the amounts n with the options o."""
+    return (n*shift_of_species(sp, o)[:, None]).sum(0)
 
 
-def shift_of_species(sp, equation="pr"):
-    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn."""
+def shift_of_species(sp, o):
+    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn; `fitted`: v - W/rho of a measured liquid, where there is one."""
+    equation = o["equation"]
     eos = EQUATIONS[equation]
     Z_RA = LD("0.29056") - LD("0.08775")*sp.omega
-    return np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+    c = np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+    if o["translation"] == "peneloux":
+        return c
+    T, p, rho = value(sp.liquid).T
+    (a, b), kappa = (tuple(value(x) for x in ab(sp, equation)), alpha_kappa(value(sp.omega), o["alpha"], equation))
+    RT = R*np.where(np.isnan(T), LD(300), T)
+    A = a*(1 + kappa*(1 - np.sqrt(RT/R/value(sp.Tc))))**2*p/RT**2
+    known = np.isfinite(rho)
+    u, _ = roots(np.where(known, A, LD("0.1")), np.where(known, b*p/RT, LD("0.01")), eos)
+    v = u*RT/p + b
+    # v is as sensitive as 1/(1 - b/v) = 10 of a liquid makes it to a and b, each some roundings off
+    fitted = Tracked(v - value(sp.W)/rho, 30*np.abs(v).astype(float)) if isinstance(c, Tracked) else v - sp.W/rho
+    return np.where(known, fitted, c)
 
 
 def pseudo_critical(X, sp, equation="pr", mixing="vdw"):

@@ -46,7 +46,7 @@ def _of_pairs(T, n, sp, o):
 
 def translation(sp, o):
     """c_k, molar, or None."""
-    return cubic.shift_of_species(sp, o["equation"]) if o["translation"] == "peneloux" else None
+    return cubic.shift_of_species(sp, o) if o["translation"] != "none" else None
 
 
 def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, inv_b, p_T, v_p, cubic_L):
@@ -204,7 +204,7 @@ def state_at(T, p, Y, R_s, sp, o):
     x = Y/sp.W[:, None]/(R_s/R)
     x_safe = np.where(value(x) > 0, x, LD(1)*x**0)
     s_mix = (n*R*s).sum(0) - R_s*((x*np.log(x_safe)).sum(0) + np.log(p/sp.p_ref))
-    c = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else None
+    c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, ((n*R*cp).sum(0), T*(n*R*h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
     q.undecided = undecided
     return q
@@ -216,8 +216,8 @@ def energy_at(T, rho, Y, R_s, sp, o):
     eos = cubic.EQUATIONS[o["equation"]]
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     v = 1/rho
-    if o["translation"] == "peneloux":
-        v = v + cubic.shift(n, sp, o["equation"])
+    if o["translation"] != "none":
+        v = v + cubic.shift(n, sp, o)
     L = cubic.departure_log(v, b, eos)
     cp, h, _ = ideal_gas.nasa(T, sp)
     return T*(n*R*h).sum(0) - R_s*T + (T*a_T - a)*L, (n*R*cp).sum(0) - R_s + T*a_TT*L

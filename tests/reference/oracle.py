@@ -45,7 +45,7 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s*T
     u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
-    shift = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else None
+    shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, (cp0/M, h0/M, s0/M), a, a_T, a_TT, b, shift, u, eos)
     q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0*b if shift is None else shift
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M

@@ -46,7 +46,7 @@ def total_enthalpy(sp, o, h, u, v, w):
 def cubic_mixture(sp, o, T, Y):
     n = Y/sp.W[:, None]
     out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])))
-    out["shift_mix"] = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else 0*out["b_mix"]
+    out["shift_mix"] = cubic.shift(n, sp, o) if o["translation"] != "none" else 0*out["b_mix"]
     return out
 
 
@@ -60,7 +60,7 @@ def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
     u, undecided = cubic.compressibility(a_mix*p/(RT*RT), B, o["root"], _eos(o))
     v_free = u*RT/p
     Z, vol = u + B, v_free + b_mix
-    if o["translation"] == "peneloux":
+    if o["translation"] != "none":
         Z, vol = Z - shift_mix*p/RT, vol - shift_mix
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
@@ -90,7 +90,7 @@ def enthalpy_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, shift_mix, v_free, inv_fre
     v = v_free + b_mix
     _, D_v = cubic.attraction(v, b_mix, _eos(o))
     h_p = (a_mix*v*D_v*inv_D*inv_D - T*a_T*inv_D - R_s*T*b_mix*inv_free*inv_free)*v_p
-    return dict(h_p=h_p - shift_mix if o["translation"] == "peneloux" else h_p, h_T=cp)
+    return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
 
 
 def chung_inputs(T, rho, M, m, form):
