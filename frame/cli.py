@@ -14,7 +14,7 @@ import sys
 import kernels
 from kernels import cache, emit, organise
 
-from . import bench, info, plot, validate
+from . import bench, info, names, plot, validate
 from .bench import organisations, species_loops
 from .config import Config
 from .errors import FrameError
@@ -41,8 +41,7 @@ def main(arguments=None) -> int:
 
     validate.add(commands, _add_mixture)
     plot.add(commands, _add_mixture)
-    names = commands.add_parser("names", help="what may be launched: collections with their other names, what they take and give, their kernels; single kernels")
-    _add_mixture(names, required=False)
+    names.add(commands, _add_mixture)
 
     bench.add(commands)
     learn = commands.add_parser("tune", help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; keep the fastest")
@@ -91,20 +90,7 @@ def _tune(given) -> None:
 
 
 def _names(given) -> None:
-    """As a Markdown table and a list; the kernels of a collection are those for the options given."""
-    registry = kernels.registry
-    options = {key: getattr(given, key) or values[0] for key, values in kernels.OPTIONS.items()}
-    print("| collection | also called | from | makes | kernels |\n|---|---|---|---|---|")
-    for c in registry.collections.values():
-        takes = " ".join(c.given) + "".join(f" [{q}]" for q in c.optional)
-        try:
-            made = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
-        except FrameError as error:
-            made = f"none: {error}"
-        print(f"| {c.name} | {' '.join(c.aliases)} | {takes} | {' '.join(c.outputs)} | {made} |")
-    print()
-    for k in registry.kernels.values():
-        print(registry.described(k))
+    names.main(given, {key: getattr(given, key) or value for key, value in names.PLAIN.items()})
 
 
 # ---- info ---------------------------------------------------------------------------------------------------------

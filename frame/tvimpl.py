@@ -225,9 +225,10 @@ class TVImpl:
         moving = "h" in collection.outputs and "h0" not in collection.outputs
         return (*[(q,) for q in collection.optional], *[VELOCITY]*moving)
 
-    def variants(self, name: str) -> list[tuple[str, ...]]:
+    @classmethod
+    def variants(cls, name: str) -> list[tuple[str, ...]]:
         """What `more` of launcher may be, one group at a time."""
-        return [(), *self._may_use(kernels.registry.name_of(name))]
+        return [(), *cls._may_use(kernels.registry.name_of(name))]
 
     def _brought(self, group) -> bool:
         views = [self.views.get(q) for q in group]

@@ -264,8 +264,9 @@ def _species_row(node, composition, weights, fill, ideal):
         critical = _critical(node, composition.data if fill else None)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     extra = _Node(node.data.get("real-gas") or {}, f"{node.where}: real-gas", node.units)
-    extra.only("association-factor", "diffusion-volume", *VISCOSITY_LAWS, "note")
+    extra.only("association-factor", "diffusion-volume", "liquid-density", *VISCOSITY_LAWS, "note")
     row |= {field: _viscosity_law(extra, key, last) for key, (field, last) in VISCOSITY_LAWS.items()}
+    row["liquid"] = _liquid(extra)
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
     for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
@@ -284,6 +285,15 @@ def _viscosity_law(extra, key, last):
     block = extra.child(key)
     block.only("viscosity", "temperature", last[0], "note")
     return [block.number("viscosity", "Pa*s"), block.number("temperature", "K"), block.number(*last)]
+
+
+def _liquid(extra):
+    """[temperature K, pressure Pa, density kg/m3] of a measured liquid state, nan where the species has none."""
+    if not extra.has("liquid-density"):
+        return [math.nan]*3
+    block = extra.child("liquid-density")
+    block.only("temperature", "pressure", "density", "note")
+    return [block.number("temperature", "K"), block.number("pressure", "Pa", default=ONE_ATM), block.number("density", "kg/m^3")]
 
 
 def _thermo(node):

@@ -115,13 +115,13 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
 
 def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
     """Declare a collection: the outputs wanted and the names that are given."""
-    new = Collection(name, _split(given), _split(outputs), what, _split(optional), tuple(a.lower() for a in _split(aliases)))
+    new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
     if unknown:
         raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
     if name in kernels or collections.get(name, new) != new:
         raise ArgumentError(f"collection '{name}': the name is taken.")
-    for alias in new.aliases:
+    for alias in (a.lower() for a in new.aliases):
         if alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name:
             raise ArgumentError(f"collection '{name}': its other name '{alias}' is taken.")
     collections[name] = new

@@ -20,9 +20,9 @@ CUBICS = {
 OPTIONS = {                               # option: values, the first is the default
     "equation": ("pr", "srk", "ideal"),
     "root": ("gibbs", "vapour", "liquid", "largest"),     # vapour and largest are the same rule: the largest root v > b
-    "translation": ("none", "peneloux"),
+    "translation": ("none", "peneloux", "fitted"),
     "alpha": ("pr78", "cantera"),
-    "mixing": ("vdw",),
+    "mixing": ("vdw", "pseudocritical"),
     "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
     "chung": ("polefree", "published", "cantera"),
     "diffusion": ("kinetic", "fuller", "cantera"),
@@ -95,7 +95,9 @@ def checked_options(given: dict) -> dict:
             raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(OPTIONS[key])}.")
     options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
     if options["equation"] == "ideal" and options["translation"] != "none":
-        raise ArgumentError("option translation = 'peneloux' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
+        raise ArgumentError(f"option translation = '{options['translation']}' shifts the volume of a cubic equation; with equation = 'ideal' wanted 'none'.")
+    if options["equation"] == "ideal" and options["mixing"] != "vdw":
+        raise ArgumentError("option mixing = 'pseudocritical' is a rule for a of a cubic equation; with equation = 'ideal' wanted 'vdw'.")
     if options["equation"] != "pr" and options["alpha"] == "cantera":
         raise ArgumentError(f"option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{options['equation']}' wanted 'pr78'.")
     return options
@@ -112,6 +114,17 @@ def alpha_slope(omega, which: str, equation: str = "pr"):
     else:
         high = 0.379642 + omega*(1.48503 + omega*(-0.164423 + 0.016666*omega))
     return np.where(omega <= 0.491, low, high)
+
+
+def liquid_volume(equation, a, b, T, p):
+    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = v^2 + 2 b v - b^2 (pr) or v (v + b) (srk)."""
+    s, t = (2*b, -b*b) if equation == "pr" else (b, 0.0)
+    v = np.roots([p, p*(s - b) - R*T, p*(t - b*s) - R*T*s + a, -p*t*b - R*T*t - a*b])
+    v = v.real[(np.abs(v.imag) < 1e-9*np.abs(v)) & (v.real > b)].min()
+    for _ in range(2):          # the cubic's coefficients cancel where p is small, this form does not
+        D = (v + s)*v + t
+        v -= (R*T/(v - b) - a/D - p)/(a*(2*v + s)/D**2 - R*T/(v - b)**2)
+    return v
 
 
 FRICTION_TERMS = {"kinetic": 4, "fuller": 1, "cantera": 5}      # coefficients of a pair
@@ -132,7 +145,7 @@ def kij_structure(kij: np.ndarray):
 
 class Mixture:
     """Species, options, constants. Options (first value is the default): equation pr|srk|ideal, root gibbs|vapour|liquid|largest
-    (vapour and largest are one rule), translation none|peneloux, alpha pr78|cantera (for pr), mixing vdw, viscosity
+    (vapour and largest are one rule), translation none|peneloux|fitted, alpha pr78|cantera (for pr), mixing vdw|pseudocritical, viscosity
     chung|lucas|sutherland|powerlaw, chung polefree|published|cantera, diffusion kinetic|fuller|cantera, takahashi
     smooth|table|off, critical file|fill.
 
@@ -181,24 +194,22 @@ class Mixture:
         sp, const = self.species, self.constants
         # the pseudo-critical state of an ideal gas is Peng-Robinson's
         equation = "pr" if self.options["equation"] == "ideal" else self.options["equation"]
-        omega_a, omega_b, Zc, shift_slope, shift_zero = CUBICS[equation]
+        omega_a, omega_b, Zc, *_ = CUBICS[equation]
         # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
         a, b = (sp.a, sp.b) if equation == "pr" else (omega_a*(R*sp.Tc)**2/sp.pc, omega_b*R*sp.Tc/sp.pc)
         kappa = alpha_slope(sp.omega, self.options["alpha"], equation)
         root_ac = np.sqrt(a)
-        if self.options["translation"] == "peneloux":
-            Z_RA = 0.29056 - 0.08775*sp.omega                    # Yamada & Gunn 1973 (original not seen)
-            unknown = ~np.isfinite(sp.volume_translation)
-            shift = np.where(unknown, shift_slope*(shift_zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
-            const["shift_mass"] = shift/sp.W
-            if unknown.any():
-                names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
-                self.notes.append(f"no volume translation given for {names}: by correlation from Tc, pc, omega.")
+        if self.options["translation"] != "none":
+            const["shift_mass"] = self._shift(equation, a, b, kappa)/sp.W
         const.update(
-            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W, root_ac_mass=root_ac/sp.W,
-            g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W, q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W,
+            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
             omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
             **self._polynomials())
+        if self.options["mixing"] == "pseudocritical":
+            self._pair_constants(equation, omega_a)
+            return self._freeze()
+        const.update(root_ac_mass=root_ac/sp.W, g_mass=np.where(kappa < 0, -1, 1)*(1 + kappa)*root_ac/sp.W,
+                     q_mass=root_ac*np.abs(kappa)/np.sqrt(sp.Tc)/sp.W)
         self.structure, rank, pairs, eigen, (first, second) = kij_structure(sp.kij)
         if self.structure == "dense":
             self.pairs["one_minus_kij"] = 1 - sp.kij
@@ -212,6 +223,54 @@ class Mixture:
             self.sizes["KIJ_PAIRS"] = pairs
             const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
         self._freeze()
+
+    def _shift(self, equation, a, b, kappa):
+        """Peneloux's c [m3/mol] of each species: as given, else by correlation; `fitted`: so that v of the equation less c is the
+        volume of the measured liquid, where one is given."""
+        sp = self.species
+        *_, slope, zero = CUBICS[equation]
+        Z_RA = 0.29056 - 0.08775*sp.omega                    # Yamada & Gunn 1973 (original not seen)
+        unknown = ~np.isfinite(sp.volume_translation)
+        shift = np.where(unknown, slope*(zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+        if self.options["translation"] == "fitted":
+            measured = np.isfinite(sp.liquid).all(1)
+            for s in np.flatnonzero(measured):
+                T, p, rho = sp.liquid[s]
+                alpha = (1 + kappa[s]*(1 - np.sqrt(T/sp.Tc[s])))**2
+                volume = liquid_volume(equation, a[s]*alpha, b[s], T, p)
+                if volume > 3*b[s]:         # 3.9 b at the critical point
+                    raise MixtureError(f"species {self.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where liquid-density is given.")
+                shift[s] = volume - sp.W[s]/rho
+            unknown &= ~measured
+            self.notes.append(f"volume translation fitted to a liquid density of {self._named(measured)}.")
+        if unknown.any():
+            self.notes.append(f"no volume translation given for {self._named(unknown)}: by correlation from Tc, pc, omega.")
+        return shift
+
+    def _named(self, mask):
+        return ", ".join(n for n, there in zip(self.names, mask) if there) or "no species"
+
+    def _pair_constants(self, equation, omega_a):
+        """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original not seen): a quadratic
+        in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
+        sp = self.species
+        Vc, root = self._critical_volumes(), np.cbrt(self._critical_volumes())
+        Zc = sp.pc*Vc/(R*sp.Tc)
+        Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
+        pc = 0.5*(Zc[:, None] + Zc)*R*Tc/((root[:, None] + root)**3/8)
+        kappa = alpha_slope(0.5*(sp.omega[:, None] + sp.omega), self.options["alpha"], equation)
+        critical = omega_a*(R*Tc)**2/pc/(sp.W[:, None]*sp.W)
+        g, q = 1 + kappa, kappa/np.sqrt(Tc)
+        coefficients = critical*g*g, critical*g*q, critical*q*q
+        self.structure = "pairs"
+        self.pairs |= dict(zip(("pair_constant", "pair_linear", "pair_square"), coefficients), pair_critical=critical)
+        self.constants["pair_rows"] = np.stack(coefficients)
+        self.notes.append("a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij).")
+
+    def _critical_volumes(self):
+        """As given, else Peng-Robinson's."""
+        sp = self.species
+        return np.where(np.isfinite(sp.Vc), sp.Vc, OMEGA_VC*R*sp.Tc/sp.pc)
 
     def _polynomials(self) -> dict:
         sp = self.species
@@ -240,7 +299,7 @@ class Mixture:
             from .kinetic_theory import viscosity_fit
             fitted = viscosity_fit(sp, law, *sp.T_fit)
             factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
-            self.notes.append(f"viscosity law of {', '.join(n for n, k in zip(self.names, known) if not k)}: fitted to kinetic theory between "
+            self.notes.append(f"viscosity law of {self._named(~known)}: fitted to kinetic theory between "
                               f"{sp.T_fit[0]:g} and {sp.T_fit[1]:g} K.")
         W = sp.W
         self.constants.update(viscosity_factor=factor, viscosity_constant=last, wilke_mass=W**-0.25, eucken=1.25*R/W,
@@ -253,16 +312,15 @@ class Mixture:
         if opt["equation"] == "ideal" and opt["takahashi"] != "off":
             self.notes.append("ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D.")
         Tc, pc = sp.Tc, sp.pc
-        Vc_model = OMEGA_VC*R*Tc/pc
         unknown = ~np.isfinite(sp.Vc) & self._known
         if opt["chung"] == "cantera":
-            Vc, association = Vc_model, np.zeros(self.ns)
+            Vc, association = OMEGA_VC*R*Tc/pc, np.zeros(self.ns)
             self.notes.append("Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association.")
         else:
-            Vc, association = np.where(unknown, Vc_model, sp.Vc), sp.kappa_assoc
+            Vc, association = self._critical_volumes(), sp.kappa_assoc
+        if opt["chung"] != "cantera" or opt["mixing"] == "pseudocritical":
             if unknown.any():
-                names = ", ".join(n for n, lacks in zip(self.names, unknown) if lacks)
-                self.notes.append(f"no measured critical volume for {names}: Vc = 0.3074 R Tc/pc is used.")
+                self.notes.append(f"no measured critical volume for {self._named(unknown)}: Vc = 0.3074 R Tc/pc is used.")
         for name, fields in sp.origin.items():
             for origin in dict.fromkeys(fields.values()):
                 self.notes.append(f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}.")
@@ -332,7 +390,7 @@ class Mixture:
             self.pairs["friction_tiles"] = fit*(1 - np.eye(self.ns))
 
     def _who(self, what, mask) -> str:
-        return f"species {', '.join(n for n, lacks in zip(self.names, mask) if lacks)} without {what}"
+        return f"species {self._named(mask)} without {what}"
 
     def _freeze(self):
         for name, value in self.constants.items():
@@ -348,7 +406,8 @@ class Mixture:
 
     def flags(self) -> dict[str, bool]:
         """Compile-time switches: one for each value of each option (but where data come from), and the structure of k_ij."""
-        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() if key != "critical" for value in values}
+        out = {f"{key}_{value}": self.options[key] == value for key, values in OPTIONS.items() if key not in ("critical", "translation") for value in values}
+        out["translated"] = self.options["translation"] != "none"
         out.update({f"kij_{kind}": self.structure == kind for kind in ("none", "sparse", "lowrank", "dense")})
         return out
 

@@ -81,6 +81,7 @@ class SpeciesData:
     T_break: np.ndarray = None          # (ns, ranges + 1) [K], ends of those ranges
     sutherland: np.ndarray = None       # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
     power_law: np.ndarray = None        # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
+    liquid: np.ndarray = None           # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
 
     @property
     def ns(self):
@@ -89,8 +90,8 @@ class SpeciesData:
     @classmethod
     def from_arrays(cls, names, W, omega, nasa_low, nasa_high, T_mid, *, Tc=None, pc=None, a=None, b=None, kij=None,
                     T_min=200.0, T_max=3500.0, kappa_assoc=0.0, geometry=-1, p_ref=ONE_ATM, T_fit=None, sources=None,
-                    origin=None, nasa9=None, T_break=None, sutherland=None, power_law=None, without_critical=False,
-                    where="species data", **optional):
+                    origin=None, nasa9=None, T_break=None, sutherland=None, power_law=None, liquid=None,
+                    without_critical=False, where="species data", **optional):
         """Build from arrays of length ns (scalars are spread), with the same checks as a file gets.
 
         Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc,
@@ -174,6 +175,11 @@ class SpeciesData:
                 if not (np.isnan(row).all() or (np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100)):
                     bad(f"species {name!r}: {field} is {row.tolist()}, wanted a viscosity [Pa s], a temperature [K] and a constant.")
 
+        data["liquid"] = array("liquid", np.full((ns, 3), np.nan) if liquid is None else liquid, (ns, 3), spread=False)
+        for name, row in zip(names, data["liquid"]):
+            if not (np.isnan(row).all() or ((row > 0) & (row < (1e4, 1e10, 1e5))).all()):
+                bad(f"species {name!r}: liquid is {row.tolist()}, wanted a temperature [K], a pressure [Pa] and a density [kg/m3].")
+
         kij = data["kij"] = array("kij", 0.0 if kij is None else kij, (ns, ns), spread=kij is None)
         for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
             bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}.")
@@ -237,7 +243,7 @@ class SpeciesData:
         """The same data for some of the species, in the order given. T_fit is derived anew unless it had been set."""
         pick = [self.index(n) for n in names]
         derived = self.T_fit == (self.T_min.max(), self.T_max.min())
-        fields = (set(BOUNDS) | {"geometry", "nasa_low", "nasa_high", "nasa9", "T_break", "sutherland", "power_law"}) - {"Tc", "pc"}
+        fields = (set(BOUNDS) | {"geometry", "nasa_low", "nasa_high", "nasa9", "T_break", "sutherland", "power_law", "liquid"}) - {"Tc", "pc"}
         arrays = {f: getattr(self, f)[pick] for f in fields if getattr(self, f) is not None}
         out = type(self).from_arrays(
             [self.names[s] for s in pick], a=self.a[pick], b=self.b[pick], kij=self.kij[np.ix_(pick, pick)],

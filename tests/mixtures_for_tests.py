@@ -47,7 +47,7 @@ def kij_matrix(ns, kind):
 def changed(data, **new):
     """The same species with some fields replaced, checked anew."""
     fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "kij", "Vc", "dipole", "kappa_assoc",
-              "geometry", "diameter", "well_depth", "polarizability", "rotational_relaxation", "fuller_volume", "volume_translation", "p_ref", "T_fit")
+              "geometry", "diameter", "well_depth", "polarizability", "rotational_relaxation", "fuller_volume", "volume_translation", "liquid", "p_ref", "T_fit")
     return SpeciesData.from_arrays(data.names, **({f: getattr(data, f) for f in fields} | new))
 
 

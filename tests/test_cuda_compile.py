@@ -21,7 +21,8 @@ EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixtur
 
 
 def option_sets():
-    """Fourteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal gases."""
+    """Fifteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal gases; one of
+    pseudo-critical pairs."""
     for i in range(12):
         yield KIJ[i % 4], dict(root=("gibbs", "vapour", "liquid")[i % 3], chung=("polefree", "published", "cantera")[i//2 % 3],
                                diffusion=("kinetic", "fuller", "cantera", "kinetic")[i % 4], viscosity=("chung", "lucas")[i//3 % 2],
@@ -29,6 +30,7 @@ def option_sets():
                                equation=("pr", "srk", "pr", "pr")[i//3], translation=("none", "peneloux")[i//2 % 2])
     for law in ("sutherland", "powerlaw"):
         yield "none", dict(equation="ideal", viscosity=law, takahashi="off")
+    yield "dense", dict(mixing="pseudocritical")
 
 
 def planned(kernels, outputs, mix):
@@ -51,13 +53,13 @@ def build_all(plans):
 
 def collection_plans(ns, name):
     """The properties of every step with all sets at 10 species, else one of each structure of k_ij and of ideal gases; what is
-    derived from them with two sets, at 2 and 53 species."""
+    derived from them with three sets, at 2 and 53 species."""
     c = declare.collections[name]
     sets = list(option_sets())
     if name not in EVERY_STEP:
-        sets = [sets[i] for i in (0, 5)] if ns in (2, 53) else []
+        sets = [sets[i] for i in (0, 5, 14)] if ns in (2, 53) else []
     elif ns != 10:
-        sets = [sets[i] for i in (0, 3, 5, 10, 12)]
+        sets = [sets[i] for i in (0, 3, 5, 10, 12, 14)]
     for kij, options in sets:
         mix = Mixture(species_set(ns, kij), **options)
         yield f"{name} NS={ns} {kij} {' '.join(options.values())}", planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
@@ -67,7 +69,7 @@ def collection_plans(ns, name):
 @pytest.mark.parametrize("ns", NS)
 def test_collections_compile(ns, name):
     report = build_all(dict(collection_plans(ns, name)))
-    assert len(report) == ((14 if ns == 10 else 5) if name in EVERY_STEP else 2*(ns in (2, 53)))
+    assert len(report) == ((15 if ns == 10 else 6) if name in EVERY_STEP else 3*(ns in (2, 53)))
     for what, r in report.items():
         # the matrix units' operands of 53 species are as many as there are registers
         allowed = 1024 if ns > 24 else 512 if name == "thermal_viscous" else 256

@@ -13,7 +13,8 @@ from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, va
 from states import random_states
 
 PARTIAL = "v_Y h_Y e_Y ln_phi g_Y rho_Y eps_k"
-FAMILY = {"pr": {}, "srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux")}
+FAMILY = {"pr": {}, "srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
+          "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
 DERIVED = sorted(name for name in derivatives.DERIVED if "temperature" not in name)
 SPECIES = [name for name in DERIVED if registry.kernels[name].constants]
 
@@ -31,10 +32,12 @@ def test_species_kernel_alone(name):
             check_single(name, 10, 200, kij)
         check_single(name, 2, 200, **FAMILY["srk-translated"])
         check_single(name, 53, 100, "sparse", translation="peneloux")
+        for ns in (1, 2, 10, 53):
+            check_single(name, ns, 100, "file" if ns < 10 else "dense", **FAMILY["srk-pairs" if ns == 2 else "pairs"])
     check_single(name, 53, 100)
 
 
-@pytest.mark.parametrize("ns, options", ((1, FAMILY["srk"]), (2, FAMILY["translated"]), (10, FAMILY["pr"]), (10, FAMILY["srk-translated"])))
+@pytest.mark.parametrize("ns, options", ((1, FAMILY["srk"]), (2, FAMILY["translated"]), (10, FAMILY["pr"]), (10, FAMILY["srk-translated"]), (10, FAMILY["srk-pairs"])))
 def test_every_name(ns, options):
     got = mixture(ns, **options).properties(PARTIAL, **states(ns, 2000))
     q = expected(ns, 2000, transport=False, **options)
@@ -80,7 +83,7 @@ def extensive(data, T, p, m, name, **options):
 
 
 @pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y"))
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"]), ids=("pr", "srk-translated"))
+@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(name, T=T, p=p, Y=Y)[name]
@@ -99,7 +102,7 @@ def test_partial_properties_are_derivatives_in_the_masses(name, options):
 
 def test_eps_k_is_the_derivative_at_constant_pressure():
     """From p and rho e as explicit functions of T and the partial densities, no partial property among them."""
-    for options in (FAMILY["pr"], FAMILY["srk-translated"]):
+    for options in (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]):
         mix, T, p, Y = some(10, **options)
         q = mix.properties("rho eps_k", T=T, p=p, Y=Y)
         sp, o = species.arrays(mix.species), {**oracle.OPTIONS, **options}
@@ -120,7 +123,7 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
 
 def test_euler():
     """v = sum Y_k v_k and so on; -rho = sum Y_k rho_Y: bounds as the oracle's for each term."""
-    for ns, options in ((1, {}), (10, {}), (10, FAMILY["srk-translated"]), (53, {})):
+    for ns, options in ((1, {}), (10, {}), (10, FAMILY["srk-translated"]), (10, FAMILY["srk-pairs"]), (53, {})):
         n = 2000 if ns < 53 else 500
         s = {k: states(ns, n)[k] for k in "TpY"}
         got = mixture(ns, **options).properties(PARTIAL + " vol h e s rho", **s)
@@ -133,9 +136,10 @@ def test_euler():
             assert_close((s["Y"]*got[name]).sum(0), whole, N, scale=scale, what=f"NS={ns} {name}", skip=q.undecided)
 
 
-def test_fugacity_coefficients_obey_gibbs_and_duhem():
+@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-pairs"]), ids=("pr", "srk-pairs"))
+def test_fugacity_coefficients_obey_gibbs_and_duhem(options):
     """sum x_k d ln phi_k = 0 at constant T, p; = (Z - 1)/p dp; = -h_res/(R T^2) dT. Sixth-order differences of the quadruple build."""
-    mix, T, p, Y = some(10)
+    mix, T, p, Y = some(10, **options)
     s = dict(T=T, p=p, Y=Y)
     q = mix.properties("X Z R_s h h_ig", **s)
     rng = np.random.default_rng(1)
@@ -160,7 +164,7 @@ def conserved(data, Q, **options):
     return np.concatenate([np.stack([q.rho, q.rho*u, q.rho*v, q.rho*w, q.rho*(q.e + (u*u + v*v + w*w)/2)]), q.rho*Y[:-1]])
 
 
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"]), ids=("pr", "srk-translated"))
+@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
 def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     mix, T, p, Y = some(10, **options)
     u, v, w = np.random.default_rng(2).uniform(-300, 300, (3, T.size))

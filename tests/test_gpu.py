@@ -20,11 +20,11 @@ from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block
 from mixtures_for_tests import ROOT, species_set
-from reference import derivatives, oracle, species
+from reference import derivatives, oracle, species, value
 from states import random_states
 
 STAND_IN = "stand-in"
-NAMES = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X mu lam D"
+NAMES = "phase_flag W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X mu lam D"
 
 
 @pytest.fixture(scope="module", params=[STAND_IN, pytest.param("gpu", marks=pytest.mark.gpu)])
@@ -89,12 +89,29 @@ def test_every_structure_of_kij(be, ns, kij):
     compare(names, got, expected(ns, 300, kij, False), f"NS={ns} {kij} cuda")
 
 
-@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "equation=srk", "translation=peneloux", "alpha=cantera", "chung=published",
+@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "equation=srk", "translation=peneloux", "mixing=pseudocritical", "alpha=cantera",
+                                    "chung=published",
                                     "chung=cantera", "diffusion=fuller", "diffusion=cantera", "viscosity=lucas", "takahashi=table", "takahashi=off"])
 def test_every_option(be, option):
     options = dict([option.split("=")])
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
     compare("rho cp mu lam D", got, expected(10, 300, **options), f"{option} cuda")
+
+
+@pytest.mark.parametrize("ns", [2, 10, 53])
+def test_pseudocritical_pairs(be, ns):
+    """All of thermal, partial properties and an inversion; 53 species go through the matrix units."""
+    names, options = "rho h cp c Tc_mix", dict(mixing="pseudocritical")
+    mix, s = mixture(ns, "dense", **options), {k: states(ns, 100)[k] for k in "TpY"}
+    q = expected(ns, 100, "dense", False, **options)
+    compare(names, mix.properties(names, **s, backend=be), q, f"NS={ns} pairs cuda")
+    partial = derivatives.of_state(q, species.arrays(species_set(ns, "dense"), tracked=True), {**oracle.OPTIONS, **options})
+    partial.undecided = q.undecided
+    compare("v_Y h_Y ln_phi rho_Y", mix.properties("v_Y h_Y ln_phi rho_Y", **s, backend=be), partial, f"NS={ns} pairs cuda")
+    h = mix.properties("h", **s)["h"]
+    on = [mix.properties("T", h=h, p=s["p"], Y=s["Y"], backend=b)["T"] for b in ("cpu", be)]
+    scale = s["T"] + q.h.err/np.abs(value(q.cp)).astype(float)
+    assert_close(on[1], on[0], 4*N, scale=scale, what=f"NS={ns} pairs T of h", skip=q.undecided)
 
 
 def test_bits_do_not_depend_on_the_place(be):

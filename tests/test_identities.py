@@ -17,7 +17,8 @@ NAMES = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 p_T p_v vol v_mol R_
 R = 8.31446261815324
 
 
-MODELS = {"pr": {}, "pr translated": dict(translation="peneloux"), "srk translated": dict(equation="srk", translation="peneloux")}
+MODELS = {"pr": {}, "pr translated": dict(translation="peneloux"), "srk translated": dict(equation="srk", translation="peneloux"),
+          "pairs": dict(mixing="pseudocritical")}
 
 
 @lru_cache(None)
@@ -124,7 +125,7 @@ DIFFERENTIAL = {           # law: (f, variable, what it must be, from which name
 
 
 @pytest.mark.parametrize("law", DIFFERENTIAL)
-@pytest.mark.parametrize("ns, model", [(1, "pr"), (10, "pr"), (10, "srk translated")])
+@pytest.mark.parametrize("ns, model", [(1, "pr"), (10, "pr"), (10, "srk translated"), (10, "pairs")])
 def test_derivative(ns, model, law):
     """Truncation: STEP^6/140 of the seventh derivative times x^6. Where rho changes by at most 5 % within 1 % the nearest
     singularity is some 2 % away or more: 7! (1/0.02)^6 STEP^6/140 = 6e-7 of the slope is a crude bound; 1e-7 is asked, and 1e-11 of the median."""

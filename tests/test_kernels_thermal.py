@@ -4,9 +4,10 @@ import pytest
 
 from conditioning import assert_close
 from kernel_cases import N, THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
-from kernels import ArgumentError, Mixture, get_backend
+from kernels import ArgumentError, Mixture, MixtureError, SpeciesData, get_backend
 from mixtures_for_tests import KIJ, changed, species_set
 from reference import Tracked, cubic, derivatives, evaluate, single, species, value
+from states import random_states
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000
@@ -60,7 +61,8 @@ def test_negative_slope_of_alpha():
     compare(names, got, evaluate(data, s["T"], s["p"], s["Y"], transport=False), "omega < -0.22")
 
 
-FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux")}
+FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
+          "fitted": dict(translation="fitted"), "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
 
 
 @pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
@@ -70,8 +72,46 @@ def test_the_family_of_cubics(ns, options):
     compare(THERMAL, got, expected(ns, 2000, transport=False, **options), f"NS={ns} {options}")
 
 
+@pytest.mark.parametrize("ns, kij", ((53, "file"), (53, "dense"), (10, "sparse")))
+def test_pseudocritical_pairs(ns, kij):
+    """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above 0.491 and one below)."""
+    names, n = "a_mix a_T a_TT rho h s cp c Tc_mix pc_mix", 200
+    data, options = species_set(ns, kij), dict(mixing="pseudocritical")
+    data = changed(data, omega=np.where(np.arange(ns) % 3 == 0, 0.6, data.omega), Vc=np.where(np.arange(ns) % 4 == 1, np.nan, data.Vc))
+    s = {k: states(ns, n)[k] for k in "TpY"}
+    got = Mixture.from_species(data, **options).properties(names, **s)
+    q = evaluate(data, **s, transport=False, **options)
+    compare(names, got, q, f"NS={ns} k_ij {kij} pairs")
+    vdw = Mixture.from_species(data).properties("a_mix", **s)["a_mix"]
+    mixed = (s["Y"] > 0.05).sum(0) > 1
+    assert np.median(np.abs(got["a_mix"]/vdw - 1)[mixed]) > 1e-3, "the two rules do not differ here: nothing was tested"
+
+
+def test_pairs_of_equal_species_are_that_species():
+    """The rule gives back a of a pure substance, whatever the shares of its copies; a NaN of T stays at its point."""
+    one = species_set(10).subset(["CH4"])
+    three = SpeciesData.from_arrays(["A", "B", "C"], **{f: np.repeat(getattr(one, f), 3, 0) for f in (
+        "W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "Vc", "dipole", "kappa_assoc")})
+    T, p, Y = random_states(3, 300, 3)
+    got = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y)
+    wanted = Mixture.from_species(one).properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=np.ones((1, 300)))
+    q = evaluate(three, T, p, Y, transport=False, mixing="pseudocritical")
+    for name in wanted:
+        assert_close(got[name], wanted[name], 2*N, scale=getattr(q, name).err, what=name, skip=q.undecided)
+    T[5] = np.nan
+    again = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix rho", T=T, p=p, Y=Y)
+    assert all(np.isnan(again[k][5]) and (np.delete(again[k], 5) == np.delete(got[k], 5)).all() for k in again)
+
+
+def test_pairs_need_a_cubic_equation():
+    with pytest.raises(ArgumentError, match="mixing = 'pseudocritical'.*equation = 'ideal'"):
+        Mixture.from_species(species_set(2), equation="ideal", mixing="pseudocritical")
+    notes = Mixture.from_species(changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", chung="cantera").notes
+    assert any("no measured critical volume for CH4:" in note for note in notes)
+
+
 @pytest.mark.parametrize("name", ("cubic_mixture", "critical_state", "cubic_root", "cubic_reciprocals", "cubic_pressure_slopes",
-                                  "cubic_departure", "enthalpy_slopes"))
+                                  "cubic_departure", "enthalpy_slopes", "cubic_phase_flag"))
 def test_kernels_of_the_family_alone(name):
     for options in FAMILY.values():
         check_single(name, 10, 1000, **options)
@@ -105,6 +145,29 @@ def test_translation_moves_the_volume_and_nothing_else():
 # Saturated liquid at the normal boiling point, kg/m3: N2, O2, CH4 of the reference equations of state (Span et al. 2000,
 # Schmidt & Wagner 1985, Setzmann & Wagner 1991; originals not seen).
 LIQUIDS = {"N2": (77.355, 806.1), "O2": (90.188, 1141.2), "CH4": (111.667, 422.4)}
+
+
+@pytest.mark.parametrize("equation", ("pr", "srk"))
+def test_a_fitted_translation_meets_the_liquid(equation):
+    """rho of each measured liquid; species without one keep what is given, else the correlation, and are named."""
+    data = species_set(10)
+    liquid, given = data.liquid.copy(), np.full(10, np.nan)
+    assert np.isfinite(liquid).all(1).sum() == 5
+    liquid[0], given[1], given[4] = np.nan, 1e-6, 3e-6          # CH4 has none; O2 and CO have a c, O2 a liquid too
+    data = changed(data, liquid=liquid, volume_translation=given)
+    mix = Mixture.from_species(data, equation=equation, translation="fitted", root="liquid")
+    for s in np.flatnonzero(np.isfinite(liquid).all(1)):
+        T, p, rho = liquid[s]
+        # the root of a pure liquid: 1/(1 - b/v) = 10 roundings, twice
+        assert mix.properties("rho", T=T, p=p, Y=np.eye(10)[s])["rho"] == pytest.approx(rho, rel=40*2.2e-16)
+    old = Mixture.from_species(data, equation=equation, translation="peneloux")
+    same = ~np.isfinite(liquid).all(1)
+    assert (mix.constants["shift_mass"] == old.constants["shift_mass"])[same].all() and (mix.constants["shift_mass"] != old.constants["shift_mass"])[~same].all()
+    assert any("fitted to a liquid density of O2, CO2, H2O, H2." in note for note in mix.notes)
+    assert any("no volume translation given for CH4, OH" in note for note in mix.notes)
+    liquid[0] = 180.0, 1e5, 1.0
+    with pytest.raises(MixtureError, match="species 'CH4': the equation of state has no liquid at 180 K, 100000 Pa"):
+        Mixture.from_species(changed(data, liquid=liquid), translation="fitted")
 
 
 @pytest.mark.parametrize("name", LIQUIDS)
@@ -152,6 +215,50 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
     assert skip.mean() < 0.1
     for name, v in wanted.items():
         assert_close(got[name], v, N, what=name, skip=skip)
+
+
+@pytest.mark.parametrize("equation", ("pr", "srk"))
+@pytest.mark.parametrize("root", ("gibbs", "vapour", "liquid"))
+def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
+    """At T and p: eigenvalues of the companion matrix of the cubic in v say how many roots there are and which of them was taken."""
+    T, p = near_saturation()
+    random = np.random.default_rng(6)
+    T, p = np.concatenate([T, random.uniform(70, 140, 3000)]), np.concatenate([p, np.exp(random.uniform(np.log(1e4), np.log(8e6), 3000))])
+    mix = mixture(1, root=root, equation=equation, translation="peneloux")
+    q = mix.properties("phase_flag a_mix b_mix v_free R_s", T=T, p=p, Y=np.ones((1, T.size)))
+    eos, wanted, clear = cubic.EQUATIONS[equation], np.empty(T.size), np.empty(T.size, bool)
+    first, second = float(eos.delta1), float(eos.delta2)
+    for i, (RT, P, a, b, free) in enumerate(zip(q["R_s"]*T, p, q["a_mix"], q["b_mix"], q["v_free"])):
+        s, t = (first + second)*b, first*second*b*b            # D = v^2 + s v + t; p D (v - b) - RT D + a (v - b) = 0
+        v = np.roots([P, P*(s - b) - RT, P*(t - b*s) - RT*s + a, -P*t*b - RT*t - a*b])
+        near = np.sort(np.abs(v[:, None] - v)/np.abs(v).max(), axis=None)[3]       # 0 three times, then how close two roots are
+        v = np.sort(v[(np.abs(v.imag) < 1e-5*np.abs(v)) & (v.real > b)].real)
+        wanted[i] = 0 if v.size == 1 else 1 if abs(v[0] - b - free) < abs(v[-1] - b - free) else 2
+        clear[i] = near > 1e-4 and v.size in (1, 3)
+    assert clear.mean() > 0.95 and (q["phase_flag"] == wanted)[clear].all()
+    assert {0, *{"gibbs": (1, 2), "vapour": (2,), "liquid": (1,)}[root]} == set(wanted[clear])
+
+
+def test_phase_flag_at_a_given_density():
+    """Along isotherms through the two-phase region: unstable exactly where the pressure falls with density, liquids under tension included."""
+    mix, n = mixture(10), 4000
+    Y = np.zeros((10, n))
+    Y[0], Y[1] = 0.3, 0.7
+    rho = np.linspace(1, 900, n)
+    for T in (90.0, 120.0, 150.0, 190.0):
+        q = mix.properties("p phase_flag", T=T, rho=rho, Y=Y)
+        falls = np.diff(q["p"]) < 0
+        unstable = q["phase_flag"] == 3
+        inner = np.flatnonzero(unstable[:-1] == unstable[1:])                     # but the intervals in which it changes
+        assert (falls[inner] == unstable[inner]).all() and inner.size >= n - 3
+        if T < 170:
+            first, last = np.flatnonzero(unstable)[[0, -1]]
+            assert set(q["phase_flag"][:first]) <= {0, 2} and set(q["phase_flag"][last + 1:]) == {0, 1}
+            assert (q["phase_flag"][q["p"] <= 0] % 2 == 1).all() and ((q["p"] <= 0) & (q["phase_flag"] == 1)).any()
+        else:
+            assert (q["phase_flag"] == 0).all()
+    bad = mix.properties("phase_flag", T=np.array([-1.0, 300, 300]), rho=np.array([1.0, -1, 5000]), Y=Y[:, :3])["phase_flag"]
+    assert np.isnan(bad).all()
 
 
 def test_departure_integral_of_a_thin_gas():

@@ -15,5 +15,4 @@ def test_named_files_and_quantities_exist():
         known = set(quantities) | set(OPTIONS)
         assert all(n in known or n.startswith("FRAME_") for n in row.split()), row
     for option, values in OPTIONS.items():
-        if option != "mixing":
-            assert all(f"`{v}`" in TEXT for v in values), option
+        assert all(f"`{v}`" in TEXT for v in values), option

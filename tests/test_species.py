@@ -144,7 +144,7 @@ def test_fields_of_the_base_file(tmp_path):
     assert phase == "gas" and data.names == ("CO2", "N2")
     assert data.Vc[0] == pytest.approx(94.118e-6, rel=4*EPS) and np.isnan(data.Vc[1])
     assert data.geometry.tolist() == [1, -1] and data.dipole[0] == 0 and np.isnan(data.dipole[1])
-    assert data.fuller_volume[0] == 26.9 and np.isnan(data.fuller_volume[1])
+    assert data.fuller_volume[0] == 26.9 and np.isnan(data.fuller_volume[1]) and np.isnan(data.liquid).all()
     assert data.T_fit == (200.0, 3500.0)
     assert data.kij[0, 1] == data.kij[1, 0] == pytest.approx(1 - 0.24/np.sqrt(data.a[0]*data.a[1]), abs=2*EPS)
     assert not data.Tc.flags.writeable and not data.kij.flags.writeable
@@ -335,6 +335,9 @@ HOSTILE = {
     "well depth": (put(*CO2, TRAN, "well-depth", -244.0), r"species 'CO2': well_depth is -244, wanted 0.1"),
     "dipole": (put(*CO2, TRAN, "dipole", -1.0), r"species 'CO2': dipole is -1, wanted 0 to 30 debye"),
     "kappa": (put(*CO2, "real-gas", "association-factor", -0.1), r"species 'CO2': kappa_assoc is -0.1"),
+    "liquid without density": (put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0}}), r"'CO2': real-gas: liquid-density: density is missing"),
+    "liquid of no density": (put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0, "density": -1.0}}),
+                             r"species 'CO2': liquid is \[250.0, 101325.0, -1.0\], wanted a temperature \[K\], a pressure \[Pa\] and a density"),
     "misspelt": (put(*CO2, "real-gas", {"diffusion_volume": 2}), r"'CO2': real-gas: unknown key 'diffusion_volume', wanted some of"),
     "fit range": (put("phases", 0, "real-gas", {"diffusion-fit-range": [200]}), r"diffusion-fit-range: got \[200\], wanted two"),
 }
@@ -429,6 +432,14 @@ def test_polynomials_that_do_not_meet_are_told_not_refused():
         SpeciesData.from_arrays(**(ARRAYS | {"nasa_high": high}))
 
 
+def test_a_liquid_density(tmp_path):
+    data = base()
+    data["species"][0]["real-gas"]["liquid-density"] = {"temperature": 250.0, "pressure": "17.85 bar", "density": "1.046 g/cm^3"}
+    np.testing.assert_allclose(read(tmp_path, data)[0].liquid, [[250.0, 17.85e5, 1046.0], [np.nan]*3], rtol=4*EPS)
+    del data["species"][0]["real-gas"]["liquid-density"]["pressure"]
+    assert read(tmp_path, data)[0].liquid[0, 1] == 101325.0
+
+
 def test_two_acentric_factors_are_told(tmp_path):
     data = base()
     data["species"][0]["transport"]["acentric-factor"] = 0.3
@@ -443,7 +454,7 @@ def test_subset_keeps_everything_in_the_order_asked():
     names = ["H2O", "CH4", "HO2"]
     part, pick = data.subset(names), [data.index(n) for n in names]
     for field in ("W", "Tc", "pc", "omega", "a", "b", "Vc", "dipole", "kappa_assoc", "nasa_low", "nasa_high", "T_mid", "diameter",
-                  "geometry", "fuller_volume", "volume_translation"):
+                  "geometry", "fuller_volume", "volume_translation", "liquid"):
         np.testing.assert_array_equal(getattr(part, field), getattr(data, field)[pick])
     np.testing.assert_array_equal(part.kij, data.kij[np.ix_(pick, pick)])
     assert part.names == tuple(names) and part.T_fit == data.T_fit and not part.Tc.flags.writeable

@@ -263,6 +263,8 @@ class Case:
         from kernels.cantera_yaml import read_cantera_yaml
 
         m = self.mixture
+        if m["options"].get("mixing", "vdw") != "vdw":
+            raise CaseError(f"[mixture] options: mixing = {m['options']['mixing']!r}; the solver's kernels know 'vdw' only.")
         if m["options"].get("translation", "none") != "none":
             raise CaseError(f"[mixture] options: translation = {m['options']['translation']!r}; the solver's kernels know untranslated volumes only.")
         if m["ideal_gas"]:

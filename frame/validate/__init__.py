@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 
 AGAINST = {"identities": "laws among the results, at every state", "wide": "the kernels in quadruple precision",
            "cantera": "Cantera's Peng-Robinson phase of the same file", "thermo": "the package thermo", "coolprop": "CoolProp's cubic backends",
-           "thermopack": "ThermoPack", "reference": "CoolProp's reference equations: physical errors by region, no tolerance"}
+           "thermopack": "ThermoPack", "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no tolerance"}
 STATES = 1_000_000
 
 

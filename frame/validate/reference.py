@@ -1,18 +1,29 @@
-"""How far the models are from the truth: pure fluids against CoolProp's reference equations (HEOS), by region. Information, no tolerance."""
+"""How far the models are from the truth: pure fluids against reference equations of state, by region. Information, no tolerance.
+
+Three models side by side: `plain` (no volume translation, Chung as Cantera has it, without measured critical volumes), `corrected` (volume
+translation fitted to a liquid density, Chung with measured critical volumes), and what the options say where that is neither.
+The truth is CoolProp's (HEOS), or, where that is not installed, Cantera's pure fluids (fluids.py).
+"""
 from __future__ import annotations
+
+import importlib.util
 
 import numpy as np
 
-from .others import not_installed
+import kernels
+
+from .others import equation, not_installed
 from .report import Row
 from .states import P_RANGE
 
 FLUIDS = {"N2": "Nitrogen", "O2": "Oxygen", "CH4": "Methane", "H2": "Hydrogen", "CO2": "CarbonDioxide", "H2O": "Water"}
 NAMES = "rho cp c rho_p mu lam".split()
+MODELS = {"plain": dict(translation="none", chung="cantera"), "corrected": dict(translation="fitted", chung="polefree")}
 GRID = 40, 20               # temperatures and pressures
+LIQUID = "liquid, T < 0.95 Tc"
 # region: who is in it, by T/Tc and rho/rho_c of the reference
 REGIONS = {
-    "liquid, T < 0.95 Tc": lambda Tr, dr: (Tr < 0.95) & (dr > 1),
+    LIQUID: lambda Tr, dr: (Tr < 0.95) & (dr > 1),
     "vapour, T < 0.95 Tc": lambda Tr, dr: (Tr < 0.95) & (dr <= 1),
     "0.95 to 1.2 Tc": lambda Tr, dr: (Tr >= 0.95) & (Tr < 1.2),
     "1.2 to 3 Tc": lambda Tr, dr: (Tr >= 1.2) & (Tr < 3),
@@ -23,69 +34,107 @@ REGIONS = {
 def missing(mixture) -> str | None:
     if not set(mixture.names) & set(FLUIDS):
         return f"it is for {', '.join(FLUIDS)}, none of which is in the mixture"
-    return not_installed("CoolProp", "CoolProp")
+    return not_installed("CoolProp", "CoolProp") and not_installed("cantera", "CoolProp or cantera")
 
 
-def truth(name):
-    """States within the range of the reference equation and what it says there: T, p, values of NAMES, T/Tc, rho/rho_c."""
-    import CoolProp.CoolProp as CP
+class _Heos:
+    """One pure fluid of CoolProp: as fluids.Fluid."""
 
-    fluid = CP.AbstractState("HEOS", FLUIDS[name])
-    low, high, most = max(fluid.Ttriple(), 80.0)*1.001, min(fluid.Tmax(), 3500.0), min(fluid.pmax(), P_RANGE[1])
-    # half of the temperatures by T/Tc around the critical point, half over the whole range
-    T = np.unique(np.concatenate([np.exp(np.linspace(np.log(low), np.log(high), GRID[0]//2)),
-                                  np.clip(fluid.T_critical()*np.linspace(0.6, 1.5, GRID[0]//2), low, high)]))
-    found = []
-    for t in T:
-        for p in np.exp(np.linspace(np.log(P_RANGE[0]), np.log(most), GRID[1])):
+    def __init__(self, name):
+        import CoolProp.CoolProp as CP
+
+        self.state = fluid = CP.AbstractState("HEOS", FLUIDS[name])
+        self.T_range, self.p_highest = (fluid.Ttriple(), fluid.Tmax()), fluid.pmax()
+        self.Tc, self.rho_c = fluid.T_critical(), fluid.rhomass_critical()
+
+    def at(self, T, p):
+        import CoolProp.CoolProp as CP
+
+        fluid = self.state
+        try:
+            fluid.update(CP.PT_INPUTS, p, T)
+            values = [fluid.rhomass(), fluid.cpmass(), fluid.speed_sound(), fluid.first_partial_deriv(CP.iDmass, CP.iP, CP.iT)]
+        except ValueError:          # beyond melting, or its solver gave up
+            return None
+        for transport in (fluid.viscosity, fluid.conductivity):
             try:
-                fluid.update(CP.PT_INPUTS, p, t)
-                values = [fluid.rhomass(), fluid.cpmass(), fluid.speed_sound(), fluid.first_partial_deriv(CP.iDmass, CP.iP, CP.iT)]
-            except ValueError:          # beyond melting, or its solver gave up
-                continue
-            for transport in (fluid.viscosity, fluid.conductivity):
-                try:
-                    values.append(transport())
-                except ValueError:      # outside the correlation
-                    values.append(np.nan)
-            found.append((t, p, *values, t/fluid.T_critical(), values[0]/fluid.rhomass_critical()))
+                values.append(transport())
+            except ValueError:      # outside the correlation
+                values.append(np.nan)
+        return values
+
+
+def source():
+    """(class of a pure fluid, what it is)."""
+    if importlib.util.find_spec("CoolProp"):
+        return _Heos, "CoolProp's reference equations"
+    from .fluids import Fluid
+
+    return Fluid, "Cantera's pure fluids (Reynolds 1979; viscosity of N2, O2: Lemmon & Jacobsen 2004, CH4: Quinones-Cisneros & Deiters 2006)"
+
+
+def truth(fluid):
+    """States within the range of the reference equation and what it says there: T, p, values of NAMES, T/Tc, rho/rho_c."""
+    low, high, most = max(fluid.T_range[0], 80.0)*1.001, min(fluid.T_range[1], 3500.0), min(fluid.p_highest, P_RANGE[1])
+    # half of the temperatures by T/Tc around the critical point, half over the whole range
+    T = np.unique(np.concatenate([np.geomspace(low, high, GRID[0]//2), np.clip(fluid.Tc*np.linspace(0.6, 1.5, GRID[0]//2), low, high)]))
+    found = [(t, p, *values, t/fluid.Tc, values[0]/fluid.rho_c) for t in T for p in np.geomspace(P_RANGE[0], most, GRID[1])
+             if (values := fluid.at(t, p)) is not None]
     return np.array(found).T
 
 
+def models(mixture) -> dict:
+    """{name: mixture}, those to be compared."""
+    if equation(mixture) == "ideal":
+        return {"given": mixture}
+    out = {name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options}) for name, options in MODELS.items()}
+    if not any(other.options == mixture.options for other in out.values()):
+        out["given"] = mixture
+    return out
+
+
+def _percent(share) -> str:
+    return f"{100*share:.0f}" if share > 0.1 else f"{100*share:.2g}"
+
+
 def table(rows) -> str:
-    """Median / nine tenths of the relative errors in percent, a line for each region."""
+    """Median / nine tenths of the relative errors in percent: a line for each region and model, then the liquid of each fluid."""
     cells = {tuple(row.name.split(": ")): row for row in rows}
-    width = max(map(len, REGIONS))
-    lines = ["", "against reference: median / 90 % of the errors in percent", f"  {'region':{width}} {'states':>7}"
-             + "".join(f"{name:>15}" for name in NAMES)]
-    for region in REGIONS:
-        chosen = [cells[name, region] for name in NAMES]
-        shown = "".join(f"{f'{100*r.median:.2g} / {100*r.quantile(0.9):.2g}':>15}" for r in chosen)
-        lines.append(f"  {region:{width}} {chosen[0].count:>7}{shown}")
-    return "\n".join([*lines, f"  {rows[0].why}"])
+    models, regions = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 2))
+    wide, width = max(map(len, models)), max(map(len, regions))
+    lines = ["", "against reference: median / 90 % of the errors in percent", f"  {'region':{width}} {'states':>7}  {'model':{wide}}"
+             + "".join(f"{name:>14}" for name in NAMES)]
+    for region in regions:
+        if not cells[models[0], "rho", region].count:
+            continue
+        for model in models:
+            chosen = [cells[model, name, region] for name in NAMES]
+            shown = "".join(f"{f'{_percent(r.median)} / {_percent(r.quantile(0.9))}' if r.count else '-':>14}" for r in chosen)
+            head = f"{region:{width}} {chosen[0].count:>7}" if model == models[0] else " "*(width + 8)
+            lines.append(f"  {head}  {model:{wide}}{shown}")
+    said = "; ".join(f"{name}: {', '.join(f'{k} {v}' for k, v in options.items())}" for name, options in MODELS.items() if name in models)
+    return "\n".join([*lines, f"  {said + '; ' if said else ''}{rows[0].why}"])
 
 
 def run(job) -> list[Row]:
-    mixture = job.mixture
-    table = {region: [] for region in REGIONS}
-    for name in (n for n in mixture.names if n in FLUIDS):
-        T, p, *values, Tr, dr = truth(name)
-        Y = np.zeros((mixture.ns, T.size))
-        Y[mixture.names.index(name)] = 1
-        q = mixture.properties(NAMES, T=T, p=p, Y=Y, backend=job.backend)
-        for region, inside in REGIONS.items():
-            k = inside(Tr, dr)
-            table[region].append((T[k], p[k], Y[:, k], {n: (q[n][k], v[k]) for n, v in zip(NAMES, values)}))
-    rows = []
-    for region, parts in table.items():
-        for name in NAMES:
-            row = Row("reference", f"{name}: {region}", None, "relative",
-                      f"physical errors, pure {' '.join(n for n in mixture.names if n in FLUIDS)} against CoolProp's reference equations; each fluid "
-                      "over the range of its own equation; a phase boundary that lies elsewhere shows as a few large errors")
-            for T, p, Y, both in parts:
-                got, true = both[name]
-                there = np.isfinite(true)
-                if there.any():
-                    row.add((got - true)[there], np.abs(true[there]), {"T": T[there], "p": p[there], "Y": Y[:, there]})
-            rows.append(row)
-    return rows
+    kind, said = source()
+    pure = [name for name in job.mixture.names if name in FLUIDS]
+    why = (f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a phase boundary that lies "
+           "elsewhere shows as a few large errors")
+    rows = {}
+    for model, mixture in models(job.mixture).items():
+        for region in (*REGIONS, *(f"{LIQUID}, {name}" for name in pure)):
+            rows.update({(model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why) for name in NAMES})
+    for fluid in pure:
+        T, p, *values, Tr, dr = truth(kind(fluid))
+        Y = np.zeros((job.mixture.ns, T.size))
+        Y[job.mixture.names.index(fluid)] = 1
+        for model, mixture in models(job.mixture).items():
+            q = mixture.properties(NAMES, T=T, p=p, Y=Y, backend=job.backend)
+            for region, inside in REGIONS.items():
+                for name, true in zip(NAMES, values):
+                    k = inside(Tr, dr) & np.isfinite(true)
+                    where = {"T": T[k], "p": p[k], "Y": Y[:, k]}
+                    for key in (region, f"{LIQUID}, {fluid}")[:1 + (region == LIQUID)]:
+                        rows[model, name, key].add((q[name] - true)[k], np.abs(true[k]), where)
+    return list(rows.values())

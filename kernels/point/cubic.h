@@ -14,16 +14,21 @@ template <class M> struct cubic {
 // sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so that a, a', a''
 // follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i:
 // a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the constants
-// are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign.
+// are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign. With mixing by pseudo-critical pairs
+// a_ij = (g_ij - q_ij s)^2 takes the place of y_i y_j, and the sums do not depend on T: `pairs`, found once where many T are tried.
 template <class M, class R, class Species>
-POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
+POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
     const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
     R yz, zz;
     b_mix = Y[0]*m.b_mass[0];
     FOR_SPECIES(s, M::NS - 1) b_mix += Y[s + 1]*m.b_mass[s + 1];
     shift_mix = R(0.0);
-    if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
-    attraction_sums(m, Y, root_T, [&](int s, const R Y_s, const R root_T, R &y, R &z) {
+    if constexpr (M::translated) FOR_SPECIES(s, M::NS) shift_mix += Y[s]*m.shift_mass[s];
+    if constexpr (M::mixing_pseudocritical) {
+        zz = pairs.square;
+        yz = pairs.linear - zz*root_T;
+        a_mix = pairs.constant - (pairs.linear + yz)*root_T;
+    } else attraction_sums(m, Y, root_T, [&](int s, const R Y_s, const R root_T, R &y, R &z) {
         const R root_a = m.g_mass[s] - m.q_mass[s]*root_T, n = flipped(Y_s, root_a);
         y = n*root_a;
         z = n*m.q_mass[s];
@@ -32,15 +37,34 @@ POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R
     a_TT = (zz + yz*inv_root)*(0.5*inv_root*inv_root);
 }
 
+template <class M, class R, class Species>
+POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
+    cubic_mixture_at(m, T, Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT, b_mix, shift_mix);
+}
+
 // Pseudo-critical state: the mixture's a with alpha = 1, then as for a pure substance.
 template <class M, class R, class Species>
 POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, R &Tc_mix, R &pc_mix, R &vc_mix) {
     R b = Y[0]*m.b_mass[0], yy, yz, zz;
     FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
-    attraction_sums(m, Y, R_s, [&](int s, const R Y_s, const R, R &y, R &z) { y = Y_s*m.root_ac_mass[s]; z = R(0.0); }, yy, yz, zz);
+    if constexpr (M::mixing_pseudocritical) yy = quadratic_one<M, R>(m.pair_critical, Y, [](int, const R y) { return y; });
+    else attraction_sums(m, Y, R_s, [&](int s, const R Y_s, const R, R &y, R &z) { y = Y_s*m.root_ac_mass[s]; z = R(0.0); }, yy, yz, zz);
     Tc_mix = yy*(m.omega_b[0]/m.omega_a[0])/(R_s*b);
     pc_mix = m.omega_b[0]*R_s*Tc_mix/b;
     vc_mix = (m.omega_vc[0]*R_UNIVERSAL)*Tc_mix/pc_mix;
+}
+
+// u^3 + c2 u^2 + c1 u + c0 = 0 for u = p (v - b)/(R T), from A = a p/(R T)^2 and B = b p/(R T)
+template <class M, class R> POINT_FN void cubic_coefficients(const M &, const R A, const R B, R &c2, R &c1, R &c0) {
+    typedef cubic<M> eos;
+    const R B2 = B*B;
+    c2 = eos::linear*B - 1.0, c1 = A - eos::linear*B + eos::constant*B2, c0 = -eos::constant*B2;
+}
+
+// Not negative where all roots are real; from the coefficients, since in a thin gas two of the roots are nearly equal and tiny
+template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R c0) {
+    const R square2 = c2*c2;
+    return c1*c1*(square2 - 4.0*c1) + c0*(c2*(18.0*c1 - 4.0*square2) - 27.0*c0);
 }
 
 // One Halley step on u^3 + c2 u^2 + c1 u + c0; a step that is not small (a multiple root) is not taken.
@@ -69,19 +93,20 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
 // of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
 template <class M, class R>
-POINT_FN void cubic_root(const M &, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
+POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          R &Z, R &vol, R &v_free) {
     typedef cubic<M> eos;
     const R RT = R_s*T, inv = 1.0/(RT*select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv*p, v_ideal = inv*RT*RT;
-    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT, B2 = B*B;
-    const R c2 = eos::linear*B - 1.0, c1 = A - eos::linear*B + eos::constant*B2, c0 = -eos::constant*B2;
+    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT;
+    R c2, c1, c0;
+    cubic_coefficients(m, A, B, c2, c1, c0);
     const R centre = c2*(-1.0/3.0), e = (c2*c2 - 3.0*c1)*(1.0/9.0), f = ((centre + c2)*centre + c1)*centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
     if constexpr (number<R>::wide) for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
     R u = centre + copysign(t, -f);
-    // Three real roots by the discriminant, from the coefficients: in a thin gas two of them are nearly equal and tiny. All are
-    // positive when the signs of the coefficients alternate (Descartes); else one is, and it is the largest.
-    const R square2 = c2*c2, discriminant = c1*c1*(square2 - 4.0*c1) + c0*(c2*(18.0*c1 - 4.0*square2) - 27.0*c0);
+    // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes); else one
+    // is, and it is the largest.
+    const R discriminant = cubic_discriminant(c2, c1, c0);
     const auto three = discriminant >= 0.0, positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
     if (any_of(deflated)) {
         t = halley(t, e, fabs(f));
@@ -104,10 +129,22 @@ POINT_FN void cubic_root(const M &, const R T, const R p, const R R_s, const R a
     v_free = u*v_ideal;
     Z = u + B;
     vol = v_free + b_mix;
-    if constexpr (M::translation_peneloux) {
+    if constexpr (M::translated) {
         Z -= shift_mix*p*inv_RT;
         vol -= shift_mix;
     }
+}
+
+// Which of the roots v > b a state is. The smallest and the largest of three lie on either side of the cubic's inflection. Where
+// p <= 0, which only a given density leads to, a stable state is a liquid under tension, and no other of its pressure is stable.
+template <class M, class R>
+POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R v_free, const R p_v, R &phase_flag) {
+    const R inv_RT = 1.0/(R_s*T), A = a_mix*p*inv_RT*inv_RT, B = b_mix*p*inv_RT;
+    R c2, c1, c0;
+    cubic_coefficients(m, A, B, c2, c1, c0);
+    const auto tension = p <= 0.0, three = cubic_discriminant(c2, c1, c0) >= 0.0 && c2 < 0.0 && c1 > 0.0;
+    const R of_three = select(tension || 3.0*(p*v_free*inv_RT) + c2 < 0.0, R(1.0), R(2.0));
+    phase_flag = select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
 // 1/(v - b), 1/D, 1/b and 1/(v - shift) from one division
@@ -174,7 +211,7 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R R_s, const R a_mix, 
                               const R inv_free, const R inv_D, const R v_p, const R cp, R &h_p, R &h_T) {
     const R v = v_free + b_mix, D_v = 2.0*v_free + cubic<M>::linear*b_mix;
     h_p = (a_mix*v*D_v*(inv_D*inv_D) - T*a_T*inv_D - R_s*T*b_mix*(inv_free*inv_free))*v_p;
-    if constexpr (M::translation_peneloux) h_p -= shift_mix;
+    if constexpr (M::translated) h_p -= shift_mix;
     h_T = cp;
 }
 

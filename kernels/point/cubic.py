@@ -32,12 +32,14 @@ quantity("rho_T", "kg/m3/K", "d rho/dT at constant p, Y")
 quantity("h_p", "J/kg/Pa", "dh/dp at constant T, Y")
 quantity("h_T", "J/kg/K", "dh/dT at constant p, Y")
 quantity("c", "m/s", "speed of sound")
+quantity("phase_flag", "1", "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, dp/dv >= 0")
 quantity("Tc_mix", "K", "pseudo-critical temperature")
 quantity("pc_mix", "Pa", "pseudo-critical pressure")
 quantity("vc_mix", "m3/mol", "pseudo-critical molar volume")
 
 CUBIC = "Peng & Robinson 1976 or Soave 1972 (originals not seen)"
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
+PAIRS = "b_mass g_mass? q_mass? shift_mass? pair_constant? pair_linear? pair_square? " + KIJ
 
 
 def shared(name, reads, writes, source, valid, **more):
@@ -49,16 +51,19 @@ def kernel(name, reads, writes, source, valid, **more):
     shared(name, reads, writes, source, valid, when={"equation": "pr srk"}, **more)
 
 
-kernel("cubic_mixture", "T Y", "a_mix a_T a_TT b_mix shift_mix", CUBIC + "; alpha of Robinson & Peng 1978 above omega 0.491", "T > 0",
-       constants="b_mass g_mass q_mass shift_mass? " + KIJ,
+kernel("cubic_mixture", "T Y", "a_mix a_T a_TT b_mix shift_mix", CUBIC + "; alpha of Robinson & Peng 1978 above omega 0.491; mixing by "
+       "pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)", "T > 0",
+       constants=PAIRS,
        note="sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2")
 shared("critical_state", "Y R_s", "Tc_mix pc_mix vc_mix", CUBIC + ", inverted for a mixture with alpha = 1", "everywhere",
-       constants="b_mass root_ac_mass omega_a omega_b omega_vc " + KIJ, note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's")
+       constants="b_mass root_ac_mass? pair_critical? omega_a omega_b omega_vc " + KIJ, note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's")
 kernel("cubic_root", "T p R_s a_mix b_mix shift_mix", "Z vol v_free", CUBIC + ", cubic in p (v - b)/(R T)", "T > 0, p > 0", alone=True,
        note="of three roots v > b the one of lower residual Gibbs energy, or as option root says")
 kernel("cubic_reciprocals", "b_mix v_free vol", "rho inv_free inv_D inv_b", "definitions; rho = 1/vol", "v > b")
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
 kernel("cubic_pressure_slopes", "T R_s a_mix a_T b_mix v_free inv_free inv_D", "p_v p_T v_p", CUBIC + ", differentiated", "v > b")
+kernel("cubic_phase_flag", "T p R_s a_mix b_mix v_free p_v", "phase_flag", CUBIC + ", roots counted by the discriminant", "v > b",
+       note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the spinodal")
 kernel("cubic_departure", "b_mix v_free inv_b", "cubic_L", CUBIC + ", departure integral", "v > b")
 kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")

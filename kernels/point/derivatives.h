@@ -19,17 +19,37 @@ POINT_FN void row_panel(const M &m, const Vectors &yz, First first, const Row &r
     UNROLL for (int i = 0; i < ROWS; ++i) row(first + i, sum_y[i], sum_z[i]);
 }
 
+// (Y M)_k with the three matrices of PairSums
+template <int ROWS, class M, class R, class Species, class First, class Row>
+POINT_FN void pair_panel(const M &m, const Species &Y, First first, const Row &row) {
+    R constant[ROWS], linear[ROWS], square[ROWS];
+    UNROLL for (int i = 0; i < ROWS; ++i) constant[i] = linear[i] = square[i] = R(0.0);
+    FOR_SPECIES(j, M::NS) {
+        const R y = Y[j];
+        UNROLL for (int i = 0; i < ROWS; ++i) {
+            constant[i] += y*m.pair_rows[j*M::NS + first + i];
+            linear[i] += y*m.pair_rows[(M::NS + j)*M::NS + first + i];
+            square[i] += y*m.pair_rows[(2*M::NS + j)*M::NS + first + i];
+        }
+    }
+    UNROLL for (int i = 0; i < ROWS; ++i) row(first + i, constant[i], linear[i], square[i]);
+}
+
+// panel(number of rows, first row), both constants where species are held in registers
+template <class M, class Panel> POINT_FN void for_panels(const Panel &panel) {
+    constexpr int P = M::NS < 4 ? M::NS : 4, full = M::NS/P, rest = M::NS%P;
+#ifdef SPECIES_HELD
+    for_constants<full>([&](auto i) { panel(Constant<P>(), Constant<i.value*P>()); });
+#else
+    for (int i = 0; i < full; ++i) panel(Constant<P>(), i*P);
+#endif
+    if constexpr (rest > 0) panel(Constant<rest>(), Constant<full*P>());
+}
+
 template <class M, class R, class Vectors, class Row>
 POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) {
-    if constexpr (M::kij_dense || M::kij_sparse) {
-        constexpr int P = M::NS < 4 ? M::NS : 4, full = M::NS/P, rest = M::NS%P;
-#ifdef SPECIES_HELD
-        for_constants<full>([&](auto panel) { row_panel<P, M, R>(m, yz, Constant<panel.value*P>(), row); });
-#else
-        for (int panel = 0; panel < full; ++panel) row_panel<P, M, R>(m, yz, panel*P, row);
-#endif
-        if constexpr (rest > 0) row_panel<rest, M, R>(m, yz, Constant<full*P>(), row);
-    } else {
+    if constexpr (M::kij_dense || M::kij_sparse) for_panels<M>([&](auto rows, auto first) { row_panel<rows.value, M, R>(m, yz, first, row); });
+    else {
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
         FOR_SPECIES(j, M::NS) {
             yz(j, y, z);
@@ -60,24 +80,34 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
     }
 }
 
-// S_k = sum_i m_i sqrt(a_i a_k)(1 - k_ik), half the derivative of a in m_k, and S_k': use(k, S_k, S_k')
+// S_k = sum_i m_i a_ik, a_ik = sqrt(a_i a_k)(1 - k_ik) or that of the pair, half the derivative of a in m_k, and S_k': use(k, S_k, S_k')
 template <class M, class R, class Species, class Use>
 POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const Use &use) {
     const R root_T = sqrt(known_temperature(T)), half_inv_root = 0.5/root_T;
-    const auto pair = [&](int s, R &y, R &z) {
-        const R root_a = m.g_mass[s] - m.q_mass[s]*root_T, n = flipped(Y[s], root_a);
-        y = n*root_a;
-        z = n*m.q_mass[s];
-    };
-    const auto row = [&](int k, const R of_y, const R of_z) {
-        const R root_a = m.g_mass[k] - m.q_mass[k]*root_T;
-        use(k, fabs(root_a)*of_y, -half_inv_root*(flipped(R(m.q_mass[k]), root_a)*of_y + fabs(root_a)*of_z));
-    };
-    if constexpr (number<R>::lanes > 1) {
-        R y[M::NS], z[M::NS];
-        FOR_SPECIES(s, M::NS) pair(s, y[s], z[s]);
-        products_with_rows<M, R>(m, [&](int s, R &ys, R &zs) { ys = y[s], zs = z[s]; }, row);
-    } else products_with_rows<M, R>(m, pair, row);
+    if constexpr (M::mixing_pseudocritical) {
+        const R inv_root = 2.0*half_inv_root;
+        for_panels<M>([&](auto rows, auto first) {
+            pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
+                const R slope = linear - square*root_T;
+                use(k, constant - (linear + slope)*root_T, -slope*inv_root);
+            });
+        });
+    } else {
+        const auto pair = [&](int s, R &y, R &z) {
+            const R root_a = m.g_mass[s] - m.q_mass[s]*root_T, n = flipped(Y[s], root_a);
+            y = n*root_a;
+            z = n*m.q_mass[s];
+        };
+        const auto row = [&](int k, const R of_y, const R of_z) {
+            const R root_a = m.g_mass[k] - m.q_mass[k]*root_T;
+            use(k, fabs(root_a)*of_y, -half_inv_root*(flipped(R(m.q_mass[k]), root_a)*of_y + fabs(root_a)*of_z));
+        };
+        if constexpr (number<R>::lanes > 1) {
+            R y[M::NS], z[M::NS];
+            FOR_SPECIES(s, M::NS) pair(s, y[s], z[s]);
+            products_with_rows<M, R>(m, [&](int s, R &ys, R &zs) { ys = y[s], zs = z[s]; }, row);
+        } else products_with_rows<M, R>(m, pair, row);
+    }
 }
 
 // h_ig of species k alone [J/kg]; WITH_ENTROPY: h_ig - T s_ig at the reference pressure
@@ -117,7 +147,7 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
         R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL*T*m.inv_W[k] + two_L*(T*S_T - S) + h_of_b*m.b_mass[k] + Tp_T*v_k;
         R v_moved = v_k;
         e_Y.set(k, h_k - p*v_k);
-        if constexpr (M::translation_peneloux) {
+        if constexpr (M::translated) {
             v_moved -= R(m.shift_mass[k]);
             h_k -= p*m.shift_mass[k];
         }
@@ -134,7 +164,7 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
     const R of_b = RT*inv_free - a_mix*(v*inv_D - cubic_L)*inv_b, two_L = 2.0*cubic_L;
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         R work = of_b*m.b_mass[k] - two_L*S;
-        if constexpr (M::translation_peneloux) work -= p*m.shift_mass[k];
+        if constexpr (M::translated) work -= p*m.shift_mass[k];
         ln_phi.set(k, work*(m.W[k]*inv_RT) - ln_u);
     });
 }

@@ -17,7 +17,7 @@ quantity("rho_Y", "kg/m3", "d rho/dm_k at constant T, p, -rho^2 v_k; each Y_k va
 quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", per="ns")
 
 CUBIC = "Peng & Robinson 1976 or Soave 1972 (originals not seen)"
-PAIRS = "b_mass g_mass q_mass shift_mass? kij_rows? kij_factor? kij_sign?"
+PAIRS = "b_mass g_mass? q_mass? shift_mass? kij_rows? kij_factor? kij_sign? pair_rows?"
 
 
 def kernel(name, reads, writes, source, valid, **more):

@@ -21,3 +21,5 @@ POINT_FN void ideal_equation(const M &, const R T, const R p, const R R_s, const
 }
 
 template <class M, class R> POINT_FN void ideal_equation_entropy(const M &, const R s_ig, R &s) { s = s_ig; }
+
+template <class M, class R> POINT_FN void ideal_phase_flag(const M &, const R vol, R &phase_flag) { phase_flag = select(vol > 0.0, R(0.0), R(NOT_A_NUMBER)); }

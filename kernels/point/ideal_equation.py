@@ -7,3 +7,5 @@ point_kernel("ideal_equation", header="ideal_equation.h", twin=True, reads="T p 
              when={"equation": "ideal"})
 point_kernel("ideal_equation_entropy", header="ideal_equation.h", twin=True, reads="s_ig", writes="s",
              source="definition", valid="T > 0, p > 0; low density", when={"equation": "ideal"})
+point_kernel("ideal_phase_flag", header="ideal_equation.h", twin=True, reads="vol", writes="phase_flag",
+             source="definition, 0", valid="T > 0, p > 0; low density", when={"equation": "ideal"})

@@ -88,8 +88,8 @@ template <class R> struct CubicState {
 };
 
 template <class M, class R, class Species>
-POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, const R R_s, CubicState<R> &s) {
-    cubic_mixture(m, T, Y, s.a, s.a_T, s.a_TT, s.b, s.shift);
+POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, const PairSums<R> &pairs, const R R_s, CubicState<R> &s) {
+    cubic_mixture_at(m, T, Y, pairs, s.a, s.a_T, s.a_TT, s.b, s.shift);
     cubic_root(m, T, p, R_s, s.a, s.b, s.shift, s.Z, s.vol, s.v_free);
     cubic_reciprocals(m, s.b, s.v_free, s.vol, s.rho, s.inv_free, s.inv_D, s.inv_b);
     cubic_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.p_v, s.p_T, s.v_p);
@@ -101,9 +101,10 @@ POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, co
 
 template <class M, class R, class Species>
 POINT_FN void temperature_from_h_p_start(const M &m, const R h, const R p, const Species &Y, const R R_s, const R T_start, R &T, R &unconverged) {
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(h, T_start, [&](const R at, R &value, R &slope) {
         CubicState<R> s;
-        cubic_state(m, at, p, Y, R_s, s);
+        cubic_state(m, at, p, Y, pairs, R_s, s);
         cubic_enthalpy(m, at, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, value);
         slope = s.cp;
     }, T, unconverged);
@@ -121,9 +122,10 @@ template <class M, class R, class Species>
 POINT_FN void temperature_from_s_p_start(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s, const R T_start,
                                          R &T, R &unconverged) {
     const R mixing = entropy_of_mixing(m, p, Y, W);
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(s, T_start, [&](const R at, R &value, R &slope) {
         CubicState<R> state;
-        cubic_state(m, at, p, Y, R_s, state);
+        cubic_state(m, at, p, Y, pairs, R_s, state);
         cubic_entropy(m, at, p, R_s, entropy_of_temperature(m, at, Y) - mixing, state.v_free, state.a_T, state.L, value);
         slope = state.cp/at;
     }, T, unconverged);
@@ -148,12 +150,13 @@ template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s, const R T_start, R &T, R &unconverged) {
     R b = Y[0]*m.b_mass[0], shift = R(0.0), L;
     FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
-    if constexpr (M::translation_peneloux) FOR_SPECIES(s, M::NS) shift += Y[s]*m.shift_mass[s];
+    if constexpr (M::translated) FOR_SPECIES(s, M::NS) shift += Y[s]*m.shift_mass[s];
     const R v_free = free_volume(m, rho, b, shift);
     cubic_departure(m, b, v_free, 1.0/b, L);
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start, [&](const R at, R &value, R &slope) {
         R cp_ig, h_ig, a, a_T, a_TT, same_b, same_shift;
-        cubic_mixture(m, at, Y, a, a_T, a_TT, same_b, same_shift);
+        cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);
         ideal_gas(m, at, Y, cp_ig, h_ig);
         value = h_ig - R_s*at + (at*a_T - a)*L;
         cubic_cv(m, at, R_s, cp_ig, a_TT, L, slope);

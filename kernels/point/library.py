@@ -22,6 +22,10 @@ collection("T_from_s_p", given="s p Y", outputs="T unconverged", optional="T_sta
 collection("T_from_e_rho", given="e rho Y", outputs="T p unconverged", optional="T_start", what="temperature and pressure of an energy and a density",
            aliases="eosTFromERho")
 collection("p_from_rho_T", given="rho T Y", outputs="p", what="pressure of a density", aliases="eosPFromRhoT")
+collection("phase_flag_from_T_p", given="T p Y", outputs="phase_flag", what="which root of the equation of state the rule takes, and of how many",
+           aliases="eosPhaseFlag")
+collection("phase_flag_from_rho_T", given="rho T Y", outputs="p phase_flag", what="the same of a density, the spinodal region included",
+           aliases="eosPhaseFlagFromRhoT")
 collection("sound_speed_from_slopes", given="rho rho_p rho_T h_p h_T", outputs="c", what="speed of sound from derivatives of rho and h",
            aliases="eosCalcSoundSpeed prEOSCalcSoundSpeed")
 collection("gamma_jacobian_properties", given="T p Y", outputs="rho h c rho_p rho_T h_p h_T rho_Y h_Y", what="what Gamma is made of",

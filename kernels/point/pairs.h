@@ -124,6 +124,15 @@ POINT_FN R quadratic_one(const double *k, const Species &Y, const Element &eleme
 }
 #endif
 
+// y M y with the three matrices of a_ij = pair_constant - 2 pair_linear s + pair_square s^2 (option mixing = pseudocritical)
+template <class R> struct PairSums { R constant, linear, square; };
+template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const M &m, const Species &Y) {
+    if constexpr (M::mixing_pseudocritical) {
+        const auto itself = [](int, const R y) { return y; };
+        return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself), quadratic_one<M, R>(m.pair_square, Y, itself)};
+    } else return {R(0.0), R(0.0), R(0.0)};
+}
+
 // The same three sums with K = 1 - k_ij, each structure of k_ij by its cheapest way.
 template <class M, class R, class Species, class Pair>
 POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {

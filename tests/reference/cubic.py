@@ -1,4 +1,4 @@
-"""Cubic equations of state with van der Waals mixing, textbook double sums; SI units.
+"""Cubic equations of state, mixing by van der Waals' rule or by pseudo-critical pairs, textbook double sums; SI units.
 
 Amounts `n` (ns, points) say what the results are for: mole fractions give molar ones, moles per kg (Y_i/W_i) those per kg,
 with R the gas constant of the same amount. Peng & Robinson, Ind. Eng. Chem. Fundam. 15 (1976) 59; alpha for heavy species:
@@ -50,8 +50,38 @@ def pair_energy(sp, equation="pr"):
     return np.sqrt(a[:, None]*a[None, :])*(1 - sp.kij)
 
 
-def mixture_ab(T, n, sp, alpha="pr78", equation="pr"):
+def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
+    """a_ij at alpha = 1, kappa_ij and Tc_ij, (ns, ns), of every pair as a substance of its own (Miller, Harstad & Bellan, Int. J.
+    Multiphase Flow 27 (2001) 1605; original not seen)."""
+    Vc = np.where(np.isnan(value(sp.Vc)), ZC*R*sp.Tc/sp.pc, sp.Vc)
+    Zc, root = sp.pc*Vc/(R*sp.Tc), np.cbrt(Vc)
+    Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
+    Vc, Zc = (root[:, None] + root)**3/8, (Zc[:, None] + Zc)/2
+    pc = Zc*R*Tc/Vc
+    kappa = alpha_kappa((sp.omega[:, None] + sp.omega)/2, alpha, equation)
+    return EQUATIONS[equation].omega_a*(R*Tc)*(R*Tc)/pc, kappa, Tc
+
+
+def _pair_mixture(T, n, sp, alpha, equation):
+    """a, a', a'' of the amounts n: a_ij = ac_ij (1 + kappa_ij (1 - sqrt(T/Tc_ij)))^2. The bounds are those of that square written
+    out as a quadratic in sqrt(T), whose terms cancel where it is small."""
+    ac, kappa, Tc = (x[:, :, None] for x in pseudocritical_pairs(sp, alpha, equation))
+    root = np.sqrt(T/Tc)
+    f, df, d2f = 1 + kappa*(1 - root), -kappa*root/(2*T), kappa*root/(4*T*T)
+    weight = n[:, None]*n*ac
+    sums = [(weight*term).sum(0).sum(0) for term in (f*f, 2*f*df, 2*(df*df + f*d2f))]
+    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa*root))
+    for k, terms in enumerate(((g + q)**2, q*(g + q)/value(T), q*g/value(T)**2)):
+        if isinstance(sums[k], Tracked):
+            # a few roundings of constants and products in each term
+            sums[k] = Tracked(sums[k].val, sums[k].err + 4*(value(weight)*terms).sum((0, 1)).astype(float))
+    return sums
+
+
+def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
     """a, a', a'' and b of the amounts n (ns, points) at T."""
+    if mixing == "pseudocritical":
+        return (*_pair_mixture(T, n, sp, alpha, equation), (n*ab(sp, equation)[1][:, None]).sum(0))
     kappa = alpha_kappa(sp.omega, alpha, equation)[:, None]
     Tc = (sp.Tc if equation != "pr" else sp.a*OMEGA_B/(sp.b*OMEGA_A*R))[:, None]
     root = np.sqrt(T/Tc)
@@ -67,22 +97,36 @@ def mixture_ab(T, n, sp, alpha="pr78", equation="pr"):
     return a, da, d2a, (n*ab(sp, equation)[1][:, None]).sum(0)
 
 
-def shift(n, sp, equation="pr"):
-    """Volume translation of the amounts n."""
-    return (n*shift_of_species(sp, equation)[:, None]).sum(0)
+def shift(n, sp, o):
+    """Volume translation of the amounts n with the options o."""
+    return (n*shift_of_species(sp, o)[:, None]).sum(0)
 
 
-def shift_of_species(sp, equation="pr"):
-    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn."""
+def shift_of_species(sp, o):
+    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn; `fitted`: v - W/rho of a measured liquid, where there is one."""
+    equation = o["equation"]
     eos = EQUATIONS[equation]
     Z_RA = LD("0.29056") - LD("0.08775")*sp.omega
-    return np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+    c = np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+    if o["translation"] == "peneloux":
+        return c
+    T, p, rho = value(sp.liquid).T
+    (a, b), kappa = (tuple(value(x) for x in ab(sp, equation)), alpha_kappa(value(sp.omega), o["alpha"], equation))
+    RT = R*np.where(np.isnan(T), LD(300), T)
+    A = a*(1 + kappa*(1 - np.sqrt(RT/R/value(sp.Tc))))**2*p/RT**2
+    known = np.isfinite(rho)
+    u, _ = roots(np.where(known, A, LD("0.1")), np.where(known, b*p/RT, LD("0.01")), eos)
+    v = u*RT/p + b
+    # v is as sensitive as 1/(1 - b/v) = 10 of a liquid makes it to a and b, each some roundings off
+    fitted = Tracked(v - value(sp.W)/rho, 30*np.abs(v).astype(float)) if isinstance(c, Tracked) else v - sp.W/rho
+    return np.where(known, fitted, c)
 
 
-def pseudo_critical(X, sp, equation="pr"):
+def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     """T [K], p [Pa], v [m3/mol] of the pseudo-critical point: a and b of the mixture with alpha = 1."""
     eos = EQUATIONS[equation]
-    a = (X*(pair_energy(sp, equation) @ X)).sum(0)
+    pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "pr78", equation)[0]
+    a = (X*(pairs @ X)).sum(0)
     b = (X*ab(sp, equation)[1][:, None]).sum(0)
     Tc = a*eos.omega_b/(b*eos.omega_a*R)
     pc = eos.omega_b*R*Tc/b
@@ -176,6 +220,23 @@ def compressibility(A, B, root="gibbs", eos=PR):
     return u, undecided
 
 
+def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
+    """0: the only root; of several 1: the smallest, 2: the largest; 3: dp/dv >= 0. And where that cannot be decided in float64.
+
+    At p <= 0 there is no largest: what is stable there is on the liquid's side of the spinodal.
+    """
+    T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in (T, p, Rs, a, b, free, p_v))
+    RT, above = Rs*T, np.where(p > 0, p, LD(1))
+    A, B = a*above/(RT*RT), b*above/RT
+    small, large = roots(A, B, eos)
+    u = above*free/RT
+    flag = np.where(small == large, 0, np.where(np.abs(u - small) < np.abs(u - large), 1, 2))
+    flag = np.where(p > 0, flag, 1)
+    D, D_v = attraction(free + b, b, eos)
+    cancelled = np.abs(p_v) < 1e-10*(RT/free**2 + a*D_v/D**2)
+    return np.where(p_v >= 0, 3, flag).astype(LD), cancelled | near_fold(*coefficients(A, B, eos)) & (p > 0)
+
+
 def near_fold(c2, c1, c0):
     """True where the number of physical roots changes within rounding: f is 0 at one of its stationary points."""
     with np.errstate(invalid="ignore"):
@@ -220,8 +281,9 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
     Z, vol = u + b*p/RT, v
     if c is not None:
         Z, vol, h, h_p = Z - c*p/RT, v - c, h - p*c, h_p - c
+    flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
     return SimpleNamespace(
-        a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
+        phase_flag=Tracked(flag, exact=True), a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
         gamma=cp/cv, c=vol*np.sqrt(-(cp/cv)*p_v), rho_p=-1/(vol*vol*p_v), rho_T=p_T/(vol*vol*p_v), h_p=h_p,
         h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_b=1/b, cubic_L=L, u=u)
 

@@ -17,6 +17,8 @@ NAMES = ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "rho_Y", "eps_k")
 def attraction(T, n, sp, o):
     """S_k = sum_i n_i a_ik and its T-derivative, (ns, points), molar a_ik."""
     equation = o["equation"]
+    if o["mixing"] == "pseudocritical":
+        return _of_pairs(T, n, sp, o)
     kappa = cubic.alpha_kappa(sp.omega, o["alpha"], equation)[:, None]
     omega_a, omega_b = cubic.EQUATIONS["pr"].omega_a, cubic.EQUATIONS["pr"].omega_b
     Tc = (sp.Tc if equation != "pr" else sp.a*omega_b/(sp.b*omega_a*R))[:, None]
@@ -29,9 +31,22 @@ def attraction(T, n, sp, o):
     return size*of_z, slope*of_z + size*of_dz
 
 
+def _of_pairs(T, n, sp, o):
+    """The same of pseudo-critical pairs, with the bounds of a quadratic in sqrt(T)."""
+    ac, kappa, Tc = (x[:, :, None] for x in cubic.pseudocritical_pairs(sp, o["alpha"], o["equation"]))
+    root = np.sqrt(T/Tc)
+    f, weight = 1 + kappa*(1 - root), n[:, None]*ac
+    sums = [(weight*f*f).sum(0), (-weight*f*kappa*root/T).sum(0)]
+    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa*root))
+    for k, terms in enumerate(((g + q)**2, q*(g + q)/value(T))):
+        if isinstance(sums[k], Tracked):
+            sums[k] = Tracked(sums[k].val, sums[k].err + 4*(value(weight)*terms).sum(0).astype(float))
+    return sums
+
+
 def translation(sp, o):
     """c_k, molar, or None."""
-    return cubic.shift_of_species(sp, o["equation"]) if o["translation"] == "peneloux" else None
+    return cubic.shift_of_species(sp, o) if o["translation"] != "none" else None
 
 
 def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, inv_b, p_T, v_p, cubic_L):
@@ -79,7 +94,7 @@ def of_state(q, sp, o):
 def helmholtz_side(T, density, sp, o):
     """p and rho e of partial densities (ns, points), explicit in T and density: no root, no partial derivative."""
     n = density/sp.W[:, None]
-    a, a_T, _, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])
+    a, a_T, _, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     v = LD(1)
     c = translation(sp, o)
     if c is not None:
@@ -182,14 +197,14 @@ def state_at(T, p, Y, R_s, sp, o):
     """Thermal quantities of a kg at T, p and whether the root is decided."""
     n = Y/sp.W[:, None]
     eos = cubic.EQUATIONS[o["equation"]]
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s*T
     u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
     cp, h, s = ideal_gas.nasa(T, sp)
     x = Y/sp.W[:, None]/(R_s/R)
     x_safe = np.where(value(x) > 0, x, LD(1)*x**0)
     s_mix = (n*R*s).sum(0) - R_s*((x*np.log(x_safe)).sum(0) + np.log(p/sp.p_ref))
-    c = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else None
+    c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, ((n*R*cp).sum(0), T*(n*R*h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
     q.undecided = undecided
     return q
@@ -199,10 +214,10 @@ def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
     n = Y/sp.W[:, None]
     eos = cubic.EQUATIONS[o["equation"]]
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     v = 1/rho
-    if o["translation"] == "peneloux":
-        v = v + cubic.shift(n, sp, o["equation"])
+    if o["translation"] != "none":
+        v = v + cubic.shift(n, sp, o)
     L = cubic.departure_log(v, b, eos)
     cp, h, _ = ideal_gas.nasa(T, sp)
     return T*(n*R*h).sum(0) - R_s*T + (T*a_T - a)*L, (n*R*cp).sum(0) - R_s + T*a_TT*L

@@ -23,8 +23,8 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
     """
     o = {**OPTIONS, **options}
     unknown = set(o) - set(OPTIONS)
-    if unknown or o["mixing"] != "vdw":
-        raise ValueError(f"options {sorted(unknown)}, mixing {o['mixing']!r}")
+    if unknown:
+        raise ValueError(f"options {sorted(unknown)}")
     sp = species.arrays(data, tracked)
 
     def number(v, err=None):
@@ -42,10 +42,10 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         Y = X*sp.W[:, None]/M
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
     eos, n, R_s = cubic.EQUATIONS[o["equation"]], Y/sp.W[:, None], species.R/M
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s*T
     u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
-    shift = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else None
+    shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, (cp0/M, h0/M, s0/M), a, a_T, a_TT, b, shift, u, eos)
     q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0*b if shift is None else shift
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
@@ -55,7 +55,7 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         u, v, w = (number(c) for c in velocity)
         q.u, q.v, q.w = u, v, w
         q.h0 = q.h + (u*u + v*v + w*w)/2
-    q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"])
+    q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
     if transport:
         m = q.chung = chung.pair_rules(X, sp, o["chung"])
         cv = q.cv*M if o["chung"] == "cantera" else cp0 - species.R

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, oracle
 from .species import R
-from .tracked import LD
+from .tracked import LD, Tracked
 
 def _X(Y, W, sp):
     return Y*W/sp.W[:, None]
@@ -45,13 +45,13 @@ def total_enthalpy(sp, o, h, u, v, w):
 
 def cubic_mixture(sp, o, T, Y):
     n = Y/sp.W[:, None]
-    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"])))
-    out["shift_mix"] = cubic.shift(n, sp, o["equation"]) if o["translation"] == "peneloux" else 0*out["b_mix"]
+    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])))
+    out["shift_mix"] = cubic.shift(n, sp, o) if o["translation"] != "none" else 0*out["b_mix"]
     return out
 
 
 def critical_state(sp, o, Y, R_s):
-    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"])))
+    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"], o["mixing"])))
 
 
 def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
@@ -60,7 +60,7 @@ def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
     u, undecided = cubic.compressibility(a_mix*p/(RT*RT), B, o["root"], _eos(o))
     v_free = u*RT/p
     Z, vol = u + B, v_free + b_mix
-    if o["translation"] == "peneloux":
+    if o["translation"] != "none":
         Z, vol = Z - shift_mix*p/RT, vol - shift_mix
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
@@ -80,12 +80,17 @@ def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
     return dict(p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
 
 
+def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
+    flag, undecided = cubic.phase_flag(T, p, R_s, a_mix, b_mix, v_free, p_v, _eos(o))
+    return dict(phase_flag=Tracked(flag, exact=True), undecided=undecided)
+
+
 def enthalpy_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, shift_mix, v_free, inv_free, inv_D, v_p, cp):
     # v p_v + T p_T written out, without its ideal parts
     v = v_free + b_mix
     _, D_v = cubic.attraction(v, b_mix, _eos(o))
     h_p = (a_mix*v*D_v*inv_D*inv_D - T*a_T*inv_D - R_s*T*b_mix*inv_free*inv_free)*v_p
-    return dict(h_p=h_p - shift_mix if o["translation"] == "peneloux" else h_p, h_T=cp)
+    return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
 
 
 def chung_inputs(T, rho, M, m, form):
@@ -170,10 +175,11 @@ def wilke_transport(sp, o, T, Y, W):
 THERMAL = {
     "ideal_equation": lambda sp, o, T, p, R_s, cp_ig, h_ig: dilute_gas.state(T, p, R_s, cp_ig, h_ig),
     "ideal_equation_entropy": lambda sp, o, s_ig: dict(s=s_ig),
+    "ideal_phase_flag": lambda sp, o, vol: dict(phase_flag=Tracked(np.zeros(vol.shape), exact=True)),
     "molar_mass": molar_mass, "mole_fractions": mole_fractions, "mass_fractions": mass_fractions, "ideal_gas": ideal,
     "ideal_gas_entropy": ideal_entropy, "total_enthalpy": total_enthalpy, "cubic_mixture": cubic_mixture,
     "critical_state": critical_state, "cubic_root": root, "cubic_reciprocals": reciprocals, "cubic_pressure_slopes": slopes,
-    "molar_volume": lambda sp, o, W, vol: dict(v_mol=W*vol),
+    "cubic_phase_flag": phase_flag, "molar_volume": lambda sp, o, W, vol: dict(v_mol=W*vol),
     "cubic_departure": lambda sp, o, b_mix, v_free, inv_b: dict(cubic_L=cubic.departure_log(v_free + b_mix, b_mix, _eos(o))),
     "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(h=h_ig + R_s*T*(Z - 1) + (T*a_T - a_mix)*cubic_L),
     "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(s=s_ig + R_s*np.log(v_free*p/(R_s*T)) + a_T*cubic_L),

@@ -12,14 +12,14 @@ ZC = LD("0.307401308698703833")
 P_REF = LD(101325)                             # Pa, reference pressure of the NASA polynomials in Cantera's files
 
 FIELDS = ("W", "Tc", "pc", "omega", "a", "b", "kij", "Vc", "dipole", "kappa_assoc", "nasa_low", "nasa_high",
-          "T_mid", "fuller_volume", "volume_translation")
+          "T_mid", "fuller_volume", "volume_translation", "liquid")
 
 
 def arrays(data, tracked=False):
     """The numeric fields of a SpeciesData-like object, plus ns, in the number type of the oracle."""
     out = SimpleNamespace(ns=len(data.W), names=tuple(data.names))
     for name in FIELDS:
-        field = np.asarray(getattr(data, name, np.full(out.ns, np.nan)), dtype=LD)
+        field = np.asarray(getattr(data, name, np.full((out.ns, 3) if name == "liquid" else out.ns, np.nan)), dtype=LD)
         setattr(out, name, Tracked(field) if tracked else field)
     out.p_ref = LD(getattr(data, "p_ref", P_REF))
     out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)          # unknown counts as none
@@ -32,7 +32,7 @@ def subset(data, index):
     index = list(index)
     out = SimpleNamespace(names=tuple(data.names[i] for i in index), p_ref=getattr(data, "p_ref", float(P_REF)))
     for name in FIELDS:
-        field = np.asarray(getattr(data, name, np.full(len(data.W), np.nan)))
+        field = np.asarray(getattr(data, name, np.full((len(data.W), 3) if name == "liquid" else len(data.W), np.nan)))
         out.__dict__[name] = field[np.ix_(index, index)] if name == "kij" else field[index]
     fit = getattr(data, "binary_fit", None)
     if fit is not None:
