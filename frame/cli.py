@@ -197,18 +197,18 @@ class _ForArch:
     def pad(self, n):
         return n
 
-    def empty(self, shape):
+    def empty(self, shape, dtype=float):
         import numpy as np
 
-        return np.empty(shape)
+        return np.empty(shape, dtype)
 
     def resident(self, array):
         return 0, array
 
-    def plan(self, joined, outputs, mixture):
-        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture))
+    def plan(self, joined, outputs, mixture, precision="double"):
+        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture), precision)
 
-    def compile(self, plan, name, precision):
+    def compile(self, plan, name):
         from kernels.backend.cuda import program_code
 
         return program_code(plan, self.arch, name)

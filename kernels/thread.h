@@ -202,32 +202,32 @@ template <int N> struct Place {
 
 // Species values at the point of another thread of the warp.
 struct OtherPoint {
-    const double *base;
+    const outside *base;
     long stride;
     POINT_FN double operator[](int s) const { return base[s*stride]; }
 };
 struct OtherResult {
-    double *base;
+    outside *base;
     long stride;
     bool in;
-    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = x; }
+    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = outside(x); }
 };
 constexpr unsigned WARP = 0xffffffffu;
 
 // A copy from device to shared memory that passes no register: all of a thread's are under way at once.
 #ifdef FRAME_STAND_IN
-static inline void copy_async(double *to, const double *from) { *to = *from; }
+template <class T> static inline void copy_async(T *to, const T *from) { *to = *from; }
 static inline void copies_done() {}
 #else
-POINT_FN void copy_async(double *to, const double *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+template <class T> POINT_FN void copy_async(T *to, const T *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
 }
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
 // An array (count, points) at a thread's points.
 template <int N> struct Field {
-    double *base;
+    outside *base;
     long stride;
     const Place<N> &place;
     POINT_FN points<N> operator[](int s) const {
@@ -236,7 +236,7 @@ template <int N> struct Field {
         return x;
     }
     POINT_FN void set(int s, points<N> x) const {
-        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = x.v[k];
+        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = outside(x.v[k]);
     }
     POINT_FN OtherPoint of_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride}; }
     POINT_FN OtherResult to_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride, bool(__shfl_sync(WARP, int(place.in[0]), lane))}; }
@@ -244,7 +244,7 @@ template <int N> struct Field {
 
 // Species values of a thread's points in shared memory: a column of its own.
 template <int N> struct Column {
-    double *base;
+    outside *base;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
         UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*blockDim.x];
