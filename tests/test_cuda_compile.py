@@ -123,7 +123,7 @@ def test_marshal_compiles_without_spills():
     cubin, log = nvrtc.compile_cubin(marshal.SOURCE.read_text(), ARCH, [*cuda.OPTIONS, nvrtc.REPORT])
     report = nvrtc.resources(log)
     assert cubin.startswith(b"\x7fELF")
-    assert set(report) == {"gather_stripe", "scatter_stripe"}
+    assert len(report) == 8
     # 64 registers: 1024 threads a multiprocessor, enough loads in flight for the link and for device memory
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
 
