@@ -20,11 +20,11 @@ BLOCK = 128                 # points; with 30 intermediates 34 KB
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
 # precision: header on a CPU, number type of a stage there, of one of kernels with twin=True. "mixed": arrays given and returned are
-# single precision, all between is double. CUDA has those that are in DEVICE.
-PRECISIONS = {"double": ("pack.h", "vec", "twin"), "mixed": ("pack.h", "vec", "twin"), "scalar": ("platform.h", "double", "double"),
-              "wide": ("platform.h", "wide", "wide"), "count": ("counted.h", "counted", "counted")}
-DEVICE = ("double", "mixed")
-FLOAT_ARRAYS = ("mixed",)
+# single precision, all between is double; "single": arithmetic and constants too. CUDA has those that are in DEVICE.
+PRECISIONS = {"double": ("pack.h", "vec", "twin"), "mixed": ("pack.h", "vec", "twin"), "single": ("pack.h", "vec", "twin"),
+              "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"), "count": ("counted.h", "counted", "counted")}
+DEVICE = ("double", "mixed", "single")
+FLOAT_ARRAYS = ("mixed", "single")
 
 
 def dtype_of(precision: str) -> np.dtype:
@@ -83,7 +83,9 @@ class Plan:
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        return tuple((name, value.size) for name, value in self.values.items())
+        """(name, size) in the order of the struct: those that it points to first, so that nothing is padded."""
+        sizes = {name: value.size for name, value in self.values.items()}
+        return tuple(sorted(sizes.items(), key=lambda pair: pair[1] <= LARGE))
 
 
 def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = "double") -> Plan:
@@ -91,8 +93,12 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
     made: set[str] = set()
     reads: list[str] = []
     values: dict[str, np.ndarray] = {}
+    if precision == "single" and how and how.pairs == "units":        # of a GPU's matrix units only those for doubles are accurate enough
+        how = dataclasses.replace(how, hold="reload", unroll=4, pairs=10)
     pairs = how.pairs if how else panel_rows(mixture.ns)
     for kernel in kernels:
+        if precision == "single" and kernel.double_only:
+            raise ArgumentError(f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.")
         reads += [r for r in kernel.reads if r not in made and r not in reads]
         made.update(kernel.writes)
         for name in kernel.constants:
@@ -104,11 +110,13 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
                     values[name] = laid_out(mixture.pairs[name], pairs)
             elif name in mixture.tables:       # constants are doubles: two single numbers take the place of one
                 table = mixture.tables[name].swapaxes(0, 1) if how else mixture.tables[name]
-                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float64)
+                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float32 if precision == "single" else np.float64)
             elif name in mixture.lacks:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
                 raise ArgumentError(f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.")
+    if precision == "single":
+        values = {name: np.asarray(value, np.float32) for name, value in values.items()}
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
@@ -160,25 +168,26 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
 def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
-    data = "\n".join(f"    const double *{k};" if n > LARGE else f"    double {k}[{n}];" for k, n in p.constants) or "    double unused[1];"
-    return f"struct Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+    data = "\n".join(f"    const scalar *{k};" if n > LARGE else f"    scalar {k}[{n}];" for k, n in p.constants) or "    scalar unused[1];"
+    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
 
 
 def pack_constants(p: Plan, backend):
     """The struct's bytes as float64, and what must be kept alive: arrays that it points to, in the backend's memory."""
-    parts, keep = [], []
-    for value in p.values.values():
-        if value.size > LARGE:
+    data, at, keep = np.zeros(8*struct_size(p), np.uint8), 0, []
+    for name, size in p.constants:
+        value = p.values[name]
+        if size > LARGE:
             address, array = backend.resident(value)
             keep.append(array)
-            parts.append(np.array([address], dtype=np.uint64).view(np.float64))
-        else:
-            parts.append(value)
-    return np.concatenate(parts or [np.zeros(1)]), keep
+            value = np.array([address], dtype=np.uint64)
+        data[at:at + value.nbytes] = value.view(np.uint8)
+        at += value.nbytes
+    return data.view(np.float64), keep
 
 
 def _defines(p: Plan) -> str:
-    return "#define FRAME_FLOAT_ARRAYS\n"*(p.precision in FLOAT_ARRAYS) + "#define FRAME_WIDE\n"*(p.precision == "wide")
+    return "#define FRAME_FLOAT_ARRAYS\n"*(p.precision in FLOAT_ARRAYS) + "#define FRAME_SINGLE\n"*(p.precision == "single") + "#define FRAME_WIDE\n"*(p.precision == "wide")
 
 
 def _include(name: str) -> str:
@@ -218,8 +227,8 @@ def _nothing(kernel: PointKernel, names: set[str], real: str) -> list[str]:
 # ---------------------------------------------------------------- CUDA
 
 def struct_size(p: Plan) -> int:
-    """Of the constants, in float64 or pointers."""
-    return max(sum(n if n <= LARGE else 1 for _, n in p.constants), 1)
+    """Of the constants, in units of 8 bytes."""
+    return max(-(-sum(v.nbytes if v.size <= LARGE else 8 for v in p.values.values())//8), 1)
 
 
 def in_constant_memory(p: Plan) -> bool:
@@ -363,7 +372,7 @@ def cpu_source(p: Plan) -> str:
 #include <fenv.h>
 #include <stdlib.h>
 typedef number<real>::stored stored;
-constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 8, LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
+constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 64/sizeof(stored), LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
 constexpr int COUNT = {len(p.arguments)}, ROWS[COUNT] = {{{rows}}};
 constexpr bool INPUT[COUNT] = {{{is_input}}}, OUTPUT[COUNT] = {{{is_output}}};
 

@@ -36,6 +36,13 @@ typedef float outside;
 #else
 typedef double outside;
 #endif
+#ifdef FRAME_SINGLE              // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
+typedef float scalar;
+constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
+#else
+typedef double scalar;
+constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;      // WHOLE: how far from 1 the sum of fractions may be
+#endif
 
 // ---- scalar number types; the CPU pack brings its own overloads of these names
 POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }

@@ -1,11 +1,13 @@
-"""Arrays in single precision, the arithmetic in double ("mixed"): the double kernel's results, rounded once, on both backends."""
+"""Single precision on both backends. "mixed" (arrays alone): the double kernel's results, rounded once. "single" (arithmetic too):
+within a few roundings of what rounding the inputs and constants once would do."""
 import numpy as np
 import pytest
 
 import hosts
 from frame import stripe
 from frame.errors import StateError
-from frame.validate.wide import GIVEN, reachable
+from frame.validate.scale import scales
+from frame.validate.wide import GIVEN, is_public, reachable
 from kernel_cases import mixture
 from kernels import declare, get_backend
 from kernels.errors import ArgumentError
@@ -56,6 +58,33 @@ def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
     for name in names:
         assert np.isfinite(double[name]).mean() > (0.4 if "lucas" in options.values() else 0.99), name
         assert_rounded_once(mixed[name], double[name], f"{name}, NS={ns} {options}")
+
+
+# Rounding inputs and constants once is 1 unit of the scale (frame/validate/scale.py). As in frame/validate/wide.py, 48 units for some
+# 30 roundings in between; what is new in single precision is the window of a table: its place 384/(1 + Tr) is known to 384/2
+# roundings of one cubic's width, on which the tabulated factor changes by 1/100 at most.
+SINGLE_TOLERANCE = 48
+
+
+@pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
+def test_single_is_within_a_few_roundings(backend, ns, options):
+    mix = mixture(ns, **options)
+    names = [name for name in reachable(mix) if is_public(name) and "*" not in declare.quantities[name].per]
+    given = rounded_states(ns, 2000 if backend == "cpu" else N)
+    if ns == 53:
+        given = {q: v[..., :300] for q, v in given.items()}
+    double = mix.properties(names, backend="cpu", **given)
+    single = mix.properties(names, backend=backend, precision="single", **given)
+    scale, undecided = scales(mix, names, {q: v.astype(float) for q, v in given.items()})
+    worst = {}
+    for name in names:
+        assert single[name].dtype == SINGLE
+        if options.get("viscosity") == "lucas" and not np.isfinite(double[name]).all():
+            continue                                            # liquids have none, nor what is made of it
+        lost = np.finfo(SINGLE).tiny                            # below it a number has fewer digits
+        worst[name] = np.max(np.where(undecided, 0, np.abs(single[name] - double[name])/(2.0**-24*scale[name] + lost)))
+    print(f"NS={ns} {options}:", {name: f"{w:.1f}" for name, w in worst.items()})
+    assert len(worst) > 20 and all(w <= SINGLE_TOLERANCE for w in worst.values()), worst
 
 
 @pytest.mark.parametrize("name", sorted(declare.collections))

@@ -133,7 +133,7 @@ class CpuBackend(Backend):
         return {"name": "cpu", "threads": self.threads, "compiler": version, "target": "-march=" + target(), "cores": os.cpu_count()}
 
     def pad(self, n: int) -> int:
-        return -(-max(n, 1)//16)*16 + 8        # whole packs; 64 bytes more so that rows are not a power of two apart
+        return -(-max(n, 1)//16)*16 + 16       # whole packs; 64 bytes or more on top so that rows are not a power of two apart
 
     def empty(self, shape, dtype=np.float64):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -166,7 +166,7 @@ class CudaBackend(Backend):
         return run
 
     def resident(self, array):
-        copy = self.from_host(array)
+        copy = self.from_host(array, array.dtype)
         return copy.data.ptr, copy
 
     # ---- time

@@ -37,7 +37,7 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
 // f_ij at low pressure over state.factor, j <= i
 template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionState<R> &state, int i, int j) {
     constexpr int terms = M::FRICTION_TERMS;
-    const double *c = m.friction_fit + terms*pair_index(i, j);
+    const scalar *c = m.friction_fit + terms*pair_index(i, j);
     R sum = R(c[terms - 1]);
     UNROLL for (int k = terms - 2; k >= 0; --k) sum = c[k] + state.variable*sum;
     if constexpr (M::diffusion_cantera) return 1.0/sum;
