@@ -8,7 +8,7 @@ import kernels
 from .errors import ArgumentError
 
 BACKENDS = ("auto", "cuda", "cpu")
-PRECISIONS = ("double", "mixed")
+PRECISIONS = ("double", "mixed", "single")
 PARAMETERS = ("timers", "check", "threads")
 
 

@@ -11,8 +11,8 @@ class Program:
 
     outputs and given: the kernels that lead from the given names to the outputs. kernels: these by name instead, in an
     order in which each finds its inputs, everything they write kept. precision: "double", or "mixed" (arrays given and
-    filled are float32, the arithmetic stays double: inputs as they are, results rounded once); on the CPU also "scalar"
-    (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
+    filled are float32, the arithmetic stays double: inputs as they are, results rounded once), or "single" (the arithmetic
+    float32 too; inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
     dtype: of the arrays.
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """

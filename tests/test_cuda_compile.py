@@ -101,6 +101,24 @@ def test_every_kernel_compiles_alone(ns):
     build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
 
 
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_single_precision_compiles(precision):
+    """Collections with 10 and 53 species (registers and shared memory, panels and for "mixed" matrix units); all kernels alone."""
+    plans = {}
+    for ns in (10, 53):
+        mix = Mixture(species_set(ns, "dense"), takahashi="off" if ns == 53 else "smooth")
+        for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",)*(precision == "mixed"):
+            c = declare.collections[name]
+            records = declare.resolve(c.outputs, c.given, mix.options)
+            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix), precision)
+    mix = Mixture(species_set(2))
+    for kernel in declare.kernels.values():
+        if kernel.serves(mix.options) and (precision == "mixed" or not kernel.double_only):
+            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix), precision)
+    for what, r in build_all(plans).items():
+        assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
+
+
 def relevant(plan):
     """A kernel's name and what of its source depends on the options: the flags that its header's bodies look at."""
     kernel, = plan.kernels

@@ -199,7 +199,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
             UNROLL for (int i = 0; i < ROWS; ++i) {
                 const int k = first + i < M::NS ? first + i : M::NS - 1;
                 if (k != j) {
-                    const R f = friction(m, state, k > j ? k : j, k > j ? j : k, own[i], other);
+                    const R f = k > j ? friction(m, state, k, j, own[i], other) : friction(m, state, j, k, other, own[i]);
                     UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] += weight(s, j, other)*f;
                 }
             }
@@ -304,7 +304,12 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
 #endif
         if constexpr (SPECIES_ARRAYS) friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; },
                                                        [&](int k, const R xk, const R (&sum)[1]) { D.set(k, others(xk*m.W[k])/(scale*sum[0])); });
-        else friction_in_place(m, state, x, D, [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); });
+        else {
+            const auto done = [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); };
+            Held<R, M::NS> sums;                    // where the results' own place is narrower than a sum
+            if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
+            else friction_in_place(m, state, x, D, done);
+        }
     }
 }
 
