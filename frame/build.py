@@ -30,7 +30,7 @@ _C = {"int": "int {0}", "double": "double {0}", "doubles": "double *{0}", "addre
 _PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
 
 FIELD = """struct frame_field {
-    char tag[64]; int way; int rank; int problem;
+    char tag[64]; int way; int rank; int problem; int size;
     intptr_t address; int64_t extent[4]; int64_t stride[4];
 };
 """
@@ -124,7 +124,7 @@ def c_aliases() -> str:
 def c_source() -> str:
     head = (f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
             f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
-            "enum { FIELD_NOT_DOUBLE = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n")
+            "enum { FIELD_NOT_REAL = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n")
     return (head + FIELD + "static void frame_set_error(const char *text);\n" + python_declarations()
             + (TEMPLATES / "shim.c").read_text() + "\n/* ---- the entry points, from the table in entry.py ---- */\n" + "".join(map(c_entry, ENTRIES))
             + "\n" + (TEMPLATES / "after.c").read_text() + c_aliases())

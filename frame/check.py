@@ -23,7 +23,7 @@ class Check:
             self._stop(view, values <= 0, values, block, first, "wanted > 0")
         if view.name == "Y":
             self._stop(view, values < -SUM_Y, values, block, first, f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)")
-            total = values.sum(axis=0)
+            total = values.sum(axis=0, dtype=np.float64)
             bad = np.abs(total - 1) > SUM_Y
             if bad.any():
                 t = int(np.argmax(bad))

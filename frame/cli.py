@@ -16,7 +16,7 @@ from kernels import cache, emit, organise
 
 from . import bench, info, names, plot, validate
 from .bench import organisations, species_loops
-from .config import Config
+from .config import PRECISIONS, Config
 from .errors import FrameError
 
 
@@ -37,6 +37,7 @@ def main(arguments=None) -> int:
     fill.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
     fill.add_argument("--arch", help="cuda without a device: the target, such as sm_90")
     fill.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels")
+    fill.add_argument("--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)")
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
     validate.add(commands, _add_mixture)
@@ -183,18 +184,18 @@ class _ForArch:
     def pad(self, n):
         return n
 
-    def empty(self, shape):
+    def empty(self, shape, dtype=float):
         import numpy as np
 
-        return np.empty(shape)
+        return np.empty(shape, dtype)
 
     def resident(self, array):
         return 0, array
 
-    def plan(self, joined, outputs, mixture):
-        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture))
+    def plan(self, joined, outputs, mixture, precision="double"):
+        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture), precision)
 
-    def compile(self, plan, name, precision):
+    def compile(self, plan, name):
         from kernels.backend.cuda import program_code
 
         return program_code(plan, self.arch, name)
@@ -219,7 +220,7 @@ def _compile(given) -> None:
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
     if given.kernels:
         names += [k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names]
-    impl = TVImpl(backend, 1, mixture.ns, 1)
+    impl = TVImpl(backend, 1, mixture.ns, 1, precision=given.precision)
     impl.set_mixture(mixture)
     for name in names:
         try:

@@ -8,11 +8,12 @@ import kernels
 from .errors import ArgumentError
 
 BACKENDS = ("auto", "cuda", "cpu")
+PRECISIONS = ("double", "mixed", "single")
 PARAMETERS = ("timers", "check", "threads")
 
 
 class Config:
-    """backend, threads, timers, check, and the model options that the host chose.
+    """backend, precision, threads, timers, check, and the model options that the host chose.
 
     From FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_CHECK; the calls override them. Errors: ArgumentError.
     """
@@ -22,19 +23,20 @@ class Config:
         self.threads = _whole("FRAME_THREADS", environment.get("FRAME_THREADS") or "1", 1, 4096)
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
+        self.precision = PRECISIONS[0]
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:
         self.check_option(name, value)
-        if name == "backend":
-            self.backend = value
+        if name in ("backend", "precision"):
+            setattr(self, name, value)
         else:
             self.model[name] = value
 
     @staticmethod
     def check_option(name: str, value: str) -> None:
         """Errors: ArgumentError for an unknown name or value."""
-        known = {"backend": BACKENDS, **kernels.OPTIONS}
+        known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
         if name not in known:
             raise ArgumentError(f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])

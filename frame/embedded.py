@@ -52,7 +52,7 @@ def _bind(ffi, entry: Entry, method):
     def field(f):
         rank = f.rank
         return (ffi.string(f.tag).decode("ascii"), bool(f.way), f.address,
-                tuple(ffi.unpack(f.extent, rank)) if rank else (), tuple(ffi.unpack(f.stride, rank)) if rank else ())
+                tuple(ffi.unpack(f.extent, rank)) if rank else (), tuple(ffi.unpack(f.stride, rank)) if rank else (), f.size)
 
     def call(*values):
         given = iter(values)

@@ -47,7 +47,8 @@ class Frame:
 
     def _make_properties(self) -> None:
         _, chunk, ns, nq, turbulent = self._arguments
-        self._properties = TVProperties(self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank)
+        self._properties = TVProperties(self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank,
+                                        self.config.precision)
         self._properties.impl.time(self.config.timers)
         self._properties.impl.checking = self.config.check
 
@@ -103,11 +104,11 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """backend before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
+        """backend, precision before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
-            if name == "backend":
-                raise StateError("option 'backend' has to be set before frame_initialize.")
+            if name in ("backend", "precision"):
+                raise StateError(f"option '{name}' has to be set before frame_initialize.")
             if self._properties.impl.mixture is not None and value != self._properties.impl.mixture.options.get(name):
                 raise StateError(f"option '{name}' has to be set before the mixture is loaded.")
         self.config.set_option(name, value)

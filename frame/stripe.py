@@ -33,10 +33,10 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
 
 
-def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int) -> Block:
+def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int, size: int = 8) -> Block:
     """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
 
-    The last dimension is the variables when the view has several rows or the array has rank 4. lo, hi: up to four
+    size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array has rank 4. lo, hi: up to four
     bounds in space, 0 = not given. Errors: ArgumentError on rank, number of variables, bounds.
     """
     extent, stride = tuple(extent), tuple(stride)
@@ -62,7 +62,8 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int)
         count.append(last - first + 1)
     pad = 3 - rank
     return Block(address, (*extent, *[1] * pad, variables), (*stride, *[0] * pad, variable_stride),
-                 (*start, *[0] * pad, 0), (*count, *[1] * pad, variables))
+                 (*start, *[0] * pad, 0), (*count, *[1] * pad, variables),
+                 size=size)
 
 
 def _shown(index):

@@ -51,10 +51,12 @@ class _NoSpecies(kernels.Mixture):
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
-    chunk: points that the views hold. Everything is allocated and compiled when first named, and stays.
+    chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's
+    memory and traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all the same. Everything is allocated and compiled when first named, and stays.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0):
+    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
+        self.precision, self.dtype = precision, kernels.dtype_of(precision)
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
         self.views: dict[str, View] = {}
@@ -67,6 +69,7 @@ class TVImpl:
         self.checking = False
         self._version = 0
         self._offset = 0                # first column of the views that is in use
+        self._rest = None               # a row to add up mass fractions in
 
     # ---- views ----
 
@@ -83,14 +86,14 @@ class TVImpl:
         if quantity is None:
             names = sorted([*kernels.quantities, "Q"])
             raise ArgumentError(f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?")
-        matrix = self.backend.empty((quantity.rows(self.ns), self.row))
+        matrix = self.backend.empty((quantity.rows(self.ns), self.row), self.dtype)
         self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
         return self.views[name]
 
     def _allocate_q(self) -> None:
         """Q and the views that are rows of it: no copy. With nq = ns + 4 one row more, for the last mass fraction."""
         ns, nq = self.ns, self.nq
-        storage = self.backend.empty((nq + (nq == ns + 4), self.row))
+        storage = self.backend.empty((nq + (nq == ns + 4), self.row), self.dtype)
         q = self.views["Q"] = View("Q", "SI", storage[:nq], False)
         if nq >= ns + 4:
             units = {n: kernels.quantities[n].unit if n in kernels.quantities else "SI" for n in (*IN_Q, "Y")}
@@ -148,10 +151,13 @@ class TVImpl:
     def _last_fraction(self, count: int) -> None:
         """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its place."""
         fractions = self._part(self.views["Y"].matrix)
-        last = fractions[self.ns - 1, :count]
-        last[...] = 1.0
+        if self._rest is None:
+            self._rest = self.backend.empty(self.row)
+        rest = self._part(self._rest[None])[0, :count]          # in double: ns roundings to single would show in the sum
+        rest[...] = 1.0
         for s in range(self.ns - 1):
-            last -= fractions[s, :count]
+            rest -= fractions[s, :count]
+        fractions[self.ns - 1, :count] = rest
 
     def populate_output(self, name: str, block, first: int, last: int) -> None:
         """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or stale."""
@@ -255,9 +261,9 @@ class TVImpl:
         mixture = self.mixture or _NoSpecies(self.ns)
         collection = kernels.registry.collections.get(name)
         if collection is None:
-            return kernels.Program(mixture, kernels=[name], backend=self.backend)
+            return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
         outputs, given = [*collection.outputs, *["h0"]*("h" in collection.outputs and VELOCITY[0] in more)], [*collection.given, *more]
-        return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, name=name)
+        return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, precision=self.precision, name=name)
 
     def safe_launch(self, name: str, n_active: int) -> None:
         """Run a launcher on the first n_active points of its views.

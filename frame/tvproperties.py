@@ -20,14 +20,15 @@ class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own); with nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT.
+    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT. precision: see TVImpl.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, turbulent: bool, model: dict, rank: int = 0):
+    def __init__(self, backend, chunk: int, ns: int, nq: int, turbulent: bool, model: dict, rank: int = 0,
+                 precision: str = "double"):
         self.ns, self.nq, self.model = ns, nq, model
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
-        self.impl = TVImpl(backend, chunk, ns, nq, rank)
+        self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._selections: dict[tuple, object] = {}
         self._preos: dict | None = None
         self._chung: dict | None = None
@@ -121,13 +122,13 @@ class TVProperties:
         return block
 
     def _field(self, field, lo, hi):
-        name, _, address, extent, stride = field
-        key = (name, address, extent, stride, lo, hi)
+        name, _, address, extent, stride, size = field
+        key = (name, address, extent, stride, size, lo, hi)
         block = self._selections.get(key)
         if block is None:
             view = self.impl.view(name)
             rows = view.rows - 1 if name == "Y" and extent and len(extent) > 1 and extent[-1] == view.rows - 1 else view.rows
-            block = self._keep(key, stripes.block_from_field(name, address, extent, stride, lo, hi, rows))
+            block = self._keep(key, stripes.block_from_field(name, address, extent, stride, lo, hi, rows, size))
         return name, block
 
     def put(self, fields, lo, hi, first: int, last: int) -> None:

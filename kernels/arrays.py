@@ -5,6 +5,7 @@ import numpy as np
 
 from .backend import get_backend
 from .declare import quantities
+from .emit import dtype_of
 from .errors import ArgumentError
 
 
@@ -28,6 +29,7 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
         backend = get_backend(backend)
     if device and backend.name != "cuda":
         raise ArgumentError(f"arrays on a device were given, but backend is '{backend.name}'.")
+    dtype = dtype_of(precision)
     inputs, points = {}, ()
     for name, array in arrays.items():
         rows = quantities[name].rows(mixture.ns)
@@ -35,9 +37,11 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
             raise ArgumentError(f"'{name}' is None, wanted numbers.")
         if not _on_device(array):
             try:
-                array = np.asarray(array, dtype=np.float64)
+                array = np.asarray(array, dtype=dtype)
             except (TypeError, ValueError) as error:
                 raise ArgumentError(f"'{name}': wanted numbers ({error}).") from None
+        else:
+            array = backend.from_host(array, dtype)
         per = quantities[name].per
         if per and (array.ndim == 0 or array.shape[0] != rows):
             raise ArgumentError(f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.")
@@ -58,11 +62,11 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
         for name in program.reads:
             rows, array = quantities[name].rows(mixture.ns), inputs[name]
             full = (rows, *points) if quantities[name].per else points
-            array = backend.from_host(array)
+            array = backend.from_host(array, dtype)
             if quantities[name].per:
                 array = array.reshape(rows, *(1,)*(len(points) - array.ndim + 1), *array.shape[1:])
             bound[name] = _contiguous(array, full, copy=name in program.writes).reshape(rows, n)
-        fresh = {name: backend.empty((quantities[name].rows(mixture.ns), n)) for name in program.writes if name not in bound}
+        fresh = {name: backend.empty((quantities[name].rows(mixture.ns), n), dtype) for name in program.writes if name not in bound}
         bound.update(fresh)
         if n:
             program.bind(bound)(n)

@@ -37,6 +37,7 @@ class PointKernel:
     alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.
+    double_only: why it is refused where the arithmetic is single precision; empty where it is not.
     """
 
     name: str
@@ -51,6 +52,7 @@ class PointKernel:
     twin: bool = False
     alone: bool = False
     given: tuple[str, ...] = ()
+    double_only: str = ""
 
     def serves(self, options: dict) -> bool:
         """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
@@ -91,7 +93,8 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     return quantities.setdefault(name, new)
 
 
-def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, twin=False, alone=False, given="") -> PointKernel:
+def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, twin=False, alone=False, given="",
+                 double_only="") -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
 
@@ -100,7 +103,7 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
-                      tuple((k, _split(v)) for k, v in (when or {}).items()), twin, alone, _split(given))
+                      tuple((k, _split(v)) for k, v in (when or {}).items()), twin, alone, _split(given), double_only)
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
         raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")

@@ -20,6 +20,20 @@ BLOCK = 128                 # points; with 30 intermediates 34 KB
 LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
+# precision: header on a CPU, number type of a stage there, of one of kernels with twin=True. "mixed": arrays given and returned are
+# single precision, all between is double; "single": arithmetic and constants too. CUDA has those that are in DEVICE.
+PRECISIONS = {"double": ("pack.h", "vec", "twin"), "mixed": ("pack.h", "vec", "twin"), "single": ("pack.h", "vec", "twin"),
+              "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"), "count": ("counted.h", "counted", "counted")}
+DEVICE = ("double", "mixed", "single")
+FLOAT_ARRAYS = ("mixed", "single")
+
+
+def dtype_of(precision: str) -> np.dtype:
+    """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown precision."""
+    if precision not in PRECISIONS:
+        raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
+    return np.dtype(np.float32 if precision in FLOAT_ARRAYS else np.float64)
+
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
@@ -49,6 +63,12 @@ class Plan:
     flags: dict[str, bool]
     values: dict[str, np.ndarray]
     how: Launch | None = None
+    precision: str = "double"
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the arrays given and returned."""
+        return dtype_of(self.precision)
 
     @property
     def ns(self) -> int:
@@ -64,16 +84,22 @@ class Plan:
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        return tuple((name, value.size) for name, value in self.values.items())
+        """(name, size) in the order of the struct: those that it points to first, so that nothing is padded."""
+        sizes = {name: value.size for name, value in self.values.items()}
+        return tuple(sorted(sizes.items(), key=lambda pair: pair[1] <= LARGE))
 
 
-def plan(kernels, outputs, mixture, how: Launch | None = None) -> Plan:
+def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = "double") -> Plan:
     """Join kernels by names. `outputs` None: everything they write is kept."""
     made: set[str] = set()
     reads: list[str] = []
     values: dict[str, np.ndarray] = {}
+    if precision == "single" and how and how.pairs == "units":        # of a GPU's matrix units only those for doubles are accurate enough
+        how = dataclasses.replace(how, hold="reload", unroll=4, pairs=10)
     pairs = how.pairs if how else panel_rows(mixture.ns)
     for kernel in kernels:
+        if precision == "single" and kernel.double_only:
+            raise ArgumentError(f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.")
         reads += [r for r in kernel.reads if r not in made and r not in reads]
         made.update(kernel.writes)
         for name in kernel.constants:
@@ -85,15 +111,18 @@ def plan(kernels, outputs, mixture, how: Launch | None = None) -> Plan:
                     values[name] = laid_out(mixture.pairs[name], pairs)
             elif name in mixture.tables:       # constants are doubles: two single numbers take the place of one
                 table = mixture.tables[name].swapaxes(0, 1) if how else mixture.tables[name]
-                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float64)
+                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float32 if precision == "single" else np.float64)
             elif name in mixture.lacks:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
                 raise ArgumentError(f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.")
+    if precision == "single":
+        values = {name: np.asarray(value, np.float32) for name, value in values.items()}
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
-    return Plan(tuple(kernels), tuple(reads), writes, mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}, mixture.flags(), values, how)
+    return Plan(tuple(kernels), tuple(reads), writes, mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}, mixture.flags(), values,
+                how, precision)
 
 
 # ---------------------------------------------------------------- layouts of pair matrices
@@ -140,21 +169,26 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
 def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
-    data = "\n".join(f"    const double *{k};" if n > LARGE else f"    double {k}[{n}];" for k, n in p.constants) or "    double unused[1];"
-    return f"struct Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+    data = "\n".join(f"    const scalar *{k};" if n > LARGE else f"    scalar {k}[{n}];" for k, n in p.constants) or "    scalar unused[1];"
+    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
 
 
 def pack_constants(p: Plan, backend):
     """The struct's bytes as float64, and what must be kept alive: arrays that it points to, in the backend's memory."""
-    parts, keep = [], []
-    for value in p.values.values():
-        if value.size > LARGE:
+    data, at, keep = np.zeros(8*struct_size(p), np.uint8), 0, []
+    for name, size in p.constants:
+        value = p.values[name]
+        if size > LARGE:
             address, array = backend.resident(value)
             keep.append(array)
-            parts.append(np.array([address], dtype=np.uint64).view(np.float64))
-        else:
-            parts.append(value)
-    return np.concatenate(parts or [np.zeros(1)]), keep
+            value = np.array([address], dtype=np.uint64)
+        data[at:at + value.nbytes] = value.view(np.uint8)
+        at += value.nbytes
+    return data.view(np.float64), keep
+
+
+def _defines(p: Plan) -> str:
+    return "#define FRAME_FLOAT_ARRAYS\n"*(p.precision in FLOAT_ARRAYS) + "#define FRAME_SINGLE\n"*(p.precision == "single") + "#define FRAME_WIDE\n"*(p.precision == "wide")
 
 
 def _include(name: str) -> str:
@@ -194,8 +228,8 @@ def _nothing(kernel: PointKernel, names: set[str], real: str) -> list[str]:
 # ---------------------------------------------------------------- CUDA
 
 def struct_size(p: Plan) -> int:
-    """Of the constants, in float64 or pointers."""
-    return max(sum(n if n <= LARGE else 1 for _, n in p.constants), 1)
+    """Of the constants, in units of 8 bytes."""
+    return max(-(-sum(v.nbytes if v.size <= LARGE else 8 for v in p.values.values())//8), 1)
 
 
 def in_constant_memory(p: Plan) -> bool:
@@ -206,14 +240,21 @@ def in_constant_memory(p: Plan) -> bool:
 def shared_bytes(p: Plan) -> int:
     """Dynamic shared memory of a block."""
     species = sum(p.rows(a) for a in p.reads if quantities[a].per == "ns" and a not in p.writes)
-    return 8*((struct_size(p) if p.how.constants == "shared" else 0) + (p.how.threads*p.how.points*species if p.how.hold == "shared" else 0))
+    return (8*struct_size(p) if p.how.constants == "shared" else 0) + (p.dtype.itemsize*p.how.threads*p.how.points*species if p.how.hold == "shared" else 0)
+
+
+def _kept_wide(p: Plan) -> list[str]:
+    """Species values that a kernel reads which the launch itself writes: where arrays are narrower than the arithmetic, they
+    stay in registers to the end, so that only results are rounded."""
+    read = {name for kernel in p.kernels for name in kernel.reads}
+    return [w for w in p.writes if quantities[w].per and w in read and p.precision == "mixed"]
 
 
 def cuda_source(p: Plan) -> str:
     """extern "C" frame_run(constants, n, then pointer and row stride of each of p.arguments)."""
     how = p.how
-    arguments = "".join(f", double *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
-    lines, copies = [], []
+    arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
+    lines, copies, kept = [], [], _kept_wide(p)
     known: set[str] = set()
     shared, dropped = 0, _dropped(p)
 
@@ -222,10 +263,10 @@ def cuda_source(p: Plan) -> str:
         field = f"const Field<POINTS> {name}{{at_{name}, ld_{name}, here}};"
         if quantities[name].per == "":
             lines.append(f"real {name} = Field<POINTS>{{at_{name}, 0, here}}[0];")
-        elif how.hold == "reload" or quantities[name].per != "ns" or name in p.writes:
+        elif name not in kept and (how.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
             lines.append(field)
         else:
-            if how.hold == "shared":
+            if how.hold == "shared" and name not in kept:
                 copies.append(f"const Column<POINTS> {name}{{column + {shared}*POINTS*blockDim.x}};")
                 copies.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.copy(s, Field<POINTS>{{at_{name}, ld_{name}, here}});")
                 shared += p.rows(name)
@@ -244,12 +285,13 @@ def cuda_source(p: Plan) -> str:
                 known.add(name)
                 if quantities[name].per == "":
                     lines.append(f"real {name};")
-                elif name in p.writes:
+                elif name in p.writes and name not in kept:
                     lines.append(f"const Field<POINTS> {name}{{at_{name}, ld_{name}, here}};")
                 else:
                     lines.append(f"Held<real, {p.rows(name)}> {name};")
         lines.append(_call(kernel, "m", dropped[kernel]))
     lines += [f"Field<POINTS>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<POINTS>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     unroll = p.ns if how.hold == "registers" else how.unroll
     bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
     prologue = ["const Place<POINTS> here(n);"]
@@ -261,21 +303,17 @@ def cuda_source(p: Plan) -> str:
     else:
         prologue.append(f"const Mixture &m = {'mixture' if in_constant_memory(p) else '*constants'};")
     if shared:
-        prologue.append(f"double *const column = shared_memory + {struct_size(p) if how.constants == 'shared' else 0} + threadIdx.x;")
+        prologue.append(f"outside *const column = (outside *)(shared_memory + {struct_size(p) if how.constants == 'shared' else 0}) + threadIdx.x;")
     if shared_bytes(p):
         copies += ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
     body = "\n    ".join(prologue + copies + lines)
-    return (f"#define SPECIES_UNROLL {unroll}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "") + f"#define POINTS {how.points}\n"
+    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "") + f"#define POINTS {how.points}\n"
             + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
             + "".join(_include(h.name) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
             + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n')
 
 
 # ---------------------------------------------------------------- CPU
-
-PRECISIONS = {"double": ("pack.h", "vec", "twin"), "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"),
-              "count": ("counted.h", "counted", "counted")}    # header, number type of a stage, of one of kernels with twin=True
-
 
 def _stages(p: Plan) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
@@ -289,9 +327,9 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
     return [[k for k in stage if k is not None] for stage in stages]
 
 
-def cpu_source(p: Plan, precision: str = "double") -> str:
+def cpu_source(p: Plan) -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, *types = PRECISIONS[precision]
+    header, *types = PRECISIONS[p.precision]
     inner = [w for k in p.kernels for w in k.writes if w not in p.arguments]
     inner = list(dict.fromkeys(inner))
     at, place = 0, {}
@@ -330,13 +368,13 @@ def cpu_source(p: Plan, precision: str = "double") -> str:
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
-    text = ("#define FRAME_WIDE\n" if precision == "wide" else "") + _include(header) + f"typedef {types[1]} real;\n" + _struct(p)
+    text = _defines(p) + _include(header) + f"typedef {types[1]} real;\n" + _struct(p)
     text += "".join(f'#include "{h.name}"\n' for h in headers(p))
     text += f"""
 #include <fenv.h>
 #include <stdlib.h>
 typedef number<real>::stored stored;
-constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 8, LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
+constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 64/sizeof(stored), LANES = number<real>::lanes;   // rows a little apart: no 4 KiB aliasing
 constexpr int COUNT = {len(p.arguments)}, ROWS[COUNT] = {{{rows}}};
 constexpr bool INPUT[COUNT] = {{{is_input}}}, OUTPUT[COUNT] = {{{is_output}}};
 
@@ -356,40 +394,39 @@ static void block(const Mixture &m, stored *const *outer, const long *stride, st
 {chr(10).join(body)}
 }}
 
-// a partial block (or one in another number type): on copies, filled up to whole packs with the last point
-static void copied_block(const Mixture &m, double *const *array, const long *ld, stored *scratch, long first, long count)
+// A whole block where it lies; a partial one, or one of arrays of another type than the stages work on, on copies, filled up to
+// whole packs with the last point.
+static void some_points(const Mixture &m, outside *const *array, const long *ld, stored *scratch, const long first, const long count)
 {{
-    const long whole = (count + LANES - 1)/LANES*LANES;
     stored *copy[COUNT], *next = scratch + {max(at, 1)}*ROW;
+    if (sizeof(outside) == sizeof(stored) && count == BLOCK) {{
+        for (int a = 0; a < COUNT; ++a) copy[a] = (stored *)(array[a] + first);
+        block(m, copy, ld, scratch, BLOCK);
+        return;
+    }}
+    const long whole = (count + LANES - 1)/LANES*LANES;
     long stride[COUNT];
     for (int a = 0; a < COUNT; ++a) {{
         copy[a] = next;
         stride[a] = ROW;
         next += ROWS[a]*ROW;
         if (INPUT[a])
-            for (int r = 0; r < ROWS[a]; ++r)
-                for (long t = 0; t < whole; ++t) copy[a][r*ROW + t] = array[a][r*ld[a] + first + (t < count ? t : count - 1)];
+            for (int r = 0; r < ROWS[a]; ++r) {{
+                const outside *from = array[a] + r*ld[a] + first;
+                stored *to = copy[a] + r*ROW;
+                for (long t = 0; t < count; ++t) to[t] = from[t];
+                for (long t = count; t < whole; ++t) to[t] = from[count - 1];
+            }}
     }}
     block(m, copy, stride, scratch, whole);
     for (int a = 0; a < COUNT; ++a)
         if (OUTPUT[a])
             for (int r = 0; r < ROWS[a]; ++r)
-                for (long t = 0; t < count; ++t) array[a][r*ld[a] + first + t] = double(copy[a][r*ROW + t]);
-}}
-
-template <class S> static void full_block(const Mixture &m, double *const *array, const long *ld, S *scratch, long first)
-{{
-    copied_block(m, array, ld, scratch, first, BLOCK);
-}}
-template <> void full_block<double>(const Mixture &m, double *const *array, const long *ld, double *scratch, long first)
-{{
-    double *outer[COUNT];
-    for (int a = 0; a < COUNT; ++a) outer[a] = array[a] + first;
-    block(m, (stored *const *)outer, ld, (stored *)scratch, BLOCK);
+                for (long t = 0; t < count; ++t) array[a][r*ld[a] + first + t] = outside(copy[a][r*ROW + t]);
 }}
 
 // 0: done, 1: no memory for the scratch
-extern "C" int frame_run(const void *constants, double *const *array, const long *ld, long n, int threads)
+extern "C" int frame_run(const void *constants, outside *const *array, const long *ld, long n, int threads)
 {{
     const Mixture &m = *(const Mixture *)constants;
     int failed = 0;
@@ -401,9 +438,7 @@ extern "C" int frame_run(const void *constants, double *const *array, const long
         failed = !scratch;
 #pragma omp for schedule(static)
         for (long first = 0; first < n; first += BLOCK) {{
-            if (!scratch) continue;
-            if (n - first >= BLOCK) full_block<stored>(m, array, ld, scratch, first);
-            else copied_block(m, array, ld, scratch, first, n - first);
+            if (scratch) some_points(m, array, ld, scratch, first, n - first < BLOCK ? n - first : BLOCK);
         }}
         free(scratch);
         if (threads > 1) fesetenv(&host);

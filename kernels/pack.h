@@ -1,4 +1,5 @@
-// The CPU number type: a pack holds one value for each of several neighbouring points, in compiler vector extensions.
+// The CPU number type: a pack holds one value for each of several neighbouring points, in compiler vector extensions: doubles, or
+// with FRAME_SINGLE floats, whose own part is pack_single.h.
 // Everything is IEEE arithmetic on lanes; nothing here needs or survives -ffast-math.
 #pragma once
 #include <string.h>
@@ -8,31 +9,44 @@
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
-#define VECTOR_LANES 8
+#define VECTOR_BYTES 64
 #elif defined(__AVX__)
-#define VECTOR_LANES 4
+#define VECTOR_BYTES 32
 #else
-#define VECTOR_LANES 2   // SSE2, NEON
+#define VECTOR_BYTES 16   // SSE2, NEON
 #endif
+#ifdef FRAME_SINGLE
+#define VECTOR_LANES (VECTOR_BYTES/4)
+typedef int whole;
+typedef unsigned unsigned_whole;
+#else
+#define VECTOR_LANES (VECTOR_BYTES/8)
+typedef long long whole;
+typedef unsigned long long unsigned_whole;
+#endif
+#if VECTOR_BYTES == 64 && !defined(FRAME_SINGLE)
+#define AVX512_DOUBLE     // avx512.h has division, roots, exp and log of its own
+#endif
+constexpr unsigned_whole SIGN = unsigned_whole(1) << (8*sizeof(scalar) - 1);
 
-typedef double lanes_d __attribute__((vector_size(8*VECTOR_LANES)));
-typedef long long lanes_i __attribute__((vector_size(8*VECTOR_LANES)));
-typedef unsigned long long lanes_u __attribute__((vector_size(8*VECTOR_LANES)));
+typedef scalar lanes_d __attribute__((vector_size(VECTOR_BYTES)));
+typedef whole lanes_i __attribute__((vector_size(VECTOR_BYTES)));
+typedef unsigned_whole lanes_u __attribute__((vector_size(VECTOR_BYTES)));
 
 struct vmask { lanes_i m; };
 struct vec {
     lanes_d v;
     POINT_FN vec() {}
-    POINT_FN vec(double s) : v(s - lanes_d{}) {}
+    POINT_FN vec(double s) : v(scalar(s) - lanes_d{}) {}
     POINT_FN explicit vec(lanes_d x) : v(x) {}
 };
 
 #define BINARY(op) \
     POINT_FN vec operator op(vec a, vec b) { return vec(a.v op b.v); } \
-    POINT_FN vec operator op(vec a, double b) { return vec(a.v op b); } \
-    POINT_FN vec operator op(double a, vec b) { return vec(a op b.v); }
+    POINT_FN vec operator op(vec a, double b) { return vec(a.v op scalar(b)); } \
+    POINT_FN vec operator op(double a, vec b) { return vec(scalar(a) op b.v); }
 BINARY(+) BINARY(-) BINARY(*)
-#if VECTOR_LANES < 8 || defined(__SSE4A__)
+#if !defined(AVX512_DOUBLE) || defined(__SSE4A__)
 BINARY(/)
 #endif
 #undef BINARY
@@ -52,6 +66,25 @@ POINT_FN vmask operator!(vmask a) { return vmask{~a.m}; }
 POINT_FN lanes_i bits(vec a) { return (lanes_i)a.v; }
 POINT_FN vec from_bits(lanes_i a) { return vec((lanes_d)a); }
 POINT_FN vec select(vmask c, vec yes, vec no) { return vec(c.m ? yes.v : no.v); }
+#if VECTOR_BYTES == 64
+// The cubics at eight lines and, in the upper half, those behind them, at x. Each cubic is 128 bits: lines of lanes i and i + 4 side
+// by side, and a transposition within 128 bits brings a coefficient of all together.
+template <class From> POINT_FN __m512 eight_cubics(const From &from, const __m256 x) {
+    const auto both = [&](int i) { return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(from(i))), _mm256_loadu_ps(from(i + 4)), 1); };
+    const __m512 r0 = both(0), r1 = both(1), r2 = both(2), r3 = both(3);
+    const __m512d s0 = (__m512d)_mm512_unpacklo_ps(r0, r1), s1 = (__m512d)_mm512_unpacklo_ps(r2, r3);
+    const __m512d s2 = (__m512d)_mm512_unpackhi_ps(r0, r1), s3 = (__m512d)_mm512_unpackhi_ps(r2, r3);
+    const __m512 c0 = (__m512)_mm512_unpacklo_pd(s0, s1), c1 = (__m512)_mm512_unpackhi_pd(s0, s1);
+    const __m512 c2 = (__m512)_mm512_unpacklo_pd(s2, s3), c3 = (__m512)_mm512_unpackhi_pd(s2, s3);
+    const __m512 once = _mm512_castps256_ps512(x), xx = _mm512_shuffle_f32x4(once, once, 0x50);      // x0..3 twice, x4..7 twice
+    const __m512 y = c0 + xx*(c1 + xx*(c2 + xx*c3));
+    return _mm512_shuffle_f32x4(y, y, 0xd8);
+}
+#endif
+
+#ifdef FRAME_SINGLE
+#include "pack_single.h"
+#else
 // one instruction each, with the same answer for NaN as the scalar forms
 POINT_FN vec larger(vec a, vec b) {
 #if VECTOR_LANES == 8
@@ -80,22 +113,10 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1]) != 0;
 #endif
 }
-POINT_FN bool all_of(vmask c) { return !any_of(!c); }
-
-POINT_FN void load(const double *address, vec &x) { memcpy(&x.v, address, sizeof x.v); }
-POINT_FN void store(double *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
-
-POINT_FN vec fabs(vec a) { return from_bits(bits(a) & 0x7fffffffffffffffLL); }
-POINT_FN vec copysign(vec size, vec sign) {
-    return from_bits((bits(size) & 0x7fffffffffffffffLL) | (bits(sign) & (long long)0x8000000000000000ULL));
-}
-POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
-    return from_bits(bits(x) ^ (bits(sign) & (long long)0x8000000000000000ULL));
-}
 // Integers of small size live in the low bits of 1.5*2^52 + n: rounding to nearest and conversion in one addition.
 constexpr double ROUNDER = 6755399441055744.0;
 
-#if VECTOR_LANES == 8
+#ifdef AVX512_DOUBLE
 #include "avx512.h"
 #else
 POINT_FN vec sqrt(vec a) {
@@ -139,10 +160,6 @@ POINT_FN ExpParts exp_parts(vec x) {
     vec q = (q01 + r2*q23) + r4*((q45 + r2*q67) + r4*q89);
     return {from_bits((n + 1023) << 52), r + r2*q};
 }
-POINT_FN vec expm1(vec x) {
-    const ExpParts e = exp_parts(x);
-    return e.scale*e.less_one + (e.scale - 1.0);
-}
 
 POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
     const vec w2 = w*w;
@@ -151,21 +168,7 @@ POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
                     + w2*((1.818357216161805012e-01 + w*1.531383769920937332e-01) + w2*1.479819860511658591e-01)));
 }
 
-// 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
-POINT_FN vec log_ratio(vec above, vec below, vec difference) {
-    const vmask two = above > 1.43*below, four = above > 2.86*below;
-    const vec near = below*select(four, vec(4.0), select(two, vec(2.0), vec(1.0)));
-    const vec s = select(two, above - near, difference)/(above + near);
-    const vec twos = select(four, vec(2*6.93147180559945309417e-01), select(two, vec(6.93147180559945309417e-01), vec(0.0)));
-    return twos + (2.0*s + s*atanh_series(s*s));
-}
-
-#if VECTOR_LANES < 8           // else in avx512.h
-POINT_FN vec exp(vec x) {
-    const ExpParts e = exp_parts(x);
-    return (1.0 + e.less_one)*e.scale;
-}
-
+#ifndef AVX512_DOUBLE
 // log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
 // Zero, negative numbers, infinity and NaN give NaN.
 POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
@@ -296,15 +299,7 @@ POINT_FN void two_cubics(const double *table, const Lines &line, vec_f x, vec_f 
     static_assert(sizeof(Cubic) == 16, "table_index counts in bytes");
     const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };
 #if VECTOR_LANES == 8
-    // lines of lanes i and i + 4: each cubic is 128 bits, so a transposition within 128 bits brings a coefficient of all together
-    const auto both = [&](int i) { return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(from(i))), _mm256_loadu_ps(from(i + 4)), 1); };
-    const __m512 r0 = both(0), r1 = both(1), r2 = both(2), r3 = both(3);
-    const __m512d s0 = (__m512d)_mm512_unpacklo_ps(r0, r1), s1 = (__m512d)_mm512_unpacklo_ps(r2, r3);
-    const __m512d s2 = (__m512d)_mm512_unpackhi_ps(r0, r1), s3 = (__m512d)_mm512_unpackhi_ps(r2, r3);
-    const __m512 c0 = (__m512)_mm512_unpacklo_pd(s0, s1), c1 = (__m512)_mm512_unpackhi_pd(s0, s1);
-    const __m512 c2 = (__m512)_mm512_unpacklo_pd(s2, s3), c3 = (__m512)_mm512_unpackhi_pd(s2, s3);
-    const __m512 once = _mm512_castps256_ps512((__m256)x.v), xx = _mm512_shuffle_f32x4(once, once, 0x50);      // x0..3 twice, x4..7 twice
-    const __m512 y = c0 + xx*(c1 + xx*(c2 + xx*c3)), apart = _mm512_shuffle_f32x4(y, y, 0xd8);
+    const __m512 apart = eight_cubics(from, (__m256)x.v);
     here = vec_f((lanes_f)_mm512_castps512_ps256(apart));
     behind = vec_f((lanes_f)_mm512_extractf32x8_ps(apart, 1));
 #else
@@ -315,11 +310,44 @@ POINT_FN void two_cubics(const double *table, const Lines &line, vec_f x, vec_f 
     behind = vec_f(c[4] + x.v*(c[5] + x.v*(c[6] + x.v*c[7])));
 #endif
 }
+#endif
+
+POINT_FN bool all_of(vmask c) { return !any_of(!c); }
+
+POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof x.v); }
+POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
+
+POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
+POINT_FN vec copysign(vec size, vec sign) {
+    return from_bits((bits(size) & whole(~SIGN)) | (bits(sign) & whole(SIGN)));
+}
+POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
+    return from_bits(bits(x) ^ (bits(sign) & whole(SIGN)));
+}
+#ifndef AVX512_DOUBLE
+POINT_FN vec exp(vec x) {
+    const ExpParts e = exp_parts(x);
+    return (1.0 + e.less_one)*e.scale;
+}
+#endif
+POINT_FN vec expm1(vec x) {
+    const ExpParts e = exp_parts(x);
+    return e.scale*e.less_one + (e.scale - 1.0);
+}
+
+// 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
+POINT_FN vec log_ratio(vec above, vec below, vec difference) {
+    const vmask two = above > 1.43*below, four = above > 2.86*below;
+    const vec near = below*select(four, vec(4.0), select(two, vec(2.0), vec(1.0)));
+    const vec s = select(two, above - near, difference)/(above + near);
+    const vec twos = select(four, vec(2*6.93147180559945309417e-01), select(two, vec(6.93147180559945309417e-01), vec(0.0)));
+    return twos + (2.0*s + s*atanh_series(s*s));
+}
 
 template <> struct number<vec> {
     static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;
-    typedef double stored;
+    typedef scalar stored;
     typedef vec_f narrow;
     typedef Lines index;
 };
@@ -357,8 +385,8 @@ POINT_FN twinmask operator!(twinmask a) { return {!a.lo, !a.hi}; }
 POINT_FN twin select(twinmask c, twin yes, twin no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
 POINT_FN bool any_of(twinmask c) { return any_of(c.lo || c.hi); }
 POINT_FN bool all_of(twinmask c) { return all_of(c.lo && c.hi); }
-POINT_FN void load(const double *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
-POINT_FN void store(double *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
+POINT_FN void load(const scalar *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
+POINT_FN void store(scalar *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
 POINT_FN twin log_ratio(twin above, twin below, twin difference) {
     return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
 }
@@ -366,7 +394,7 @@ POINT_FN twin log_ratio(twin above, twin below, twin difference) {
 template <> struct number<twin> {
     static constexpr int lanes = 2*VECTOR_LANES;
     static constexpr bool wide = false;
-    typedef double stored;
+    typedef scalar stored;
 };
 
 // use(part) for each of a value's packs, part(x) being that pack of x

@@ -31,6 +31,19 @@ constexpr bool SPECIES_ARRAYS = true;
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
+#ifdef FRAME_FLOAT_ARRAYS        // elements of the arrays that a program is given and fills
+typedef float outside;
+#else
+typedef double outside;
+#endif
+#ifdef FRAME_SINGLE              // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
+typedef float scalar;
+constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
+#else
+typedef double scalar;
+constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;      // WHOLE: how far from 1 the sum of fractions may be
+#endif
+
 // ---- scalar number types; the CPU pack brings its own overloads of these names
 POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }
 POINT_FN double larger(double a, double b) { return a > b ? a : b; }     // b where one of them is NaN

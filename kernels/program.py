@@ -10,8 +10,10 @@ class Program:
     """A compiled launch.
 
     outputs and given: the kernels that lead from the given names to the outputs. kernels: these by name instead, in an
-    order in which each finds its inputs, everything they write kept. precision: "double"; on the CPU also "scalar"
-    (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
+    order in which each finds its inputs, everything they write kept. precision: "double", or "mixed" (arrays given and
+    filled are float32, the arithmetic stays double: inputs as they are, results rounded once), or "single" (the arithmetic
+    float32 too; inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
+    dtype: of the arrays.
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """
 
@@ -27,17 +29,18 @@ class Program:
                 raise ArgumentError(f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}.")
         else:
             records = declare.resolve(outputs, given, mixture.options)
-        self.plan = backend.plan(records, outputs, mixture)
+        self.dtype = emit.dtype_of(precision)
+        self.plan = backend.plan(records, outputs, mixture, precision)
         if not self.plan.writes:
             raise ArgumentError(f"nothing to compute: {', '.join(outputs or ())} given already.")
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(self.writes))
         self._constants, self._resident = emit.pack_constants(self.plan, backend)
-        self._code = backend.compile(self.plan, self.name, precision)
+        self._code = backend.compile(self.plan, self.name)
 
     def bind(self, arrays):
-        """Check names and shapes once; returns run(n), which launches for the first n points of the bound arrays."""
+        """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound arrays."""
         missing = [a for a in self.plan.arguments if a not in arrays]
         if missing:
             raise ArgumentError(f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")

@@ -95,23 +95,34 @@ POINT_FN double cube_root(double x) {
     return x > 0.0 ? x*better*better : NOT_A_NUMBER;
 }
 
+// ---- one value in single precision: the compiler's own library
+POINT_FN float quotient(float a, float b) { return a/b; }
+POINT_FN float root(float x) { return sqrtf(x); }
+POINT_FN float exponential(float x, bool less_one = false) { return less_one ? expm1f(x) : expf(x); }
+POINT_FN float logarithm(float x) { return x > 0.0f && x < 3.4028234e38f ? logf(x) : float(NOT_A_NUMBER); }
+POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUMBER); }
+POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
+POINT_FN float two_thirds_approximate(float x) { const float root = cbrtf(x); return root*root; }
+POINT_FN float rsqrt_start(float x) { return 1.0f/sqrtf(x); }
+POINT_FN float logarithm_of_ratio(float, float below, float difference) { return log1pf(difference/below); }
+
 // ---- the values of a thread's points
 template <int N> struct mask { bool at[N]; };
 template <int N> struct points {
-    double v[N];
+    scalar v[N];
     POINT_FN points() {}
-    POINT_FN points(double s) { UNROLL for (int k = 0; k < N; ++k) v[k] = s; }
+    POINT_FN points(double s) { UNROLL for (int k = 0; k < N; ++k) v[k] = scalar(s); }
 };
 #define EACH(expression) { points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
 #define EACH_MASK(expression) { mask<N> r; UNROLL for (int k = 0; k < N; ++k) r.at[k] = expression; return r; }
 #define BINARY(op, expression) \
-    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double a = x.v[k], b = y.v[k]; r.v[k] = expression; } return r; } \
-    template <int N> POINT_FN points<N> operator op(points<N> x, double b) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double a = x.v[k]; r.v[k] = expression; } return r; } \
-    template <int N> POINT_FN points<N> operator op(double a, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const double b = y.v[k]; r.v[k] = expression; } return r; }
+    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = x.v[k], b = y.v[k]; r.v[k] = expression; } return r; } \
+    template <int N> POINT_FN points<N> operator op(points<N> x, double c) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = x.v[k], b = scalar(c); r.v[k] = expression; } return r; } \
+    template <int N> POINT_FN points<N> operator op(double c, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = scalar(c), b = y.v[k]; r.v[k] = expression; } return r; }
 BINARY(+, a + b) BINARY(-, a - b) BINARY(*, a*b)
 template <int N> POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k]))
-template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], b))
-template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? reciprocal(y.v[k]) : quotient(a, y.v[k]))
+template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b)))
+template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? reciprocal(y.v[k]) : quotient(scalar(a), y.v[k]))
 #undef BINARY
 template <int N> POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k])
 template <int N> POINT_FN points<N> &operator+=(points<N> &x, points<N> y) { return x = x + y; }
@@ -119,7 +130,7 @@ template <int N> POINT_FN points<N> &operator-=(points<N> &x, points<N> y) { ret
 template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x*y; }
 #define COMPARE(op) \
     template <int N> POINT_FN mask<N> operator op(points<N> x, points<N> y) EACH_MASK(x.v[k] op y.v[k]) \
-    template <int N> POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op b)
+    template <int N> POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op scalar(b))
 COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 #undef COMPARE
 template <int N> POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k])
@@ -142,7 +153,7 @@ template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_third
 template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
 template <int N> POINT_FN points<N> log_ratio(points<N> a, points<N> b, points<N> d) EACH(logarithm_of_ratio(a.v[k], b.v[k], d.v[k]))
 template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
-template <int N> POINT_FN points<N> table_row(const double *table, points<N> row) EACH(table[int(row.v[k])])
+template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
 // Single precision beside them, and indices into tables.
 template <int N> struct narrow_points {
     float v[N];
@@ -169,7 +180,7 @@ template <int N> POINT_FN Lines<N> table_index(points<N> window, narrow_points<N
     UNROLL for (int k = 0; k < N; ++k) r.at[k] = int(row.v[k])*CUBIC_WINDOWS + int(window.v[k]);
     return r;
 }
-template <int N> POINT_FN void two_cubics(const double *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {
+template <int N> POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {
     UNROLL for (int k = 0; k < N; ++k) {
         const Cubic *const from = (const Cubic *)table + line.at[k], first = from[0], second = from[CUBIC_WINDOWS];
         here.v[k] = cubic_at(first, x.v[k]);
@@ -181,7 +192,7 @@ template <int N> POINT_FN void two_cubics(const double *table, Lines<N> line, na
 template <int N> struct number<points<N>> {
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
-    typedef double stored;
+    typedef scalar stored;
     typedef narrow_points<N> narrow;
     typedef Lines<N> index;
 };
@@ -202,32 +213,32 @@ template <int N> struct Place {
 
 // Species values at the point of another thread of the warp.
 struct OtherPoint {
-    const double *base;
+    const outside *base;
     long stride;
     POINT_FN double operator[](int s) const { return base[s*stride]; }
 };
 struct OtherResult {
-    double *base;
+    outside *base;
     long stride;
     bool in;
-    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = x; }
+    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = outside(x); }
 };
 constexpr unsigned WARP = 0xffffffffu;
 
 // A copy from device to shared memory that passes no register: all of a thread's are under way at once.
 #ifdef FRAME_STAND_IN
-static inline void copy_async(double *to, const double *from) { *to = *from; }
+template <class T> static inline void copy_async(T *to, const T *from) { *to = *from; }
 static inline void copies_done() {}
 #else
-POINT_FN void copy_async(double *to, const double *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+template <class T> POINT_FN void copy_async(T *to, const T *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
 }
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
 // An array (count, points) at a thread's points.
 template <int N> struct Field {
-    double *base;
+    outside *base;
     long stride;
     const Place<N> &place;
     POINT_FN points<N> operator[](int s) const {
@@ -236,7 +247,7 @@ template <int N> struct Field {
         return x;
     }
     POINT_FN void set(int s, points<N> x) const {
-        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = x.v[k];
+        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = outside(x.v[k]);
     }
     POINT_FN OtherPoint of_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride}; }
     POINT_FN OtherResult to_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride, bool(__shfl_sync(WARP, int(place.in[0]), lane))}; }
@@ -244,7 +255,7 @@ template <int N> struct Field {
 
 // Species values of a thread's points in shared memory: a column of its own.
 template <int N> struct Column {
-    double *base;
+    outside *base;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
         UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*blockDim.x];

@@ -163,7 +163,7 @@ def make():
     keep = []
 
     def asarray(value, dtype=None):
-        if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE:
+        if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE and (dtype is None or value.dtype == dtype):
             return value
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         out[...] = value

@@ -315,7 +315,7 @@ def test_a_failed_block_call_leaves_nothing_behind():
 def test_block_of_fields_with_different_sizes():
     host = Host()
     a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
-    fields = [("T", False, a.ctypes.data, a.shape, (1, 4, 12)), ("rho", True, b.ctypes.data, b.shape, (1, 4, 12))]
+    fields = [("T", False, a.ctypes.data, a.shape, (1, 4, 12), 8), ("rho", True, b.ctypes.data, b.shape, (1, 4, 12), 8)]
     with pytest.raises(ArgumentError, match="'T' 24, 'rho' 12"):
         host.frame.block_of_fields("thermal", fields, (0,) * 4, (0,) * 4)
 
@@ -431,7 +431,7 @@ def test_model_options_reach_the_mixture():
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, equation, root"),
+    (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, precision, equation, root"),
     (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
     (lambda c: c.set_option("chung", "polefre"), "option 'chung' is 'polefre', wanted one of polefree, published, cantera"),
     (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),

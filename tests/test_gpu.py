@@ -24,7 +24,7 @@ from reference import derivatives, oracle, species, value
 from states import random_states
 
 STAND_IN = "stand-in"
-NAMES = "phase_flag W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X mu lam D"
+NAMES = "phase_flag W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X mu lam D D_mass"
 
 
 @pytest.fixture(scope="module", params=[STAND_IN, pytest.param("gpu", marks=pytest.mark.gpu)])

@@ -209,7 +209,7 @@ def test_a_section_that_came_as_a_temporary():
 
 def test_descriptors_of_the_wrong_kind():
     got = told(traps("descriptor"))
-    for call, words in (("integers", "double precision"), ("single", "double precision"), ("not allocated", "not allocated"),
+    for call, words in (("integers", "double precision"), ("single", ""), ("not allocated", "not allocated"),
                         ("bounds", "bounds 1:7"), ("bound 0", "bounds 0:6"), ("first 0", "stripe 0..3, wanted within 1..6"), ("a matrix is two directions", "")):
         assert got[call][0] == (3 if words else 0) and words in got[call][1], (call, got[call])
     assert got["assumed size"][0] == 0

@@ -57,7 +57,7 @@ def tune_collection(backend, mixture, collection, points: int):
     def prepare(how):
         plan = plans[how]
         constants, keep = emit.pack_constants(plan, backend)
-        run = backend.prepare(backend.compile(plan, collection.name, "double"), constants, plan, arrays)
+        run = backend.prepare(backend.compile(plan, collection.name), constants, plan, arrays)
         return (lambda: run(points)), {"kept": keep}
 
     def verify(how, run):

@@ -5,7 +5,7 @@
 ! argument, 4 failed kernel or exception, 5 initialize again with other arguments) and frame_lasterror the message;
 ! without it, a failure prints its message and ends the run on all ranks (FRAME_ON_ERROR=return: it goes on).
 !
-! frame_put, frame_get and frame_block take any array or section of double precision, of rank 0 to 4, without a copy.
+! frame_put, frame_get and frame_block take any array or section, real(8) or real(4), of rank 0 to 4, without a copy.
 ! Its dimensions are x, y, z and, for a view of several variables, last the variables. lo and hi are bounds in the array as
 ! passed, counted from 1 and inclusive, one for each direction of space; without them all points take part.
 ! first and last select a stripe of these points, x fastest; without them all of it.
@@ -24,7 +24,7 @@ module frame_interface
   type, bind(c) :: frame_field
     private
     character(kind=c_char) :: tag(64)
-    integer(c_int) :: way, rank, problem
+    integer(c_int) :: way, rank, problem, size
     integer(c_intptr_t) :: address
     integer(c_int64_t) :: extent(4), stride(4)
   end type

@@ -232,22 +232,23 @@ EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, str
     field->way = way;
     field->rank = array->rank;
     field->address = (intptr_t)array->base_addr;
-    if (array->type != CFI_type_double) { field->problem = FIELD_NOT_DOUBLE; return; }
+    field->size = array->type == CFI_type_double ? 8 : array->type == CFI_type_float ? 4 : 0;
+    if (!field->size) { field->problem = FIELD_NOT_REAL; return; }
     if (!array->base_addr) { field->problem = FIELD_NOT_ALLOCATED; return; }
     if (array->rank > 4) { field->problem = FIELD_RANK; return; }
     for (d = 0; d < array->rank; d++) {
         if (array->dim[d].extent < 0) { field->problem = FIELD_ASSUMED_SIZE; return; }
-        if (array->dim[d].sm % (CFI_index_t)sizeof(double)) { field->problem = FIELD_STRIDE; return; }
+        if (array->dim[d].sm % field->size) { field->problem = FIELD_STRIDE; return; }
         field->extent[d] = array->dim[d].extent;
-        field->stride[d] = array->dim[d].sm / (CFI_index_t)sizeof(double);
+        field->stride[d] = array->dim[d].sm / field->size;
     }
 }
 #endif
 
 static int frame_check_fields(const struct frame_field *fields, int n)
 {
-    static const char *const what[] = {"", "is not an array of double precision, real(8)", "is not allocated or not associated", "has more than 4 dimensions",
-                          "has assumed size (*): its last extent is unknown; pass a section", "has a stride that is no multiple of 8 bytes"};
+    static const char *const what[] = {"", "is not an array of real(8), double precision, or real(4)", "is not allocated or not associated", "has more than 4 dimensions",
+                          "has assumed size (*): its last extent is unknown; pass a section", "has a stride that is no multiple of its elements' size"};
     int i;
     for (i = 0; i < n; i++)
         if (fields[i].problem) return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%s' %s.", fields[i].tag, what[fields[i].problem]);

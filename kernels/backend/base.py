@@ -22,15 +22,16 @@ class Backend(abc.ABC):
         """Row length to allocate for n points."""
 
     @abc.abstractmethod
-    def empty(self, shape):
-        """Uninitialised float64 array, rows contiguous."""
+    def empty(self, shape, dtype=np.float64):
+        """Uninitialised array, rows contiguous."""
 
-    def plan(self, kernels, outputs, mixture):
-        """Kernels joined into one launch, constants laid out as this backend wants them."""
-        return emit.plan(kernels, outputs, mixture)
+    def plan(self, kernels, outputs, mixture, precision: str = "double"):
+        """Kernels joined into one launch, constants laid out as this backend wants them. Raises ArgumentError for a precision
+        that this backend does not have."""
+        return emit.plan(kernels, outputs, mixture, precision=precision)
 
     @abc.abstractmethod
-    def compile(self, plan, name: str, precision: str):
+    def compile(self, plan, name: str):
         """A Program's machine code; cached on disk. Returns what `prepare` takes."""
 
     @abc.abstractmethod
@@ -68,23 +69,23 @@ class Backend(abc.ABC):
     def to_host(self, array) -> np.ndarray: ...
 
     @abc.abstractmethod
-    def from_host(self, array): ...
+    def from_host(self, array, dtype=np.float64): ...
 
     def release(self):
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""
 
 
-def check_rows(name, array, rows: int):
-    """Shape (ld,) for one row, (rows, ld) else; float64, points contiguous. Returns (row stride in elements, row length)."""
+def check_rows(name, array, rows: int, dtype=np.dtype(np.float64)):
+    """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row length)."""
     shape = tuple(array.shape)
-    if str(array.dtype) != "float64":
-        raise ArgumentError(f"array '{name}': type {array.dtype}, wanted float64.")
+    if array.dtype != dtype:
+        raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")
     if len(shape) == 1 and rows == 1:
         shape, strides = (1, shape[0]), (0, array.strides[0])
     else:
         strides = array.strides
     if len(shape) != 2 or shape[0] != rows:
         raise ArgumentError(f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)" + (" or (points,)." if rows == 1 else "."))
-    if shape[1] > 1 and strides[1] != 8:
+    if shape[1] > 1 and strides[1] != dtype.itemsize:
         raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
-    return strides[0]//8, shape[1]
+    return strides[0]//dtype.itemsize, shape[1]

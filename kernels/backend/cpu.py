@@ -25,11 +25,11 @@ FLAGS = ["-std=gnu++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-c
 
 ffi = cffi.FFI()
 ffi.cdef("""
-int frame_run(const void *constants, double *const *array, const long *ld, long n, int threads);
+int frame_run(const void *constants, void *const *array, const long *ld, long n, int threads);
 void frame_counts(double *into);
-typedef struct { long extent[3], stride[4], variables; } frame_region;
-void frame_gather(double *view, long ld, const double *first, const frame_region *region, long start, long count);
-void frame_scatter(const double *view, long ld, double *first, const frame_region *region, long start, long count);
+typedef struct { long extent[3], stride[4], variables, bytes; } frame_region;
+void frame_gather(void *view, long ld, long view_bytes, const void *first, const frame_region *region, long start, long count);
+void frame_scatter(const void *view, long ld, long view_bytes, void *first, const frame_region *region, long start, long count);
 """)
 
 
@@ -133,28 +133,27 @@ class CpuBackend(Backend):
         return {"name": "cpu", "threads": self.threads, "compiler": version, "target": "-march=" + target(), "cores": os.cpu_count()}
 
     def pad(self, n: int) -> int:
-        return -(-max(n, 1)//16)*16 + 8        # whole packs; 64 bytes more so that rows are not a power of two apart
+        return -(-max(n, 1)//16)*16 + 16       # whole packs; 64 bytes or more on top so that rows are not a power of two apart
 
-    def empty(self, shape):
+    def empty(self, shape, dtype=np.float64):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = int(np.prod(shape))*np.dtype(dtype).itemsize
         try:
-            raw = np.empty(int(np.prod(shape))*8 + ALIGN, np.uint8)
+            raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
             raise BackendError(f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too large?") from None
         at = -raw.ctypes.data % ALIGN
-        return raw[at:at + int(np.prod(shape))*8].view(np.float64).reshape(shape)
+        return raw[at:at + size].view(dtype).reshape(shape)
 
-    def compile(self, plan, name, precision):
-        if precision not in emit.PRECISIONS:
-            raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(emit.PRECISIONS)}.")
+    def compile(self, plan, name):
         # a few points, or arithmetic by library calls: the compiler's time is what counts
-        extra = ("-O1",) if precision in ("count", "wide") else ()
-        return load(emit.cpu_source(plan, precision), emit.dependencies(plan), name, extra)
+        extra = ("-O1",) if plan.precision in ("count", "wide") else ()
+        return load(emit.cpu_source(plan), emit.dependencies(plan), name, extra)
 
     def prepare(self, code, constants, plan, arrays):
         count = len(plan.arguments)
-        layout = [check_rows(a, arrays[a], plan.rows(a)) for a in plan.arguments]
-        pointers = ffi.new("double *[]", [ffi.cast("double *", arrays[a].ctypes.data) for a in plan.arguments]) if count else ffi.NULL
+        layout = [check_rows(a, arrays[a], plan.rows(a), plan.dtype) for a in plan.arguments]
+        pointers = ffi.new("void *[]", [ffi.cast("void *", arrays[a].ctypes.data) for a in plan.arguments]) if count else ffi.NULL
         strides = ffi.new("long []", [stride for stride, _ in layout])
         shortest = min(length for _, length in layout)
         data = ffi.cast("void *", constants.ctypes.data)
@@ -191,21 +190,22 @@ class CpuBackend(Backend):
     def to_host(self, array):
         return array
 
-    def from_host(self, array):
-        return np.asarray(array, dtype=np.float64)
+    def from_host(self, array, dtype=np.float64):
+        return np.asarray(array, dtype=dtype)
 
 
 def _region(block):
     """The selection as C sees it; kept with the block, which a host loop brings for every chunk."""
     made = block.__dict__.get("_region")
     if made is None:
-        region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3]})
-        made = block.__dict__["_region"] = (ffi.cast("double *", block.first), region)
+        region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3], "bytes": block.size})
+        made = block.__dict__["_region"] = (ffi.cast("void *", block.first), region)
     return made
 
 
 def _rows(view, block):
-    """Address and row stride of a view; only its shape is looked at here, the caller made the array."""
+    """Address, row stride and bytes of an element of a view; only its shape is looked at here, the caller made the array."""
     if view.shape[0] != block.n[3]:
         raise ArgumentError(f"the view has {view.shape[0]} rows, the selection {block.n[3]} variables.")
-    return ffi.cast("double *", view.__array_interface__["data"][0]), view.strides[0]//8
+    size = view.itemsize
+    return ffi.cast("void *", view.__array_interface__["data"][0]), view.strides[0]//size, size

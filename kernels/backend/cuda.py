@@ -119,17 +119,17 @@ class CudaBackend(Backend):
     def pad(self, n: int) -> int:
         return -(-max(n, 1)//32)*32              # each row starts on a 256-byte boundary
 
-    def empty(self, shape):
+    def empty(self, shape, dtype=np.float64):
         self._use()
-        return self.cp.empty(shape, dtype=self.cp.float64)
+        return self.cp.empty(shape, dtype=dtype)
 
     # ---- programs
-    def plan(self, kernels, outputs, mixture):
-        return emit.plan(kernels, outputs, mixture, organise.chosen(self.product, self.compiler, kernels, outputs, mixture))
+    def plan(self, kernels, outputs, mixture, precision="double"):
+        if precision not in emit.DEVICE:
+            raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has {', '.join(emit.DEVICE)}.")
+        return emit.plan(kernels, outputs, mixture, organise.chosen(self.product, self.compiler, kernels, outputs, mixture), precision)
 
-    def compile(self, plan, name, precision):
-        if precision != "double":
-            raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has 'double'.")
+    def compile(self, plan, name):
         return self._load(program_code(plan, self.arch, name))
 
     def _load(self, path):
@@ -144,7 +144,7 @@ class CudaBackend(Backend):
 
     def prepare(self, code, constants, plan, arrays):
         self._use()
-        layout = [check_rows(a, arrays[a], plan.rows(a)) for a in plan.arguments]
+        layout = [check_rows(a, arrays[a], plan.rows(a), plan.dtype) for a in plan.arguments]
         shortest = min((length for _, length in layout), default=0)
         if emit.in_constant_memory(plan):
             table = None
@@ -166,7 +166,7 @@ class CudaBackend(Backend):
         return run
 
     def resident(self, array):
-        copy = self.from_host(array)
+        copy = self.from_host(array, array.dtype)
         return copy.data.ptr, copy
 
     # ---- time
@@ -217,9 +217,9 @@ class CudaBackend(Backend):
         self._use()
         return self.cp.asnumpy(array)            # waits
 
-    def from_host(self, array):
+    def from_host(self, array, dtype=np.float64):
         self._use()
-        return self.cp.asarray(array, dtype=self.cp.float64)
+        return self.cp.asarray(array, dtype=dtype)
 
     def release(self):
         if "marshal" in self.__dict__:

@@ -9,7 +9,7 @@ class Block:
     """A host's 4-D array (x fastest) and a selection in it. Nothing here is validated: frame/stripe.py does that.
 
     address: of element (0, 0, 0, 0). shape: (nx, ny, nz, variables). strides: in elements, for x, y, z, variable.
-    lo: zero-based start of the selection; n: its extents. on_device: address is device memory.
+    lo: zero-based start of the selection; n: its extents. on_device: address is device memory. size: bytes of an element, 8 or 4.
     """
 
     address: int
@@ -18,11 +18,12 @@ class Block:
     lo: tuple[int, int, int, int]
     n: tuple[int, int, int, int]
     on_device: bool = False
+    size: int = 8
 
     @property
     def first(self) -> int:
         """Address of the selection's first element."""
-        return self.address + 8*sum(a*s for a, s in zip(self.lo, self.strides))
+        return self.address + self.size*sum(a*s for a, s in zip(self.lo, self.strides))
 
     @property
     def points(self) -> int:

@@ -4,7 +4,7 @@ How a block is reached depends on where it lies, which the driver knows from the
 
 - device or managed memory, or host memory that is pinned (by the host or by `lasting`): one kernel reads or writes it
   where it is;
-- pageable host memory: the compiled CPU marshal packs the selected points into a pinned buffer, and one copy takes
+- pageable host memory: the compiled CPU marshal packs the selected points into a pinned buffer, in the view's type, and one copy takes
   that to the device. Packing returns before the copy has arrived, so it runs beside the kernels of the chunk before.
 
 Either way a scatter touches the selected points alone: fringe data that the host writes between two calls stays.
@@ -36,8 +36,8 @@ class CudaMarshal:
 
     def __init__(self, cp, module, host):
         self.cp, self.runtime, self.host = cp, cp.cuda.runtime, host
-        self._gather = module.get_function("gather_stripe")
-        self._scatter = module.get_function("scatter_stripe")
+        self._gather, self._scatter = ({(block, view): module.get_function(f"{what}_{block}_{view}") for block in (8, 4) for view in (8, 4)}
+                                       for what in ("gather", "scatter"))
         self._in = [_Staging(cp), _Staging(cp)]
         self._out = _Staging(cp)
         self._deferred = False
@@ -50,9 +50,9 @@ class CudaMarshal:
         if where == PAGEABLE:
             slot = self._in[0]
             self._in.reverse()
-            packed = slot.rows(block.n[3], self.host.pad(count))     # waits until the slot's last copy is through
+            packed = slot.rows(block.n[3], self.host.pad(count), view.dtype)     # waits until the slot's last copy is through
             self.host.gather(block, start, count, packed)
-            self.runtime.memcpy2DAsync(view.data.ptr, row, packed.ctypes.data, packed.strides[0], 8*count, block.n[3],
+            self.runtime.memcpy2DAsync(view.data.ptr, row, packed.ctypes.data, packed.strides[0], view.itemsize*count, block.n[3],
                                        self.runtime.memcpyHostToDevice, self._stream)
             slot.used()
             return
@@ -66,8 +66,8 @@ class CudaMarshal:
             return
         where, row = self._where(block), _row(view, block, count)
         if where == PAGEABLE:
-            packed = self._out.rows(block.n[3], self.host.pad(count))
-            self.runtime.memcpy2DAsync(packed.ctypes.data, packed.strides[0], view.data.ptr, row, 8*count, block.n[3],
+            packed = self._out.rows(block.n[3], self.host.pad(count), view.dtype)
+            self.runtime.memcpy2DAsync(packed.ctypes.data, packed.strides[0], view.data.ptr, row, view.itemsize*count, block.n[3],
                                        self.runtime.memcpyDeviceToHost, self._stream)
             self._wait()
             self.host.scatter(block, start, count, packed)
@@ -125,7 +125,7 @@ class CudaMarshal:
         mx, my, _, variables = block.n
         select = np.array([(sx, sy, sz, sv, mx, my, start, count, variables)], dtype=SELECTION)      # one element: passed by value
         grid = (-(-count//THREADS), min(variables, 8))
-        function(grid, (THREADS,), (block.first, view.data.ptr, row//8, select))
+        function[block.size, view.itemsize](grid, (THREADS,), (block.first, view.data.ptr, row//view.itemsize, select))
 
 
 class _Staging:
@@ -134,16 +134,16 @@ class _Staging:
     def __init__(self, cp):
         self.cp, self.memory, self.size, self.event = cp, None, 0, None
 
-    def rows(self, n: int, row: int) -> np.ndarray:
-        """A float64 array (n, row) in pinned memory, aligned to 64 bytes."""
+    def rows(self, n: int, row: int, dtype) -> np.ndarray:
+        """An array (n, row) in pinned memory, aligned to 64 bytes."""
         if self.event is not None:
             self.event.synchronize()
-        need = 8*n*row + 64
+        need = dtype.itemsize*n*row + 64
         if self.size < need:
             self.memory, self.size = self.cp.cuda.alloc_pinned_memory(need), need
         start = -(-self.memory.ptr//64)*64
-        flat = (ctypes.c_double*(n*row)).from_address(start)
-        return np.frombuffer(flat, dtype=np.float64).reshape(n, row)
+        flat = (ctypes.c_char*(dtype.itemsize*n*row)).from_address(start)
+        return np.frombuffer(flat, dtype=dtype).reshape(n, row)
 
     def used(self) -> None:
         if self.event is None:
@@ -157,13 +157,13 @@ class _Staging:
 def _ends(block) -> tuple[int, int]:
     """Addresses of the lowest and the highest element of the selection."""
     reach = [(n - 1)*stride for n, stride in zip(block.n, block.strides)]
-    return block.first + 8*sum(min(r, 0) for r in reach), block.first + 8*sum(max(r, 0) for r in reach)
+    return block.first + block.size*sum(min(r, 0) for r in reach), block.first + block.size*sum(max(r, 0) for r in reach)
 
 
 def _pages(blocks):
     """(address, bytes) of the whole pages under the blocks' selections; selections that share a page become one range, for
     a page cannot be pinned twice."""
-    ranges = sorted((low//PAGE*PAGE, (high + 8 + PAGE - 1)//PAGE*PAGE) for low, high in map(_ends, blocks))
+    ranges = sorted((low//PAGE*PAGE, (high + block.size + PAGE - 1)//PAGE*PAGE) for block in blocks for low, high in [_ends(block)])
     merged: list[list[int]] = []
     for low, high in ranges:
         if merged and low < merged[-1][1]:
@@ -175,7 +175,7 @@ def _pages(blocks):
 
 def _row(view, block, count: int) -> int:
     """Bytes from one row of the view to the next, after checking its shape."""
-    stride, length = check_rows("view", view, block.n[3])
+    stride, length = check_rows("view", view, block.n[3], view.dtype)
     if count > length:
         raise ArgumentError(f"{count} points for a view of {length}.")
-    return 8*stride if block.n[3] > 1 else 8*length
+    return view.itemsize*(stride if block.n[3] > 1 else length)

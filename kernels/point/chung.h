@@ -51,10 +51,10 @@ POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m,
     eta0 = 26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m)*root_m*(r*MT);
 }
 
-// y, 1/(1 - y) and 1/y, 9-6.20; y at least 1e-300, so that the limit at no density needs no case of its own.
+// y, 1/(1 - y) and 1/y, 9-6.20; y at least SMALLEST, so that the limit at no density needs no case of its own.
 template <class M, class R>
 POINT_FN void chung_density(const M &, const R rho, const R fill_m, R &fill, R &inv_gap, R &inv_fill) {
-    fill = at_least(rho*fill_m, 1e-300);
+    fill = at_least(rho*fill_m, SMALLEST);
     const R gap = 1.0 - fill, r = 1.0/(fill*gap);
     inv_gap = r*fill;
     inv_fill = r*gap;

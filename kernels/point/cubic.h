@@ -81,13 +81,13 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
     const auto folded = e >= 0.0;
     const R P = G2 - e*(1.72*G - 5.493*e), below = G + 1.1737*e;
     const R over = select(folded, 3.0*e*below + G*(G + 0.15494*e), g*P), under = G2*G - 3.0*e*P;
-    return over*inverse_root_start(at_least(select(folded, over*below, under*under), 1e-280));
+    return over*inverse_root_start(at_least(select(folded, over*below, under*under), SMALLEST));
 }
 
 // the step is off by 4e-9 of itself, less than by its third order
 template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     const R t2 = t*t, F = t*(t2 - 3.0*e) - g, slope = 3.0*(t2 - e);
-    return t - rough_quotient(F*slope, at_least(slope*slope - 3.0*t*F, 1e-280));
+    return t - rough_quotient(F*slope, at_least(slope*slope - 3.0*t*F, SMALLEST));
 }
 
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
@@ -110,7 +110,7 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     const auto three = discriminant >= 0.0, positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
     if (any_of(deflated)) {
         t = halley(t, e, fabs(f));
-        const R outer = copysign(t, -f), width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), 1e-280);
+        const R outer = copysign(t, -f), width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), SMALLEST);
         const R far = centre - 0.5*(outer + copysign(width, outer));
         const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
         u = select(deflated, largest, u);

@@ -174,7 +174,7 @@ template <class M, class R, class Species, class Phi, class Out>
 POINT_FN void chemical_potentials(const M &m, const R T, const R p, const Species &Y, const R W, const Phi &ln_phi, Out &g_Y) {
     const R ln_T = log(T), ln_p = log(p*m.inv_p_ref[0]), RT = R_UNIVERSAL*T;
     FOR_SPECIES(k, M::NS) {
-        const R ln_x = log(at_least(Y[k]*m.inv_W[k]*W, 1e-300));
+        const R ln_x = log(at_least(Y[k]*m.inv_W[k]*W, SMALLEST));
         g_Y.set(k, species_ideal<true>(m, T, ln_T, k) + RT*m.inv_W[k]*(ln_x + ln_p + ln_phi[k]));
     }
 }

@@ -37,7 +37,7 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
 // f_ij at low pressure over state.factor, j <= i
 template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionState<R> &state, int i, int j) {
     constexpr int terms = M::FRICTION_TERMS;
-    const double *c = m.friction_fit + terms*pair_index(i, j);
+    const scalar *c = m.friction_fit + terms*pair_index(i, j);
     R sum = R(c[terms - 1]);
     UNROLL for (int k = terms - 2; k >= 0; --k) sum = c[k] + state.variable*sum;
     if constexpr (M::diffusion_cantera) return 1.0/sum;
@@ -199,7 +199,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
             UNROLL for (int i = 0; i < ROWS; ++i) {
                 const int k = first + i < M::NS ? first + i : M::NS - 1;
                 if (k != j) {
-                    const R f = friction(m, state, k > j ? k : j, k > j ? j : k, own[i], other);
+                    const R f = k > j ? friction(m, state, k, j, own[i], other) : friction(m, state, j, k, other, own[i]);
                     UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] += weight(s, j, other)*f;
                 }
             }
@@ -304,7 +304,12 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
 #endif
         if constexpr (SPECIES_ARRAYS) friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; },
                                                        [&](int k, const R xk, const R (&sum)[1]) { D.set(k, others(xk*m.W[k])/(scale*sum[0])); });
-        else friction_in_place(m, state, x, D, [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); });
+        else {
+            const auto done = [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); };
+            Held<R, M::NS> sums;                    // where the results' own place is narrower than a sum
+            if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
+            else friction_in_place(m, state, x, D, done);
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 // Composition and ideal-gas properties. Mixture coefficients are summed first, one polynomial is evaluated after.
 #pragma once
 
-// sum(f_i weight_i) of mole or mass fractions f; NaN where they are not a composition (|sum f - 1| > 1e-6): everything
+// sum(f_i weight_i) of mole or mass fractions f; NaN where they are not a composition (|sum f - 1| > WHOLE): everything
 // that depends on it is then NaN too, at this point only.
 template <class R, class M, class Species>
-POINT_FN R mean_of(const double *weight, const Species &fraction) {
+POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
     R mean = fraction[0]*weight[0], sum = fraction[0];
     FOR_SPECIES(s, M::NS - 1) {
         const R f = fraction[s + 1];
@@ -12,7 +12,7 @@ POINT_FN R mean_of(const double *weight, const Species &fraction) {
         sum += f;
     }
     const R off = sum - 1.0;
-    return select(off < 1e-6 && off > -1e-6, mean, R(NOT_A_NUMBER));
+    return select(off < WHOLE && off > -WHOLE, mean, R(NOT_A_NUMBER));
 }
 
 template <class M, class R, class Species>
@@ -36,7 +36,7 @@ POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
 // sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. It starts from 0, like the sum over
 // species on both sides below: the compiler then fuses both in the same way, and a point's bits do not depend on its neighbours.
 template <int COUNT, class M, class R, class Species>
-POINT_FN void nasa_sum(const double *coefficient, const Species &Y, R (&c)[COUNT]) {
+POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT]) {
     UNROLL for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
     FOR_SPECIES(s, M::NS) {
         const R y = Y[s];
@@ -142,7 +142,7 @@ template <class M, class R, class Species> POINT_FN R entropy_of_mixing(const M 
     R mixing = R(0.0);
     FOR_SPECIES(s, M::NS) {
         const R x = Y[s]*m.inv_W[s]*W;
-        mixing += select(x > 1e-300, x*log(at_least(x, 1e-300)), R(0.0));
+        mixing += select(x > SMALLEST, x*log(at_least(x, SMALLEST)), R(0.0));
     }
     return R_UNIVERSAL*(mixing + log(p*m.inv_p_ref[0]))/W;
 }

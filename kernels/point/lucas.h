@@ -18,7 +18,7 @@ POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y
     R quantum = R(0.0);
     for (int k = 0; k < M::LUCAS_QUANTUM; ++k) {
         const int s = int(m.lucas_quantum[4*k]);
-        const R away = T*m.lucas_quantum[4*k + 1] - 12.0, power = exp(log(at_least(away*away, 1e-300))*m.lucas_quantum[4*k + 2]);
+        const R away = T*m.lucas_quantum[4*k + 1] - 12.0, power = exp(log(at_least(away*away, SMALLEST))*m.lucas_quantum[4*k + 2]);
         quantum += Y[s]*m.inv_W[s]*W*(m.lucas_quantum[4*k + 3]*(1.0 + copysign(0.00385*power, away)) - 1.0);
     }
     const int heaviest = int(m.lucas_heaviest[0]);

@@ -8,7 +8,7 @@
 template <int P> POINT_FN constexpr int panel_start(int panel) { return P*P*(panel*(panel - 1)/2) + panel*(P*(P - 1)/2); }
 
 template <int ROWS, class R, class Vectors, class First>
-POINT_FN void panel_two(const double *k, const double *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum, R &zz) {
+POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum, R &zz) {
     R row_y[ROWS], row_z[ROWS], y, z;
     UNROLL for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
@@ -40,9 +40,9 @@ POINT_FN void panel_two(const double *k, const double *half_diagonal, const Vect
 }
 
 template <class M, class R, class Vectors>
-POINT_FN void panels_two(const double *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
+POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
     constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
-    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
 #ifdef SPECIES_HELD
     for_constants<full>([&](auto panel) { panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, Constant<panel.value*P>(), yy, yz_sum, zz); });
@@ -56,8 +56,8 @@ POINT_FN void panels_two(const double *k, const Vectors &yz, R &yy, R &yz_sum, R
 
 // The same for one panel, row by row: y and z stay in registers instead of the rows' sums.
 template <class M, class R>
-POINT_FN void triangle_two(const double *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
-    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
+POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
+    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
     UNROLL for (int i = 0; i < M::NS; ++i) {
         R row_y = y[i]*half_diagonal[i], row_z = z[i]*half_diagonal[i];
@@ -77,7 +77,7 @@ POINT_FN void triangle_two(const double *k, const R *y, const R *z, R &yy, R &yz
 // yKy, yKz, zKz in one sweep; pair(s, Y_s, x, y, z) gives the two vectors' elements from a species value and one number of
 // the point.
 template <class M, class R, class Species, class Pair>
-POINT_FN void quadratic_two(const double *k, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
+POINT_FN void quadratic_two(const scalar *k, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
     if constexpr (number<R>::lanes > 1) {       // a CPU's stack is in L1: nothing is computed twice
         R y[M::NS], z[M::NS];
         FOR_SPECIES(s, M::NS) pair(s, Y[s], x, y[s], z[s]);
@@ -90,7 +90,7 @@ POINT_FN void quadratic_two(const double *k, const Species &Y, const R x, const 
 }
 
 template <int ROWS, class R, class Vector, class First>
-POINT_FN R panel_one(const double *k, const double *half_diagonal, const Vector &y, First first) {
+POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector &y, First first) {
     R row[ROWS], sum = R(0.0);
     UNROLL for (int i = 0; i < ROWS; ++i) row[i] = y(first + i)*half_diagonal[first + i];
     FOR_SPECIES(j, first) {
@@ -109,9 +109,9 @@ POINT_FN R panel_one(const double *k, const double *half_diagonal, const Vector 
 
 // yKy of one vector; element(s, Y_s)
 template <class M, class R, class Species, class Element>
-POINT_FN R quadratic_one(const double *k, const Species &Y, const Element &element) {
+POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &element) {
     constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
-    const double *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
     const auto y = [&](int s) { return element(s, Y[s]); };
     R sum = R(0.0);
 #ifdef SPECIES_HELD
@@ -164,7 +164,7 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
                 R yi, zi, yj, zj;
                 yz(int(m.kij_first[pair]), yi, zi);
                 yz(int(m.kij_second[pair]), yj, zj);
-                const double twice = 2.0*m.kij_value[pair];
+                const scalar twice = 2*m.kij_value[pair];
                 yy -= twice*(yi*yj);
                 yz_sum -= m.kij_value[pair]*(yi*zj + zi*yj);
                 zz -= twice*(zi*zj);

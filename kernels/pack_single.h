@@ -1,0 +1,154 @@
+// What a pack of single precision has of its own; pack.h says what each function is for. Sixteen lanes of AVX-512, 8 of AVX.
+// exp, log and cbrt are within 2 units in the last place of results that are normal numbers.
+#pragma once
+
+POINT_FN vec larger(vec a, vec b) {
+#if VECTOR_LANES == 16
+    return vec((lanes_d)_mm512_max_ps((__m512)a.v, (__m512)b.v));
+#elif VECTOR_LANES == 8
+    return vec((lanes_d)_mm256_max_ps((__m256)a.v, (__m256)b.v));
+#else
+    return select(a > b, a, b);
+#endif
+}
+POINT_FN vec smaller(vec a, vec b) {
+#if VECTOR_LANES == 16
+    return vec((lanes_d)_mm512_min_ps((__m512)a.v, (__m512)b.v));
+#elif VECTOR_LANES == 8
+    return vec((lanes_d)_mm256_min_ps((__m256)a.v, (__m256)b.v));
+#else
+    return select(a < b, a, b);
+#endif
+}
+POINT_FN bool any_of(vmask c) {
+#if VECTOR_LANES == 16
+    return _mm512_movepi32_mask((__m512i)c.m) != 0;
+#elif VECTOR_LANES == 8
+    return _mm256_movemask_ps((__m256)c.m) != 0;
+#else
+    return (c.m[0] | c.m[1] | c.m[2] | c.m[3]) != 0;
+#endif
+}
+POINT_FN vec sqrt(vec a) {
+#if VECTOR_LANES == 16
+    return vec((lanes_d)_mm512_sqrt_ps((__m512)a.v));
+#elif VECTOR_LANES == 8
+    return vec((lanes_d)_mm256_sqrt_ps((__m256)a.v));
+#else
+    lanes_d r;
+    for (int i = 0; i < VECTOR_LANES; ++i) r[i] = __builtin_sqrtf(a.v[i]);
+    return vec(r);
+#endif
+}
+
+constexpr double ROUNDER = 12582912.0;          // 1.5*2^23: |a| < 2^22
+POINT_FN vec nearest(vec a, lanes_i &n) {
+    vec t = a + ROUNDER;
+    n = bits(t) - bits(vec(ROUNDER));
+    return t - ROUNDER;
+}
+POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_d)); }
+POINT_FN vec floor_small(vec a) {
+#if VECTOR_LANES == 16
+    return vec((lanes_d)_mm512_floor_ps((__m512)a.v));
+#elif VECTOR_LANES == 8
+    return vec((lanes_d)_mm256_floor_ps((__m256)a.v));
+#endif
+    lanes_i n;
+    vec k = nearest(a, n);
+    return select(k > a, k - 1.0, k);
+}
+
+// ln 2 in two parts, the first with so few bits that a multiple of it is exact; polynomial of degree 7, interpolated at
+// Chebyshev points (error 7e-10)
+constexpr double LN2_HIGH = 0.693359375, LN2_LOW = -2.12194440054690583e-4;
+struct ExpParts { vec scale, less_one; };
+POINT_FN ExpParts exp_parts(vec x) {
+    x = at_most(at_least(x, -87.0), 88.0);
+    lanes_i n;
+    vec k = nearest(x*1.4426950408889634074, n);
+    vec r = (x - k*LN2_HIGH) - k*LN2_LOW, r2 = r*r;
+    vec q = (0.5 + r*0.166666672) + r2*((0.0416664667 + r*0.00833331048) + r2*(0.00139336498 + r*0.000198909911));
+    return {from_bits((n + 127) << 23), r + r2*q};
+}
+
+POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
+    lanes_i b = bits(x);
+    e = (b - 0x3f3504f3) >> 23;
+    m = from_bits(b - (e << 23));
+}
+POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2 < 0.03: the series itself, its next term is below 5e-9
+    return w*((2.0/3.0 + w*(2.0/5.0)) + (w*w)*(2.0/7.0 + w*(2.0/9.0)));
+}
+POINT_FN vec log(vec x) {
+    vec m;
+    lanes_i e;
+    split_exponent(x, m, e);
+    vec k = to_number(e), f = m - 1.0, s = f/(m + 1.0), series = atanh_series(s*s);
+    vec half_f2 = 0.5*f*f;
+    vec r = k*LN2_HIGH - ((half_f2 - (s*(half_f2 + series) + k*LN2_LOW)) - f);
+    return select(x > 0.0 && x < 3.4028234e38, r, vec(NOT_A_NUMBER));
+}
+
+POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
+    vec m;
+    lanes_i e;
+    split_exponent(x, m, e);
+    vec k = to_number(e), third = nearest(k*(1.0/3.0), q), rest = k - third*3.0;
+    scaled = bits(x) - ((q + (q << 1)) << 23);
+    start = (0.42168972671728805 + m*1.0560153104736694)
+            + (m*m)*((-0.8360702136296013 + m*0.5109662902775375) + (m*m)*(-0.1795570628596505 + m*0.02695496222151213));
+    start = start*select(rest < -0.5, vec(0.793700525984099737376), select(rest > 0.5, vec(1.259921049894873164767), vec(1.0)));
+}
+POINT_FN vec cbrt(vec x) {
+    vec y;
+    lanes_i q, scaled;
+    cbrt_split(x, y, q, scaled);
+    vec z = from_bits(scaled), y3 = y*y*y;
+    y = y - y*((y3 - z)/(y3 + y3 + z));
+    return select(x > 0.0, from_bits(bits(y) + (q << 23)), vec(NOT_A_NUMBER));
+}
+
+POINT_FN vec two_thirds_start(vec x) {           // x^(2/3), relative error below 3e-3
+    const vec thirds = to_number(bits(x))*(-1.0/3.0) + 1419967116.0;
+    const vec y = from_bits(__builtin_convertvector(thirds.v, lanes_i)), xy = x*y;      // x^(-1/3) within 5 %
+    return xy*(1.335 - (1.0/3.0)*(xy*(y*y)));
+}
+POINT_FN vec inverse_root_start(vec x) {         // 1/sqrt(x), relative error below 2e-3
+    const vec y = from_bits(0x5f3759df - (lanes_i)((lanes_u)bits(x) >> 1));
+    return y*(1.5 - 0.5*x*y*y);
+}
+
+POINT_FN vec table_row(const scalar *table, vec row) {
+    lanes_d r;
+    for (int i = 0; i < VECTOR_LANES; ++i) r[i] = table[int(row.v[i])];
+    return vec(r);
+}
+
+typedef vec vec_f;                               // single precision beside a pack is the pack itself
+POINT_FN vec narrow(vec a) { return a; }
+POINT_FN vec widen(vec a) { return a; }
+POINT_FN vec reciprocal(vec a) { return 1.0/a; }
+POINT_FN vec rough_quotient(vec a, vec b) { return a/b; }
+struct Lines { unsigned at[VECTOR_LANES]; };              // in bytes
+POINT_FN Lines table_index(vec window, vec row) {
+    const lanes_i n = (__builtin_convertvector(window.v, lanes_i)*CUBICS_A_WINDOW + __builtin_convertvector(row.v, lanes_i)) << 4;
+    Lines out;
+    memcpy(out.at, &n, sizeof n);
+    return out;
+}
+POINT_FN void two_cubics(const scalar *table, const Lines &line, vec x, vec &here, vec &behind) {
+    const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };
+#if VECTOR_LANES == 16
+    const __m512 low = eight_cubics(from, _mm512_castps512_ps256((__m512)x.v));
+    const __m512 high = eight_cubics([&](int lane) { return from(lane + 8); }, _mm512_extractf32x8_ps((__m512)x.v, 1));
+    here = vec((lanes_d)_mm512_insertf32x8(low, _mm512_castps512_ps256(high), 1));
+    behind = vec((lanes_d)_mm512_insertf32x8(high, _mm512_extractf32x8_ps(low, 1), 0));
+#else
+    lanes_d c[8];
+    UNROLL for (int k = 0; k < 8; ++k)
+        for (int i = 0; i < VECTOR_LANES; ++i) c[k][i] = from(i)[k];
+    here = vec(c[0] + x.v*(c[1] + x.v*(c[2] + x.v*c[3])));
+    behind = vec(c[4] + x.v*(c[5] + x.v*(c[6] + x.v*c[7])));
+#endif
+}

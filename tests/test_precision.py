@@ -1,0 +1,229 @@
+"""Single precision on both backends. "mixed" (arrays alone): the double kernel's results, rounded once. "single" (arithmetic too):
+within a few roundings of what rounding the inputs and constants once would do."""
+import numpy as np
+import pytest
+
+import hosts
+from frame import stripe
+from frame.errors import StateError
+from frame.validate.scale import scales
+from frame.validate.wide import GIVEN, is_public, reachable
+from kernel_cases import mixture
+from kernels import declare, get_backend
+from kernels.errors import ArgumentError
+from kernels.marshal import Block
+from states import random_states
+from test_frame_objects import Host, field
+from test_gpu import be         # noqa: F401  the CUDA backend, or its stand-in on a CPU
+
+SINGLE = np.float32
+N = 301                         # two whole blocks of the CPU's loop and a part
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def backend(request, be):       # noqa: F811
+    return "cpu" if request.param == "cpu" else be
+
+
+def rounded_states(ns, n=N, seed=41):
+    """States that single precision holds exactly."""
+    T, p, Y = random_states(ns, n, seed)
+    u, v, w = np.random.default_rng(seed).uniform(-300, 300, (3, n))
+    return {name: np.asarray(value).astype(SINGLE) for name, value in zip(GIVEN, (T, p, Y, u, v, w))}
+
+
+def assert_rounded_once(got, wanted, what):
+    """got is wanted, rounded to nearest: the same bits, NaN where that has NaN."""
+    assert got.dtype == SINGLE, (what, got.dtype)
+    with np.errstate(over="ignore"):
+        expected = wanted.astype(SINGLE)
+    differ = ~((got == expected) | (np.isnan(got) & np.isnan(expected)))
+    assert not differ.any(), (what, got[differ][:3], wanted[differ][:3])
+
+
+OPTIONS = [(1, {}), (2, {}), (10, {}), (10, {"equation": "srk", "translation": "peneloux", "diffusion": "fuller", "takahashi": "off"}),
+           (10, {"viscosity": "lucas"}), (10, {"equation": "ideal", "viscosity": "sutherland", "takahashi": "off"}), (53, {})]
+
+
+@pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
+def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
+    """Everything that T, p, Y lead to, in one launch: no name between is rounded, so that the only error is that of the output.
+    The matrices of 53 species are left out for the time they take."""
+    mix = mixture(ns, **options)
+    names = [name for name in reachable(mix) if ns < 53 or "*" not in declare.quantities[name].per]
+    given = rounded_states(ns, N if ns < 53 else 70)
+    double = mix.properties(names, backend=backend, **given)
+    mixed = mix.properties(names, backend=backend, precision="mixed", **given)
+    assert len(names) > 40
+    for name in names:
+        assert np.isfinite(double[name]).mean() > (0.4 if "lucas" in options.values() else 0.99), name
+        assert_rounded_once(mixed[name], double[name], f"{name}, NS={ns} {options}")
+
+
+# Rounding inputs and constants once is 1 unit of the scale (frame/validate/scale.py). As in frame/validate/wide.py, 48 units for some
+# 30 roundings in between; what is new in single precision is the window of a table: its place 384/(1 + Tr) is known to 384/2
+# roundings of one cubic's width, on which the tabulated factor changes by 1/100 at most.
+SINGLE_TOLERANCE = 48
+
+
+@pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
+def test_single_is_within_a_few_roundings(backend, ns, options):
+    mix = mixture(ns, **options)
+    names = [name for name in reachable(mix) if is_public(name) and "*" not in declare.quantities[name].per]
+    given = rounded_states(ns, 2000 if backend == "cpu" else N)
+    if ns == 53:
+        given = {q: v[..., :300] for q, v in given.items()}
+    double = mix.properties(names, backend="cpu", **given)
+    single = mix.properties(names, backend=backend, precision="single", **given)
+    scale, undecided = scales(mix, names, {q: v.astype(float) for q, v in given.items()})
+    worst = {}
+    for name in names:
+        assert single[name].dtype == SINGLE
+        if options.get("viscosity") == "lucas" and not np.isfinite(double[name]).all():
+            continue                                            # liquids have none, nor what is made of it
+        lost = np.finfo(SINGLE).tiny                            # below it a number has fewer digits
+        worst[name] = np.max(np.where(undecided, 0, np.abs(single[name] - double[name])/(2.0**-24*scale[name] + lost)))
+    print(f"NS={ns} {options}:", {name: f"{w:.1f}" for name, w in worst.items()})
+    assert len(worst) > 20 and all(w <= SINGLE_TOLERANCE for w in worst.values()), worst
+
+
+@pytest.mark.parametrize("name", sorted(declare.collections))
+def test_every_collection(backend, name):
+    """By name and from what it is given: inversions and the Jacobian too."""
+    c, mix = declare.collections[name], mixture(2)
+    random = np.random.default_rng(43)
+    state = rounded_states(2) | {q: random.normal(size=(6, N)).astype(SINGLE) for q in ("dQ", "dU")}
+    more = [q for q in c.given if q not in state]
+    state |= {q: v.astype(SINGLE) for q, v in mix.properties(more, backend="cpu", **state).items()} if more else {}
+    given = {q: state[q] for q in c.given}
+    double, mixed = (mix.properties(c.outputs, backend=backend, precision=kind, **given) for kind in ("double", "mixed"))
+    for q in c.outputs:
+        assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
+
+
+def test_kernels_alone(backend):
+    """By themselves: a third of the default options' kernels, others on either backend (all are met in the fused launch above)."""
+    mix, given = mixture(2), rounded_states(2)
+    pool = reachable(mix)
+    made = mix.properties(pool, backend="cpu", **given) | given
+    made |= {"T_start": made["T"], "V_p": made["c"], "dQ": np.ones((6, N)), "dU": np.ones((6, N))}
+    ran = 0
+    for kernel in list(declare.kernels.values())[0 if backend == "cpu" else 1::3]:
+        if not kernel.serves(mix.options) or not all(read in made for read in kernel.reads):
+            continue
+        inputs = {q: made[q].astype(SINGLE) for q in kernel.reads}
+        double, mixed = (mix.kernel(kernel.name)(backend=backend, precision=kind, **inputs) for kind in ("double", "mixed"))
+        for q in kernel.writes:
+            assert_rounded_once(mixed[q], double[q], f"{kernel.name}: {q}")
+        ran += 1
+    assert ran > 12
+
+
+@pytest.mark.parametrize("name", ["viscous", "gamma_jacobian_properties"])
+def test_many_species(backend, name):
+    """Alone, as a host launches it: at 53 species a GPU keeps sums of pairs where the results go, if those are wide enough."""
+    c, mix = declare.collections[name], mixture(53)
+    given = {q: v for q, v in rounded_states(53, 70).items() if q in "TpY"}
+    given |= {q: mix.properties(q, **given)[q].astype(SINGLE) for q in c.given if q not in given}
+    double, mixed = (mix.properties(c.outputs, backend=backend, precision=kind, **given) for kind in ("double", "mixed"))
+    for q in c.outputs:
+        assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
+
+
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_a_point_does_not_depend_on_its_place(backend, precision):
+    mix, given = mixture(10), rounded_states(10)
+    whole = mix.properties("rho D X", backend=backend, precision=precision, **given)
+    part = mix.properties("rho D X", backend=backend, precision=precision, **{q: v[..., 130:167] for q, v in given.items()})
+    for name in whole:
+        assert np.array_equal(whole[name][..., 130:167], part[name]) and np.isfinite(part[name]).all(), name
+
+
+def test_wrong_types_are_refused(backend):
+    """A bound array has the program's type; doubles given to `properties` are rounded, and X, Y given are handed back as they went in."""
+    mix = mixture(2)
+    program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=backend, precision="mixed")
+    assert program.dtype == SINGLE
+    arrays = {a: program.backend.empty((program.plan.rows(a), 8), SINGLE) for a in program.plan.arguments}
+    with pytest.raises(ArgumentError, match="'T': type float64, wanted float32"):
+        program.bind(arrays | {"T": program.backend.empty((1, 8))})
+    double = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=backend)
+    with pytest.raises(ArgumentError, match="type float32, wanted float64"):
+        double.bind(arrays)
+    with pytest.raises(ArgumentError, match="precision 'half'; wanted one of double, mixed, single"):
+        mix.properties("rho", T=300.0, p=1e5, Y=[0.5, 0.5], precision="half")
+    out = mix.properties("rho T", T=300.1, p=1e5, Y=[0.5, 0.5], precision="mixed", backend=backend)
+    assert out["T"] == SINGLE(300.1) and out["rho"].dtype == SINGLE
+    with pytest.raises(ArgumentError, match="'temperature_from_h_p' has no single precision: .* precision 'mixed' has it"):
+        mix.properties("T", h=1e5, p=1e5, Y=[0.5, 0.5], precision="single", backend=backend)
+
+
+# ---- the layer
+
+def test_a_fortran_host_with_arrays_and_views_of_either_type():
+    done = hosts.run(hosts.compiled("single.f90"), hosts.ROOT / "examples" / "mixtures" / "ch4_o2.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    got = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert got["rho"] == got["D"] == ["0"]*3
+    assert got["untouched"] == [str(2*7*5)]*2 and got["sane"] == ["T", "T"] and int(got["rounded"][0]) > 300
+
+
+@pytest.mark.parametrize("which", ["cpu", "cuda"])
+@pytest.mark.parametrize("element", ["float64", "float32"])
+@pytest.mark.parametrize("seed", range(8))
+def test_stripes_are_converted_on_their_way(be, which, element, seed):      # noqa: F811
+    """Random selections of blocks of either type, into views of the other and back; fringe and padding stay."""
+    back, random = (get_backend("cpu") if which == "cpu" else be), np.random.default_rng(seed)
+    shape = [int(random.integers(2, 9)) for _ in range(3)] + [3]
+    lo = [int(random.integers(0, m)) for m in shape]
+    n = [int(random.integers(1, m - a + 1)) for m, a in zip(shape, lo)]
+    view_type = {"float64": "float32", "float32": "float64"}[element]
+    host = np.asfortranarray(random.normal(size=shape).astype(element))
+    size, total = host.itemsize, int(np.prod(n[:3]))
+    block = Block(host.ctypes.data, tuple(shape), tuple(s//size for s in host.strides), tuple(lo), tuple(n), size=size)
+    view = back.from_host(np.full((n[3], back.pad(total)), np.nan), view_type)
+    back.gather(block, 0, total, view)
+    got = back.to_host(view)
+    assert got.dtype == view_type and np.isnan(got[:, total:]).all()
+    assert np.array_equal(got[:, :total], stripe.reference_gather(host, lo, n, 0, total).astype(view_type))
+    wanted = stripe.reference_scatter(host, lo, n, 0, -got[:, :total])
+    back.scatter(block, 0, total, back.from_host(-got, view_type))
+    assert np.array_equal(host, wanted)
+
+
+def test_views_of_a_mixed_frame():
+    """Half the bytes; Q's rows, the last mass fraction and check mode work as in double; the option comes before initialize."""
+    answers = {}
+    for precision in ("double", "mixed", "single"):
+        host = Host(ns=10, nq=14, mixture="ch4_o2", precision=precision)
+        Q = np.zeros((4, 3, 2, 14), order="F")
+        Q[..., 0], Q[..., 4] = 1e7, 300.0
+        Q[..., 5:] = np.random.default_rng(3).dirichlet(np.ones(10), (4, 3, 2))[..., :9]
+        host.put("Q", Q)
+        host.frame.set_parameter("check", 1.0)
+        host.launch("thermal_viscous")
+        answers[precision] = host.get("rho", field(0)), np.array(host.impl.view("Y").array[:, :24]), host.impl.view("D").matrix
+        with pytest.raises(StateError, match="option 'precision' has to be set before frame_initialize"):
+            host.frame.set_option("precision", "double")
+    assert answers["mixed"][2].dtype == SINGLE and answers["mixed"][2].nbytes*2 == answers["double"][2].nbytes
+    assert np.abs(answers["mixed"][1].astype(float).sum(0) - 1).max() <= 6e-8        # ten fractions, each rounded by 2^-25 of it at most, twice
+    assert np.abs(answers["single"][0]/answers["double"][0] - 1).max() < 3e-6
+    # rho moves with Y and p, T (exact here) by what it depends on them: |d ln rho/d ln Y_k| is about 1 or less
+    assert np.abs(answers["mixed"][0]/answers["double"][0] - 1).max() < 3e-7
+    with pytest.raises(ArgumentError, match="option 'precision' is 'half', wanted one of double, mixed, single"):
+        Host(precision="half")
+
+
+def test_the_host_link_carries_single_precision(be):        # noqa: F811
+    """Pageable blocks in double are packed in the view's type, so that half the bytes go to the device."""
+    if be.cp.__version__ != "stand-in":
+        pytest.skip("looks into the stand-in")
+    copied = []
+    original = be.cp.cuda.runtime.memcpy2DAsync
+    host = np.asfortranarray(np.random.default_rng(1).normal(size=(6, 5, 4, 2)))
+    block = Block(host.ctypes.data, host.shape, (1, 6, 30, 120), (0, 0, 0, 0), host.shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(be.cp.cuda.runtime, "memcpy2DAsync", lambda *a: (copied.append(a[4]*a[5]), original(*a)))
+        be.gather(block, 0, 120, be.empty((2, 128), SINGLE))
+        be.gather(block, 0, 120, be.empty((2, 128)))
+    assert copied == [4*240, 8*240]
