@@ -285,6 +285,9 @@ GOOD = dict(mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4",
     ({"extra": {}}, "unknown section or key 'extra'"),
     ({"domain.cells": [8, 2]}, "4 or more"),
     ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
+    ({"domain.cells": [10**6, 10**6]}, "takes .* GiB, the machine has"),
+    ({"boundary": {"x": {"kind": ["wall"]}}}, "wanted one of"),
+    ({"initial.X": {"CH4": float("inf"), "O2": "rest"}}, "wanted a finite number"),
     ({"domain.upper": [1.0]}, "wanted 2 numbers"),
     ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
     ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
@@ -355,6 +358,52 @@ def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
         except FrameError:
             outcomes["refused"] += 1
     assert min(outcomes.values()) > 20, outcomes
+
+
+FUZZED = dict(GOOD, initial={"T": "300 + 20*x", "p": 1e7, "u": 30.0, "X": {"CH4": 0.5, "O2": "rest"}, "constants": {"k": 2.0}},
+              numerics={"cfl": 0.5, "viscous": False, "scheme": "double_flux", "threshold": 0.4},
+              boundary={"x_low": {"kind": "inlet", "T": 300.0, "velocity": [30, 0, 0], "X": {"CH4": 0.5, "O2": 0.5}},
+                        "x_high": {"kind": "outlet", "p": 1e7, "sigma": 0.3}, "y": {"kind": "wall", "T": 310.0}},
+              time={"steps": 2}, parallel={"ranks": [1, 1]}, output={"report": 1, "frame": ["rho"]})
+WRONG = (-1, 0, 1, 3, 5, 1e-300, 1e300, -1e9, 10**30, float("nan"), float("inf"), True, None, "", "x", "nonsense", "1/0*x", "exp(1e9)", "x(", "rest", [], [0],
+         [1, 2, 3, 4], [-1.0, 1.0], [10**6, 10**6], ["a", 1], [[1], 2], {}, {"kind": "outlet"}, {"CH4": 1}, {"O2": "rest", "CH4": "2*x"}, {"a": {"b": 1}})
+
+
+def places(data):
+    """Every place in a nested table: (table, key)."""
+    for key, value in data.items():
+        yield data, key
+        if isinstance(value, dict):
+            yield from places(value)
+
+
+def test_random_values_give_a_message_or_a_flow(tmp_path):
+    """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told in words."""
+    random, outcomes = np.random.default_rng(3), {"ran": 0, "refused": 0, "failed": 0}
+    for n in range(300):
+        data = copy.deepcopy(FUZZED)
+        for _ in range(random.integers(1, 3)):
+            everywhere = list(places(data))
+            table, key = everywhere[random.integers(len(everywhere))]
+            match random.integers(6):
+                case 0:
+                    del table[key]
+                case 1:
+                    table[f"{key}_"] = table.pop(key)
+                case 2 | 3 if isinstance(table[key], float):
+                    table[key] *= 10**random.uniform(-2, 1)
+                case _:
+                    table[key] = WRONG[random.integers(len(WRONG))]
+        try:
+            outcomes["ran" if Run(Case(copy.deepcopy(data)), folder=tmp_path, out=io.StringIO())() == 0 else "failed"] += 1
+        except FlowError:
+            outcomes["failed"] += 1
+        except FrameError as error:
+            assert len(str(error)) > 20, data
+            outcomes["refused"] += 1
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error} from {data}") from error
+    assert outcomes["ran"] > 10 and outcomes["refused"] > 100, outcomes
 
 
 def test_the_command_tells_and_exits(tmp_path, capsys):

@@ -110,6 +110,8 @@ class Expression:
         if _is_number(text):
             self._code = None
             return
+        if not isinstance(text, str):
+            raise CaseError(f"{where} = {text!r}; wanted a finite number or an expression in x, y, z.")
         known = {*FUNCTIONS, *constants, *names}
         try:
             tree = ast.parse(text, mode="eval")
@@ -213,7 +215,7 @@ class Case:
                     raise CaseError(f"[boundary]: both '{axis}' and '{where}' are given; give one.")
                 value = given.get(where, given.get(axis, "periodic"))
                 value = {"kind": value} if isinstance(value, str) else value
-                if not isinstance(value, dict) or value.get("kind") not in BOUNDARIES:
+                if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or value["kind"] not in BOUNDARIES:
                     kind = value.get("kind") if isinstance(value, dict) else value
                     raise CaseError(f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
                 kind = value["kind"]
