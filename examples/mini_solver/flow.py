@@ -47,7 +47,7 @@ class Flow:
         self.ranks = Ranks(case, comm)
         self.mixture = case.make_mixture()
         self.ns = ns = self.mixture.ns
-        self.backend = backend or _backend(case)
+        self.backend = backend or backend_of(case.parallel["backend"])
         numerics = case.numerics
         self.conservative = numerics["scheme"] == "apec"
         self.frozen = not self.conservative and numerics["freeze"] == "step"       # gamma_c, over the stages of a step
@@ -63,7 +63,7 @@ class Flow:
         self._marks = []
         self._allocate(source is not None)
         self._compile(source is not None)
-        self.exchange = Exchange(self.ranks, self.Q4, self.backend)
+        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"])
         self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
                       if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
@@ -451,8 +451,8 @@ class Flow:
         return volume*float(self.ranks.total([float((((Q[ns:ns + 3]**2).sum(0))**0.5*rho).sum())])[0])
 
 
-def _backend(case):
-    name = case.parallel["backend"]
+def backend_of(name):
+    """The backend "auto", "cpu" or "cuda"; of several GPUs the one for this rank on its node."""
     from kernels.backend import get_backend
     if name == "auto":
         name = None
