@@ -185,6 +185,7 @@ class Run:
 
     def _summary(self, took, steps):
         f = self.flow
+        memory = float(f.ranks.total([resident()])[0])              # before the pictures are put together
         if f.ranks.rank == 0:
             gif = self.frames.animate()
             if gif:
@@ -196,7 +197,7 @@ class Run:
             self.say("largest change since the start: " + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
                      + ("" if f.conservative or "energy" not in self._changes else " (double flux does not conserve energy)"))
         if self._memory:
-            self.say(f"memory: {self._memory:.1f} MiB after {SETTLED} steps, {float(f.ranks.total([resident()])[0]):.1f} MiB at the end")
+            self.say(f"memory: {self._memory:.1f} MiB after {SETTLED} steps, {memory:.1f} MiB at the end")
         points = float(np.prod(self.case.cells))*steps
         stages = len(RUNGE_KUTTA[self.case.numerics["runge_kutta"]])
         self.say(f"{steps} steps in {took:.2f} s, {points/max(took, 1e-9):.3e} point steps/s ({stages} stages a step)")
