@@ -5,7 +5,9 @@ What its checks measure is in examples/mini_solver/verify.py; there each has its
 """
 import copy
 import io
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -178,21 +180,14 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number):
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
     pytest.importorskip("mpi4py")
-    (tmp_path/"break.py").write_text("""
-import sys
-from examples.mini_solver import flow, __main__
+    case = small(tmp_path, steps=6)
+    done = broken(tmp_path, (case, "--folder", tmp_path/"out"), """
 step = flow.Flow.step
-def broken(self, limit):
+def tired(self, limit):
     if self.steps == 3 and self.ranks.rank == 1:
         raise RuntimeError("this rank has had enough")
     return step(self, limit)
-flow.Flow.step = broken
-sys.exit(__main__.main(sys.argv[1:]))
-""")
-    case = small(tmp_path, steps=6)
-    words, env = command(case, "--folder", tmp_path/"out", ranks=2)
-    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
-    done = subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+flow.Flow.step = tired""", 2)
     assert done.returncode != 0 and "had enough" in done.stderr
     assert restart_of(tmp_path/"out")["steps"] == 2
     assert main([str(case), "--folder", str(tmp_path/"on"), "--restart", str(tmp_path/"out/restart.h5")]) == 0
@@ -213,6 +208,36 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
     assert "cannot be read" in capsys.readouterr().err
 
 
+def broken(tmp_path, case, text, ranks):
+    """Run the solver on a case after `text` has changed something in it."""
+    (tmp_path/"break.py").write_text("import sys\nfrom examples.mini_solver import flow, scaling, __main__\n" + text
+                                     + "\nsys.exit(__main__.main(sys.argv[1:]))\n")
+    words, env = command(*case, ranks=ranks)
+    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
+    return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_scaling_measures_and_compares_bits(tmp_path):
+    pytest.importorskip("mpi4py")
+    done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path/"rows.json", ranks=3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads((tmp_path/"rows.json").read_text())["rows"]
+    assert [(r["kind"], r["ranks"]) for r in rows] == [(k, n) for k in ("strong", "weak") for n in (1, 2, 3)]
+    strong, weak = rows[:3], rows[3:]
+    assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [729, 1458, 2187]
+    assert len({r["digest"] for r in strong}) == 1 and done.stdout.count(" same") == 3
+    for group in (strong, weak):
+        for r in group:
+            assert r["rate"] == pytest.approx(np.prod(r["cells"])/r["step"]) and r["efficiency"] == pytest.approx(r["rate"]/group[0]["rate"]/r["ranks"])
+            shares = [r[n] for n in ("properties", "fluxes", "exchange", "rest")]
+            # parts of one time; a timer holds a little of what it is read with
+            assert sum(shares) == pytest.approx(1) and min(shares) > 0 and (r["ranks"] == 1) == (r["exchange_way"] == "none")
+    text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
+    done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
+    assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout
+
+
 # ---------------------------------------------------------------- output
 
 def test_fields_frames_and_the_report(tmp_path):
@@ -226,6 +251,8 @@ def test_fields_frames_and_the_report(tmp_path):
     lines = [line.split() for line in text.splitlines() if line[:8].strip().isdigit()]
     assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
     assert "point steps/s" in text and "flux" in text
+    kept = text.split("largest change since the start: ")[1].splitlines()[0]
+    assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [True]*3 and "energy" in kept, kept
     tree = xml.parse(tmp_path/"fields.xmf")
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
@@ -414,6 +441,30 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
+
+
+def test_keys_of_a_case_by_the_command(tmp_path, capsys):
+    case = small(tmp_path, restart=1)
+    changes = ("time.steps=1", "numerics.scheme='apec'", "output.report=1")
+    assert main([str(case), "--folder", str(tmp_path/"out"), *(w for c in changes for w in ("--set", c))]) == 0
+    state = restart_of(tmp_path/"out")
+    assert state["steps"] == 1 and len(state["Q"]) == 5                # velocity, p and, conservative alone, T
+    for change, told in (("numerics.scheme=apec", "texts in quotes"), ("numerics=1", "wanted a table"), ("time.steps.more=1", "not a table"),
+                         ("numerics.cfll=1", "unknown key 'cfll'")):
+        assert main([str(case), "--set", change]) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_memory_and_what_stays_in_the_long_case(tmp_path):
+    """The shipped long run, shortened: nothing is lost, and no memory gained after the first hundred steps."""
+    path = ROOT/"examples/mini_solver/cases/shear_layer_long.toml"
+    out = io.StringIO()
+    changes = ("domain.cells=[24, 16]", "time.steps=400", "output.frames=0", "output.fields=100", "numerics.scheme='apec'")
+    assert Run(Case.from_file(path, changes), folder=tmp_path, out=out)() == 0
+    kept = re.search(r"mass of a species (\S+), momentum in x (\S+), energy (\S+)\n", out.getvalue())
+    assert max(map(float, kept.groups())) < 5e-15, kept
+    before, after = map(float, re.search(r"memory: (\S+) MiB after 100 steps, (\S+) MiB at the end", out.getvalue()).groups())
+    assert 10 < before and after < before + 2                     # a row of a field kept each step would be 3 kB: 1 MiB
 
 
 def test_expressions_are_formulas_only():

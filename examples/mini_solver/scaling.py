@@ -102,7 +102,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                     grid = grid_of(n)
                     blocks = grid if kind == "weak" else (1, 1, 1)
                     flow = Flow(layer_case([cells*b for b in blocks], blocks, ranks=list(grid), exchange=way), group, device)
-                    row = {"kind": kind, "ranks": n, "grid": grid, "exchange": flow.exchange.traffic(), "cells": flow.case.cells, **measure(flow, steps)}
+                    row = {"kind": kind, "ranks": n, "grid": grid, "exchange_way": flow.exchange.traffic(), "cells": flow.case.cells, **measure(flow, steps)}
                     row["rate"] = float(np.prod(flow.case.cells))/row["step"]
                     one = next((r for r in rows if r["kind"] == kind), row)
                     row["efficiency"] = row["rate"]/(n*one["rate"])
@@ -111,7 +111,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                     same = row.get("digest") == one.get("digest")
                     wrong = wrong or rank == 0 and not same
                     rows.append(row)
-                    say(f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {row['exchange']:>15} {1e3*row['step']:9.3f} {row['rate']:14.3e} "
+                    say(f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {row['exchange_way']:>15} {1e3*row['step']:9.3f} {row['rate']:14.3e} "
                         f"{100*row['efficiency']:8.1f} %  " + " ".join(f"{100*row[p]:8.1f} %" for p in (*PARTS, "rest"))
                         + (("  same" if same else "  OTHER") if kind == "strong" else ""))
                     del flow
