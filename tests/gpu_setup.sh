@@ -12,7 +12,6 @@ if [ -x .venv/bin/python ]; then
     python=$root/.venv/bin/python mpi=mpirun
 else
     python=$root/build/gpu_venv/bin/python
-    mpi="env LD_LIBRARY_PATH=$root/.carry/lib OPAL_PREFIX=$root/.carry/openmpi PATH=$root/.carry/openmpi/bin:$PATH $root/.carry/openmpi/bin/mpirun"
     if [ ! -x "$python" ]; then
         python3 -m venv --without-pip build/gpu_venv
         site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
@@ -20,6 +19,10 @@ else
         echo "$root" > "$site/project.pth"
         for wheel in .carry/wheels/*.whl; do if [ -f "$wheel" ]; then "$python" -m zipfile -e "$wheel" "$site" || failed=1; fi; done
     fi
+    # CuPy looks for NCCL where the loader does; a wheel of it is not there
+    nccl=$("$python" -c 'import nvidia.nccl; print(nvidia.nccl.__path__[0] + "/lib")' 2> /dev/null)
+    carried=$root/.carry/openmpi
+    mpi="env LD_LIBRARY_PATH=$root/.carry/lib:$nccl OPAL_PREFIX=$carried PATH=$carried/bin:$PATH $carried/bin/mpirun"
 fi
 export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root:$root/tests
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0

@@ -102,7 +102,8 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                     grid = grid_of(n)
                     blocks = grid if kind == "weak" else (1, 1, 1)
                     flow = Flow(layer_case([cells*b for b in blocks], blocks, ranks=list(grid), exchange=way), group, device)
-                    row = {"kind": kind, "ranks": n, "grid": grid, "exchange_way": flow.exchange.traffic(), "cells": flow.case.cells, **measure(flow, steps)}
+                    row = {"kind": kind, "ranks": n, "grid": grid, "exchange_way": flow.exchange.traffic(), "cells": flow.case.cells,
+                           **measure(flow, steps)}
                     row["rate"] = float(np.prod(flow.case.cells))/row["step"]
                     one = next((r for r in rows if r["kind"] == kind), row)
                     row["efficiency"] = row["rate"]/(n*one["rate"])

@@ -185,8 +185,8 @@ def vortex(quick, pictures):
 
 
 def vortex_real(quick, pictures):
-    """The same vortex in N2 at 10 MPa and 150 K, five times as dense in its core's rim as an ideal gas would be: exact for any
-    equation of state, h = h_inf - U^2 (b/2 pi)^2 exp(1 - r^2)/2 at constant entropy. Isentrope of the textbook equation."""
+    """The same vortex in N2 at 10 MPa and 150 K, where Z is 0.53; exact for any equation of state:
+    h = h_inf - U^2 (b/2 pi)^2 exp(1 - r^2)/2 at constant entropy, on an isentrope of the textbook equation."""
     gas = riemann.Gas(read_cantera_yaml(ROOT/N2)[0])
     T, U, b = 150.0, 100.0, 5.0
     rho = riemann.density(gas, T, 1e7, 700.0)
@@ -195,7 +195,8 @@ def vortex_real(quick, pictures):
     rows = riemann.isentrope(gas, rho, T, rho*math.exp(-1.6*depth/c**2), 1)
     h = np.array([gas.at(row[1], row[0])[1] + row[2]/row[0] for row in rows])
     rho_of, p_of = (np.polynomial.Chebyshev.fit(h, rows[:, k], 16) for k in (0, 2))
-    yield "vortex in dense N2: isentrope and its fit", max(float(np.abs(f(h)/rows[:, k] - 1).max()) for f, k in ((rho_of, 0), (p_of, 2))), 1e-12, "below"
+    misfit = max(float(np.abs(f(h)/rows[:, k] - 1).max()) for f, k in ((rho_of, 0), (p_of, 2)))
+    yield "vortex in dense N2: isentrope and its fit", misfit, 1e-12, "below"
     yield "vortex in dense N2: fall of p in its core, relative", 1 - float(p_of(e + p/rho - depth))/p, 0.3, "above"
 
     def state(x, y):
@@ -398,7 +399,7 @@ def taylor_green(quick, pictures):
 
 
 def double_shear_layer(quick, pictures):
-    """Two shear layers roll up (Brown & Minion 1995, the thick ones: 1/30 of the side), Re 1e4, M 0.1, ideal gas: velocity beside an
+    """Two shear layers roll up (Brown & Minion 1995, original not seen; the thick ones), Re 1e4, M 0.1, ideal gas: velocity beside an
     incompressible pseudo-spectral run on three times as many points; what differs is of the order of M^2."""
     N, end, M, Re = (48, 0.4, 0.2, 1e4) if quick else (128, 1.0, 0.1, 1e4)
     n = 3*N
@@ -430,22 +431,22 @@ def double_shear_layer(quick, pictures):
     if pictures:
         from .output import pyplot
         figure, axes = pyplot().subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-        vorticity = lambda u, v, h: (np.gradient(np.pad(v, 1, "wrap"), h, axis=1) - np.gradient(np.pad(u, 1, "wrap"), h, axis=0))[1:-1, 1:-1]   # noqa: E731
+        slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis))*N/2      # noqa: E731
         for ax, (name, q) in zip(axes, (("mini solver, M = 0.1", got), ("incompressible, pseudo-spectral", exact))):
-            ax.imshow(vorticity(*q, 1/N), origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=-36, vmax=36)
+            ax.imshow(slope(q[1], 1) - slope(q[0], 0), origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=-36, vmax=36)
             ax.set(title=f"{name}, {N}$^2$", xlabel="x", ylabel="y")
         figure.suptitle("vorticity of a double shear layer, Re = 10 000, t = 1")
         figure.savefig(pictures/"double_shear_layer.png", dpi=120)
 
 
 def shear_layer(quick, pictures):
-    """The shipped LOX/CH4 layer on a coarse grid, both schemes: what has to be conserved, to rounding."""
+    """The first steps of the shipped long run, by both schemes: what has to be conserved, to rounding."""
     path = pathlib.Path(__file__).with_name("cases")/"shear_layer_long.toml"
     cells, steps = ([32, 32], 60) if quick else ([96, 64], 2000)
     for scheme in ("double_flux", "apec"):
         data = Case.from_file(path).data
         data["domain"]["cells"] = cells
-        data["numerics"].update(scheme=scheme, dissipation="always" if scheme == "apec" else "sensor")
+        data["numerics"]["scheme"] = scheme
         f = Flow(Case(data, path.parent, path.stem))
         start, momentum = f.sums(), f.momentum_scale()
         for _ in range(steps):
@@ -457,7 +458,7 @@ def shear_layer(quick, pictures):
         yield f"LOX/CH4 layer, {scheme}, {steps} steps: species mass", float(np.abs(now[:2]/start[:2] - 1).max()), rounding, "below"
         yield f"LOX/CH4 layer, {scheme}, {steps} steps: momentum along it", abs(now[2] - start[2])/momentum, rounding, "below"
         yield (f"LOX/CH4 layer, {scheme}, {steps} steps: energy", abs(now[-2] - start[-2])/start[-1],
-               (1 + formation)*rounding if scheme == "apec" else 1e-2 if quick else 3e-2, "below")
+               (1 + formation)*rounding if scheme == "apec" else 1e-3, "below")
 
 
 # ---------------------------------------------------------------- boundaries
@@ -498,7 +499,7 @@ def channel(quick, pictures):
 
 
 def supersonic(quick, pictures):
-    """A layered stream of CH4 and O2 at Mach 1.5 to 3 drives a uniform one out: behind it p and u are uniform, and what entered is
+    """A layered stream of CH4 and O2 above Mach 2.6 drives a uniform one out: behind it p and u are uniform, and what entered is
     what is there."""
     layer = "0.5*(1 - tanh((y - 0.5)/0.1))"
     f = flow_of([24, 24], [0.0]*2, [1.0]*2, dict(p=1e7, u=1200, T=300, X={"CH4": 1}), 3/1200,
@@ -517,7 +518,7 @@ def supersonic(quick, pictures):
     Y = X*W[1]/(X*W[1] + (1 - X)*W[0])
     yield "supersonic stream: |p/p0 - 1|", worst[0], 1e-10, "below"
     yield "supersonic stream: |u/u0 - 1|", worst[1], 1e-10, "below"
-    yield "supersonic stream: lowest Mach number", float(f.field("mach").min()), 1.2, "above"
+    yield "supersonic stream: lowest Mach number", float(f.field("mach").min()), 2.5, "above"
     # the sharp front that passed left waves of the grid's length behind, which hardly move
     yield "supersonic stream: mass fraction of what entered", float(np.abs(f.field("Y_O2") - Y).max()), 1e-4, "below"
     yield "supersonic stream: T of what entered", float(np.abs(f.field("T")/(320 - 120*X/0.9) - 1).max()), 1e-4, "below"
