@@ -10,17 +10,13 @@ module castlesPlain
 
 contains
 
-  !> a and da/dT of the mixture; f changes its sign at Tc(1 + 1/kappa)^2, and |f| counts.
-  pure subroutine attraction(T, X, g, gT, a, aT)
+  !> a and da/dT of the mixture, without the second derivative that nothing here asks for.
+  pure subroutine attraction(T, X, a, aT)
     real(dp), intent(in)  :: T, X(ns)
-    real(dp), intent(out) :: g(ns), gT(ns), a, aT
-    real(dp) :: f, xx
+    real(dp), intent(out) :: a, aT
+    real(dp) :: g(ns), gT(ns), xx
     integer  :: i, j
-    do i = 1, ns
-      f = 1 + kappa(i)*(1 - sqrt(T/Tc(i)))
-      g(i) = abs(f)
-      gT(i) = -kappa(i)*sign(1.0_dp, f)/(2*sqrt(T*Tc(i)))
-    end do
+    call prEOSCalcRootAlpha(T, g, gT)
     a = 0
     aT = 0
     do j = 1, ns
@@ -36,9 +32,9 @@ contains
   pure subroutine plainRhoH0FromTP(T, p, Y, u, v, w, rho, h0)
     real(dp), intent(in)  :: T, p, Y(ns), u, v, w
     real(dp), intent(out) :: rho, h0
-    real(dp) :: X(ns), g(ns), gT(ns), Wmix, a, aT, bm, vol, L, h_ig, cp_ig, h
+    real(dp) :: X(ns), Wmix, a, aT, bm, vol, L, h_ig, cp_ig, h
     call prEOSCalcMoleFractions(Y, X, Wmix)
-    call attraction(T, X, g, gT, a, aT)
+    call attraction(T, X, a, aT)
     call prEOSCalcBmix(X, bm)
     call prEOSCalcIdealGas(T, X, h_ig, cp_ig)
     call prEOSCalcMolarVolume(T, p, a, bm, vol)
@@ -54,7 +50,7 @@ contains
     real(dp), intent(in)  :: T, p, Y(ns)
     real(dp), intent(out) :: rho, h, c, rhop, rhoT, hp, hT, rhoY(ns), hY(ns), mu, lam, D(ns)
     real(dp) :: X(ns), Wmix, a, aT, aTT, Z, e, cp, cv, gam, cp_ig, bm, v, L, den, pT, pv
-    real(dp) :: f, g(ns), gT(ns), S, ST, v_k, h_k, co(6)
+    real(dp) :: g(ns), gT(ns), S, ST, v_k, h_k, co(6)
     integer  :: j, k
     call prEOSCalcMoleFractions(Y, X, Wmix)
     call prEOSCalcAmix(T, X, a, aT, aTT)
@@ -65,11 +61,7 @@ contains
     call prEOSCalcDepartureLog(v, bm, L)
     call prEOSCalcPressureDerivatives(T, v, a, aT, bm, pT, pv)
     den = v*v + 2*bm*v - bm*bm
-    do k = 1, ns
-      f = 1 + kappa(k)*(1 - sqrt(T/Tc(k)))
-      g(k) = abs(f)
-      gT(k) = -kappa(k)*sign(1.0_dp, f)/(2*sqrt(T*Tc(k)))
-    end do
+    call prEOSCalcRootAlpha(T, g, gT)
     do k = 1, ns
       S = 0                                            ! half the derivative of n^2 a in n_k, and its own in T
       ST = 0

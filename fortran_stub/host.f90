@@ -31,15 +31,16 @@ program demoHost
 
   file = 'fortran_stub/demo.nml'
   if (command_argument_count() > 0) call get_command_argument(1, file)
-  call readFrameInputs(trim(file), MPI_COMM_WORLD, inputs, ok, message)
-  if (.not. ok) call leave(2, trim(message))
+  call readInputs(trim(file), MPI_COMM_WORLD, inputs, ok, message)
+  if (.not. ok) call endRanks('demo_host', 2, trim(message))
 
   if (rank == 0) call banner()
   t0 = MPI_Wtime()
   call layerStart(inputs, MPI_COMM_WORLD, node_rank)
   t_start = MPI_Wtime() - t0
   call layerSpecies(inputs, status)
-  if (status /= 0) call leave(2, 'the mixture lacks data for diffusion = fuller, or an option is unknown to the Fortran module.')
+  if (status /= 0) call endRanks('demo_host', 2, &
+    'the mixture lacks data for diffusion = fuller, or an option is unknown to the Fortran module.')
   call wantedScalars(inputs%collection, wanted, transport)
 
   ! The first use of a collection compiles it or loads it from the cache: not part of the time of a step.
@@ -115,7 +116,7 @@ program demoHost
   message = 'every quantity within its tolerance on every rank'
   if (.not. ok) message = 'NOT within the tolerances, see above'
   if (rank == 0) print '(/,2a)', 'Result: ', trim(message)
-  call leave(merge(0, 1, ok), '')
+  call endRanks('demo_host', merge(0, 1, ok), '')
 
 contains
 
@@ -132,16 +133,5 @@ contains
     print '(a)', repeat('=', 100)
     flush(output_unit)
   end subroutine banner
-
-  !> End every rank with the same code.
-  subroutine leave(code, text)
-    integer, intent(in)          :: code
-    character(len=*), intent(in) :: text
-    if (rank == 0 .and. text /= '') print '(2a)', 'demo_host: ', text
-    flush(output_unit)
-    call MPI_Finalize(ierr)
-    if (code /= 0) stop code, quiet=.true.
-    stop
-  end subroutine leave
 
 end program demoHost

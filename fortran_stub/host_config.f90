@@ -1,10 +1,11 @@
 !> The demo's input: one namelist. Rank 0 reads the file, every rank parses the same text, so that all of them learn of an error.
 module hostConfig
+  use, intrinsic :: iso_fortran_env, only : output_unit
   use mpi
   use speciesTables, only : dp
   implicit none
   private
-  public :: HostInputs, readFrameInputs, readText, oneOf, fractions, max_species, line_length
+  public :: HostInputs, readInputs, checkLayer, endRanks, oneOf, fractions, max_species, line_length
 
   integer, parameter :: max_species = 128, line_length = 512
 
@@ -20,25 +21,27 @@ module hostConfig
     real(dp) :: pressure = 100.0e5_dp, T_oxygen = 120, T_fuel = 200, T_products = 3000, T_wall = 500
     real(dp) :: Y_oxygen(max_species) = 0, Y_fuel(max_species) = 0, Y_products(max_species) = 0, Y_wall(max_species) = 0
     real(dp) :: tolerance_factor = 1
+  contains
+    procedure :: parse, check                ! another host's inputs extend these and bring their own
   end type HostInputs
 
 contains
 
   !> Read the file. ok is the same on every rank; message says what is wrong.
-  subroutine readFrameInputs(file, comm, inputs, ok, message)
-    character(len=*), intent(in)   :: file
-    integer, intent(in)            :: comm
-    type(HostInputs), intent(out) :: inputs
-    logical, intent(out)           :: ok
-    character(len=*), intent(out)  :: message
+  subroutine readInputs(file, comm, inputs, ok, message)
+    character(len=*), intent(in)     :: file
+    integer, intent(in)              :: comm
+    class(HostInputs), intent(inout) :: inputs
+    logical, intent(out)             :: ok
+    character(len=*), intent(out)    :: message
     character(len=line_length), allocatable :: text(:)
     call readText(file, comm, text, ok, message)
     if (.not. ok) return
-    call parse(text, inputs, message)
-    if (message == '') call check(inputs, message)
+    call inputs%parse(text, message)
+    if (message == '') call inputs%check(message)
     ok = message == ''
     if (.not. ok) message = 'input file '//trim(file)//': '//message
-  end subroutine readFrameInputs
+  end subroutine readInputs
 
   !> The lines of the file on every rank; ok is the same on all of them.
   subroutine readText(file, comm, text, ok, message)
@@ -94,9 +97,9 @@ contains
     close(unit)
   end subroutine readLines
 
-  subroutine parse(text, inputs, message)
+  subroutine parse(inputs, text, message)
+    class(HostInputs), intent(inout) :: inputs
     character(len=*), intent(in)     :: text(:)
-    type(HostInputs), intent(inout) :: inputs
     character(len=*), intent(out)    :: message
     character(len=512) :: mixture, phase, output
     character(len=32)  :: backend, collection, root, alpha, mixing, chung, diffusion, takahashi
@@ -145,38 +148,59 @@ contains
 
   !> The mass fractions are scaled to a sum of one here; everything else is refused with the value found and the one wanted.
   subroutine check(inputs, message)
-    type(HostInputs), intent(inout) :: inputs
+    class(HostInputs), intent(inout) :: inputs
     character(len=*), intent(out)    :: message
     integer :: ns
-    message = ''
+    call checkLayer(inputs, message)
+    if (message /= '') return
     ns = inputs%ns
-    if (ns < 1 .or. ns > max_species) then
-      write(message, '(a,i0,a,i0,a)') 'n_species = ', ns, ', wanted 1 to ', max_species, ' (as in the mixture file).'
+    if (any([inputs%fringe_x, inputs%fringe_y, inputs%fringe_z] < 0)) message = 'a fringe width is negative.'
+    if (any(inputs%cells + (inputs%steps - 1)*min(inputs%grow, 0) + min(inputs%rank_more, 0) < 1)) &
+      message = 'cells and grow leave a block without points at a later step.'
+    if (.not. min(inputs%T_oxygen, inputs%T_fuel, inputs%T_products, inputs%T_wall) > 0) message = 'a temperature is not positive.'
+    if (.not. inputs%tolerance_factor > 0) message = 'tolerance_factor is not positive.'
+    call oneOf('collection', inputs%collection, 'thermal viscous thermal_viscous', message)
+    call fractions('Y_oxygen', inputs%Y_oxygen, ns, message)
+    call fractions('Y_fuel', inputs%Y_fuel, ns, message)
+    call fractions('Y_products', inputs%Y_products, ns, message)
+    call fractions('Y_wall', inputs%Y_wall, ns, message)
+  end subroutine check
+
+  !> What every host's inputs have: message is '' where all of it can be used.
+  subroutine checkLayer(inputs, message)
+    class(HostInputs), intent(in) :: inputs
+    character(len=*), intent(out) :: message
+    message = ''
+    if (inputs%ns < 1 .or. inputs%ns > max_species) then
+      write(message, '(a,i0,a,i0,a)') 'n_species = ', inputs%ns, ', wanted 1 to ', max_species, ' (as in the mixture file).'
       return
     end if
     if (inputs%chunk < 1) write(message, '(a,i0,a)') 'chunk = ', inputs%chunk, ', wanted at least 1.'
     if (inputs%steps < 1) write(message, '(a,i0,a)') 'steps = ', inputs%steps, ', wanted at least 1.'
     if (inputs%repeats < 1) write(message, '(a,i0,a)') 'repeats = ', inputs%repeats, ', wanted at least 1.'
     if (inputs%num_devices < 0) write(message, '(a,i0,a)') 'num_devices = ', inputs%num_devices, ', wanted 0 or more.'
-    if (any([inputs%fringe_x, inputs%fringe_y, inputs%fringe_z] < 0)) message = 'a fringe width is negative.'
-    if (any(inputs%cells + (inputs%steps - 1)*min(inputs%grow, 0) + min(inputs%rank_more, 0) < 1)) &
-      message = 'cells and grow leave a block without points at a later step.'
     if (.not. inputs%pressure > 0) message = 'pressure is not positive.'
-    if (.not. min(inputs%T_oxygen, inputs%T_fuel, inputs%T_products, inputs%T_wall) > 0) message = 'a temperature is not positive.'
-    if (.not. inputs%tolerance_factor > 0) message = 'tolerance_factor is not positive.'
     call oneOf('backend', inputs%backend, 'auto cpu cuda', message)
-    call oneOf('collection', inputs%collection, 'thermal viscous thermal_viscous', message)
     call oneOf('root', inputs%root, 'gibbs vapour liquid', message)
     call oneOf('alpha', inputs%alpha, 'pr78 cantera', message)
     call oneOf('mixing', inputs%mixing, 'vdw', message)
     call oneOf('chung', inputs%chung, 'polefree published cantera', message)
     call oneOf('diffusion', inputs%diffusion, 'kinetic fuller cantera', message)
     call oneOf('takahashi', inputs%takahashi, 'smooth table off', message)
-    call fractions('Y_oxygen', inputs%Y_oxygen, ns, message)
-    call fractions('Y_fuel', inputs%Y_fuel, ns, message)
-    call fractions('Y_products', inputs%Y_products, ns, message)
-    call fractions('Y_wall', inputs%Y_wall, ns, message)
-  end subroutine check
+  end subroutine checkLayer
+
+  !> End every rank of a program with the same code; rank 0 says why.
+  subroutine endRanks(program, code, text)
+    character(len=*), intent(in) :: program, text
+    integer, intent(in)          :: code
+    integer :: rank, ierr
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+    if (rank == 0 .and. text /= '') print '(3a)', program, ': ', text
+    flush(output_unit)
+    call MPI_Finalize(ierr)
+    if (code /= 0) stop code, quiet=.true.
+    stop
+  end subroutine endRanks
 
   subroutine oneOf(name, value, words, message)
     character(len=*), intent(in)    :: name, value, words

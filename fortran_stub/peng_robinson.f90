@@ -4,7 +4,7 @@ module preosModule
   use speciesTables
   implicit none
   private
-  public :: prEOSCalcMoleFractions, prEOSCalcIdealGas, prEOSCalcAmix, prEOSCalcBmix, prEOSCalcMolarVolume
+  public :: prEOSCalcMoleFractions, prEOSCalcIdealGas, prEOSCalcRootAlpha, prEOSCalcAmix, prEOSCalcBmix, prEOSCalcMolarVolume
   public :: prEOSCalcDepartureLog, prEOSCalcPressureDerivatives, prEOSCalcDensity, prEOSCalcEnthalpy
   public :: prEOSCalcInternalEnergy, prEOSCalcCv, prEOSCalcCp, prEOSCalcRhop, prEOSCalcRhoT, prEOSCalcHp
   public :: prEOSCalcSoundSpeed, prEOSCalcH0, prEOSCriticalState, prEOSThermalProperties, prEOSHasTwoRoots
@@ -51,18 +51,27 @@ contains
     h_ig = Rgas*h_ig
   end subroutine prEOSCalcIdealGas
 
-  !> a, da/dT, d2a/dT2 of the mixture by the van der Waals rule. sqrt(alpha_i alpha_j) = |f_i||f_j|, since f changes its sign
-  !! at Tc(1 + 1/kappa)^2, which combustion passes.
-  pure subroutine prEOSCalcAmix(T, X, a, aT, aTT)
-    real(dp), intent(in)  :: T, X(ns)
-    real(dp), intent(out) :: a, aT, aTT
-    real(dp) :: g(ns), gT(ns), gTT(ns), f, xx
-    integer  :: i, j
+  !> sqrt(alpha_i) = |f_i| and its derivative in T; f changes its sign at Tc(1 + 1/kappa)^2, which combustion passes.
+  pure subroutine prEOSCalcRootAlpha(T, g, gT)
+    real(dp), intent(in)  :: T
+    real(dp), intent(out) :: g(ns), gT(ns)
+    real(dp) :: f
+    integer  :: i
     do i = 1, ns
       f = 1 + kappa(i)*(1 - sqrt(T/Tc(i)))
       g(i) = abs(f)
-      gT(i) = -sign(kappa(i), f)/(2*sqrt(T*Tc(i)))
-      if (kappa(i) < 0) gT(i) = -gT(i)                 ! sign() takes |kappa|
+      gT(i) = -kappa(i)*sign(1.0_dp, f)/(2*sqrt(T*Tc(i)))
+    end do
+  end subroutine prEOSCalcRootAlpha
+
+  !> a, da/dT, d2a/dT2 of the mixture by the van der Waals rule.
+  pure subroutine prEOSCalcAmix(T, X, a, aT, aTT)
+    real(dp), intent(in)  :: T, X(ns)
+    real(dp), intent(out) :: a, aT, aTT
+    real(dp) :: g(ns), gT(ns), gTT(ns), xx
+    integer  :: i, j
+    call prEOSCalcRootAlpha(T, g, gT)
+    do i = 1, ns
       gTT(i) = -gT(i)/(2*T)
     end do
     a = 0

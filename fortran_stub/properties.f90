@@ -44,17 +44,6 @@ contains
     end if
   end subroutine propertiesPoint
 
-  !> speciesTablesSetup for C: arrays as there; options in the order root, alpha, chung, diffusion, takahashi.
-  integer(c_int) function realgas_setup(n, W_in, Tc_in, pc_in, omega, Vc, dipole, kappa_assoc, kij, low, high, T_mid_in, &
-                                        binary_fit, fuller_volume, options) bind(c, name='realgas_setup') result(status)
-    integer(c_int), value :: n
-    real(c_double), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc(n), dipole(n), kappa_assoc(n), kij(n, n)
-    real(c_double), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
-    integer(c_int), intent(in) :: options(NOPTIONS)
-    call speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc, dipole, kappa_assoc, kij, low, high, T_mid_in, binary_fit, &
-                            fuller_volume, options, status)
-  end function realgas_setup
-
   !> Loop over n points. T, p (n), Y (n, ns) in; scal (n, nscalar), D (n, ns) out, u = v = w = 0. part: 1 thermal, 2 viscous
   !! (scal holds rho and, for the form `cantera`, cv), 3 both.
   subroutine realgas_points(n, part, T, p, Y, scal, D) bind(c, name='realgas_points')

@@ -2,6 +2,7 @@
 !! SI, per mole, unless a name says otherwise. This is the plain Fortran that libframe is measured against.
 module speciesTables
   use, intrinsic :: ieee_arithmetic, only : ieee_is_nan
+  use, intrinsic :: iso_c_binding, only : c_int, c_double
   implicit none
   public
 
@@ -125,5 +126,16 @@ contains
     end subroutine pairs
 
   end subroutine speciesTablesSetup
+
+  !> The same for C; options in the order root, alpha, chung, diffusion, takahashi.
+  integer(c_int) function realgas_setup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, &
+                                        binary_fit, fuller_volume, options) bind(c, name='realgas_setup') result(status)
+    integer(c_int), value :: n
+    real(c_double), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc_in(n), dipole(n), kappa_assoc(n), kij(n, n)
+    real(c_double), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
+    integer(c_int), intent(in) :: options(NOPTIONS)
+    call speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, binary_fit, &
+                            fuller_volume, options, status)
+  end function realgas_setup
 
 end module speciesTables

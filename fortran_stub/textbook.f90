@@ -1,6 +1,6 @@
 !> The same properties as most solvers write them down: sums over pairs as in the book, each pair's parameters formed inside
 !! the sum from those of its species, no table of pairs. What does not depend on pairs is shared with the other modules.
-!! The benchmark's second rival; linked in place of properties.f90, behind the same two symbols.
+!! The benchmark's second rival; linked in place of properties.f90, behind the same symbol.
 module textbookModule
   use, intrinsic :: iso_c_binding, only : c_int, c_double
   use speciesTables
@@ -153,17 +153,6 @@ contains
     end do
     D = mass/(Wmix*friction)
   end subroutine textbookCalcDiffusion
-
-  !> As speciesTablesSetup for C, see properties.f90.
-  integer(c_int) function setup(n, W_in, Tc_in, pc_in, omega, Vc, dipole, kappa_assoc, kij, low, high, T_mid_in, binary_fit, &
-                                fuller_volume, options) bind(c, name='realgas_setup') result(status)
-    integer(c_int), value :: n
-    real(c_double), intent(in) :: W_in(n), Tc_in(n), pc_in(n), omega(n), Vc(n), dipole(n), kappa_assoc(n), kij(n, n)
-    real(c_double), intent(in) :: low(7, n), high(7, n), T_mid_in(n), binary_fit(5, n, n), fuller_volume(n)
-    integer(c_int), intent(in) :: options(NOPTIONS)
-    call speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc, dipole, kappa_assoc, kij, low, high, T_mid_in, binary_fit, &
-                            fuller_volume, options, status)
-  end function setup
 
   !> Loop over n points, with the arrays and the parts of realgas_points in properties.f90.
   subroutine points(n, part, T, p, Y, scal, D) bind(c, name='realgas_points')

@@ -144,6 +144,14 @@ class Array(np.ndarray):
         return self.__array_interface__
 
 
+class Pinned(np.ndarray):
+    """A cupy.cuda.PinnedMemoryPointer: an address, and a buffer."""
+
+    @property
+    def ptr(self):
+        return self.ctypes.data
+
+
 def make():
     """The module to stand in for cupy."""
     memory, calls = Memory(), []
@@ -193,10 +201,10 @@ def make():
         getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
-        block = np.empty(size, np.uint8)
+        block = np.empty(size, np.uint8).view(Pinned)
         memory.add(block.ctypes.data, size, PINNED)
         keep.append(block)
-        return types.SimpleNamespace(ptr=block.ctypes.data)
+        return block
 
     class Event:
         def __init__(self, disable_timing=False):

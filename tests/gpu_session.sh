@@ -5,13 +5,10 @@
 # BACKENDS="cpu cuda"  RANKS="1 2 4"  POINTS=1000000
 set -u
 cd "$(dirname "$0")/.."
-root=$PWD
-out=${OUT:-build/gpu_session}
-mkdir -p "$out" build
+. tests/gpu_setup.sh
 : > "$out/session.log"
 summary=$out/summary.txt
 : > "$summary"
-failed=0
 
 # step NAME SECONDS command...: run it, keep its output, note the outcome
 step() {
@@ -25,32 +22,9 @@ step() {
     [ "$told" = ok ] || tail -n 15 "$out/step.log"
 }
 
-# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
-if [ -x .venv/bin/python ]; then
-    python=$root/.venv/bin/python
-else
-    python=$root/build/gpu_venv/bin/python
-    python3 -m venv --without-pip build/gpu_venv
-    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
-    echo "$root" > "$site/project.pth"
-    for wheel in .carry/wheels/*.whl; do step "unpack $(basename "$wheel" | cut -d- -f1,2)" 60 "$python" -m zipfile -e "$wheel" "$site"; done
-fi
-
-# MPI and the host: those of the machine, or the carried ones.
-if [ -x build/demo_host ]; then
-    host=build/demo_host mpirun=mpirun
-else
-    host=.carry/demo_host mpirun=$root/.carry/openmpi/bin/mpirun
-fi
-if [ "$mpirun" = mpirun ]; then mpi="mpirun"; else
-    mpi="env LD_LIBRARY_PATH=$root/.carry/lib OPAL_PREFIX=$root/.carry/openmpi PATH=$root/.carry/openmpi/bin:$PATH $mpirun"
-fi
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0
-command -v ssh > /dev/null || export OMPI_MCA_plm_rsh_agent=false
-export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache}
+# The host: built here, or carried.
+host=build/demo_host
+[ -x $host ] || host=.carry/demo_host
 
 demo() {        # BACKEND RANKS NAMELIST REMARK
     # shellcheck disable=SC2086
@@ -72,7 +46,7 @@ done
 sed 's/^\( *chunk *= *\)[0-9]*/\1131072/' fortran_stub/demo.nml > build/demo_large_chunk.nml
 for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" 1 build/demo_large_chunk.nml ", chunk 131072"; done
 case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
-    step "times" 300 env PYTHONPATH="$root/tests" "$python" tests/gpu_times.py "${POINTS:-1000000}"
+    step "times" 300 "$python" tests/gpu_times.py "${POINTS:-1000000}"
     cp "$out/step.log" "$out/times.txt"
     cat "$out/times.txt"
 esac

@@ -9,11 +9,10 @@ import time
 
 import numpy as np
 
-from examples.mini_solver.case import Case
 from examples.mini_solver.flow import Flow
+from examples.mini_solver.scaling import layer_case
 from kernels import get_backend
 
-LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 CASES = {      # scheme, viscous, species
     "double flux, inviscid, 2 species": ("double_flux", False, ["CH4", "O2"]),
     "double flux, viscous, 2 species": ("double_flux", True, ["CH4", "O2"]),
@@ -24,12 +23,7 @@ CASES = {      # scheme, viscous, species
 
 def make(what, cells, backend, **options):
     scheme, viscous, species = CASES[what]
-    return Flow(Case(dict(
-        mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": species, "options": options},
-        domain=dict(cells=cells, upper=[2e-3, 1e-3, 1e-3]), time={"steps": 10},
-        initial=dict(p=1e7, X={"O2": LAYER, "CH4": "rest"}, T=f"300 - 180*{LAYER}", u=f"40 - 60*{LAYER}", v="0.3*sin(2*pi*x/2e-3)",
-                     w="0.3*sin(2*pi*z/1e-3)"),
-        boundary={"y": "slip_wall"}, numerics=dict(scheme=scheme, viscous=viscous))), backend=backend)
+    return Flow(layer_case(cells, scheme=scheme, viscous=viscous, species=species, options=options), backend=backend)
 
 
 def main():

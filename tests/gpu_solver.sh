@@ -5,23 +5,7 @@
 # SIZES="64 128"  TESTS=1     about four minutes, most of it compiling
 set -u
 cd "$(dirname "$0")/.."
-root=$PWD
-out=${OUT:-build/gpu_solver}
-mkdir -p "$out" build
-failed=0
-
-# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
-if [ -x .venv/bin/python ]; then
-    python=$root/.venv/bin/python
-else
-    python=$root/build/gpu_venv/bin/python
-    if [ ! -x "$python" ]; then python3 -m venv --without-pip build/gpu_venv; fi
-    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
-    echo "$root" > "$site/project.pth"
-    for wheel in .carry/wheels/*.whl; do [ -f "$wheel" ] && "$python" -m zipfile -e "$wheel" "$site"; done
-fi
-export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root:$root/tests
+. tests/gpu_setup.sh
 
 timeout 500 "$python" tests/gpu_solver.py --sizes ${SIZES:-64 128} --json "$out/solver.json" > "$out/solver.txt" 2> "$out/solver.log" || failed=1
 cat "$out/solver.txt"

@@ -5,23 +5,7 @@
 # NS="8 16 32 50 64"  TYPES="float64 float32"  TESTS=1     about five minutes a type, one for the tests
 set -u
 cd "$(dirname "$0")/.."
-root=$PWD
-out=${OUT:-build/gpu_species}
-mkdir -p "$out" build
-failed=0
-
-# Python: .venv, or one beside it that adds the carried wheels to what the machine's python3 has.
-if [ -x .venv/bin/python ]; then
-    python=$root/.venv/bin/python
-else
-    python=$root/build/gpu_venv/bin/python
-    if [ ! -x "$python" ]; then python3 -m venv --without-pip build/gpu_venv; fi
-    site=$($python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-    python3 -c 'import sys; print("\n".join(p for p in sys.path if p.endswith("-packages")))' > "$site/machine.pth"
-    echo "$root" > "$site/project.pth"
-    for wheel in .carry/wheels/*.whl; do [ -f "$wheel" ] && "$python" -m zipfile -e "$wheel" "$site"; done
-fi
-export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root
+. tests/gpu_setup.sh
 
 # The benchmark first: if time runs out, it is there. Each size in a process of its own, so that its memory is free after it.
 for dtype in ${TYPES:-float64 float32}; do

@@ -60,6 +60,28 @@ def test_same_answers_on_any_ranks(solver, tmp_path):
         assert found[ranks]["frame"] == pytest.approx(found[1]["frame"], rel=1e-11)       # a point's lane moves with its rank
 
 
+def test_the_ratios_are_those_of_the_times(solver, tmp_path):
+    """Two rounds on two ranks: the printed ratios, share and Amdahl's bounds follow from the faster round of each."""
+    done = run(solver, tmp_path, 2, steps="2", repeats="2", cells="16, 16, 8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    number = r" +(\d+\.\d+)"
+    rows = re.findall(rf"properties = (\w+).*\n.*\n.*\n +time \[s\]: slowest rank{number}; means over ranks: properties{number}, "
+                      rf"communication{number}, rest{number}", done.stdout)
+    assert [r[0] for r in rows] == ["fortran", "frame"]*2
+    best = {w: min([float(x) for x in r[1:]] for r in rows if r[0] == w) for w in ("fortran", "frame")}
+    for total, *parts in best.values():
+        assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)          # the ranks end within that of each other
+    says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))      # noqa: E731
+    faster, ratio = says("fortran over frame:"), says("Properties alone:")
+    share, allowed, most = says("time in fortran:")/100, says("that much faster"), says("take no time")
+    # times are printed to a millisecond, of some tens at least
+    assert faster == pytest.approx(best["fortran"][0]/best["frame"][0], rel=0.1) and ratio == pytest.approx(best["fortran"][1]/best["frame"][1], rel=0.1)
+    assert share == pytest.approx(best["fortran"][1]/best["fortran"][0], rel=0.05)
+    assert allowed == pytest.approx(1/(1 - share + share/ratio), rel=0.02) and most == pytest.approx(1/(1 - share), rel=0.05)
+    reached = [float(x) for x in re.findall(r"reached +(\d+\.\d) %", done.stdout)]
+    assert reached == pytest.approx([100*faster/allowed, 100*faster/most], rel=0.02)
+
+
 @pytest.mark.parametrize("which", ["fortran", "frame"])
 def test_one_source_alone(solver, tmp_path, which):
     done = run(solver, tmp_path, properties=f"'{which}'", steps="1")
@@ -84,7 +106,7 @@ def test_a_difference_ends_every_rank(solver, tmp_path):
 @pytest.mark.parametrize("changes, says", [
     ({"properties": "'both_of_them'"}, "wanted one of: fortran frame both"),
     ({"cfl": "2.0"}, "cfl"), ({"u_low": "-1.0"}, "u_low"), ({"cells": "1, 8, 4"}, "at least 2"), ({"chunnk": "3"}, "chunnk"),
-    ({"grow_x": "-1"}, "grow_x = -1, wanted 0 or more"), ({"cells": "12, 3, 2", "ranks": 4}, "ranks in y and z"),
+    ({"repeats": "0"}, "repeats = 0, wanted at least 1"), ({"grow_x": "-1"}, "grow_x = -1, wanted 0 or more"), ({"cells": "12, 3, 2", "ranks": 4}, "ranks in y and z"),
 ])
 def test_bad_input_is_refused(solver, tmp_path, changes, says):
     changes = dict(changes)

@@ -5,7 +5,9 @@ What its checks measure is in examples/mini_solver/verify.py; there each has its
 """
 import copy
 import io
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -154,11 +156,13 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
     assert same(one, restart_of(tmp_path/"rest"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_a_restart_that_continues(tmp_path, number):
+@pytest.mark.parametrize("number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 2)])
+def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
+    if ranks and not shutil.which("mpirun"):
+        pytest.skip("needs mpirun")
     text = SMALL.format(steps=5000, restart=0, scheme="double_flux")
     (tmp_path/"long.toml").write_text(text)
-    words, env = command(tmp_path/"long.toml", "--folder", tmp_path/"long")
+    words, env = command(tmp_path/"long.toml", "--folder", tmp_path/"long", ranks=ranks)
     process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = []
     while len(lines) < 12:                     # it is stepping
@@ -166,7 +170,7 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number):
         assert lines[-1], process.stderr.read()
     process.send_signal(number)
     rest, errors = process.communicate(timeout=60)
-    assert process.returncode == 3 and "continue with --restart" in rest, errors
+    assert process.returncode == (1 if ranks else 3) and "continue with --restart" in rest, errors          # 1: mpirun's own
     stopped = restart_of(tmp_path/"long")
     steps = int(stopped["steps"]) + 1
     (tmp_path/"more.toml").write_text(SMALL.format(steps=steps, restart=1, scheme="double_flux"))
@@ -178,21 +182,14 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number):
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
     pytest.importorskip("mpi4py")
-    (tmp_path/"break.py").write_text("""
-import sys
-from examples.mini_solver import flow, __main__
+    case = small(tmp_path, steps=6)
+    done = broken(tmp_path, (case, "--folder", tmp_path/"out"), """
 step = flow.Flow.step
-def broken(self, limit):
+def tired(self, limit):
     if self.steps == 3 and self.ranks.rank == 1:
         raise RuntimeError("this rank has had enough")
     return step(self, limit)
-flow.Flow.step = broken
-sys.exit(__main__.main(sys.argv[1:]))
-""")
-    case = small(tmp_path, steps=6)
-    words, env = command(case, "--folder", tmp_path/"out", ranks=2)
-    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
-    done = subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+flow.Flow.step = tired""", 2)
     assert done.returncode != 0 and "had enough" in done.stderr
     assert restart_of(tmp_path/"out")["steps"] == 2
     assert main([str(case), "--folder", str(tmp_path/"on"), "--restart", str(tmp_path/"out/restart.h5")]) == 0
@@ -213,6 +210,37 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
     assert "cannot be read" in capsys.readouterr().err
 
 
+def broken(tmp_path, case, text, ranks):
+    """Run the solver on a case after `text` has changed something in it."""
+    (tmp_path/"break.py").write_text("import sys\nfrom examples.mini_solver import flow, scaling, __main__\n" + text
+                                     + "\nsys.exit(__main__.main(sys.argv[1:]))\n")
+    words, env = command(*case, ranks=ranks)
+    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
+    return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_scaling_measures_and_compares_bits(tmp_path):
+    pytest.importorskip("mpi4py")
+    done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path/"rows.json", ranks=3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads((tmp_path/"rows.json").read_text())["rows"]
+    assert [(r["kind"], r["ranks"]) for r in rows] == [(k, n) for k in ("strong", "weak") for n in (1, 2, 3)]
+    strong, weak = rows[:3], rows[3:]
+    assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [729, 1458, 2187]
+    assert len({r["digest"] for r in strong}) == 1 and done.stdout.count(" same") == 3
+    for group in (strong, weak):
+        for r in group:
+            assert r["rate"] == pytest.approx(np.prod(r["cells"])/r["step"])
+            assert r["efficiency"] == pytest.approx(r["rate"]/group[0]["rate"]/r["ranks"])
+            shares = [r[n] for n in ("properties", "fluxes", "exchange", "rest")]
+            # parts of one time; a timer holds a little of what it is read with
+            assert sum(shares) == pytest.approx(1) and min(shares) > 0 and (r["ranks"] == 1) == (r["exchange_way"] == "none")
+    text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
+    done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
+    assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout
+
+
 # ---------------------------------------------------------------- output
 
 def test_fields_frames_and_the_report(tmp_path):
@@ -226,6 +254,8 @@ def test_fields_frames_and_the_report(tmp_path):
     lines = [line.split() for line in text.splitlines() if line[:8].strip().isdigit()]
     assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
     assert "point steps/s" in text and "flux" in text
+    kept = text.split("largest change since the start: ")[1].splitlines()[0]
+    assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [True]*3 and "energy" in kept, kept
     tree = xml.parse(tmp_path/"fields.xmf")
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
@@ -285,6 +315,9 @@ GOOD = dict(mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4",
     ({"extra": {}}, "unknown section or key 'extra'"),
     ({"domain.cells": [8, 2]}, "4 or more"),
     ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
+    ({"domain.cells": [10**6, 10**6]}, "takes .* GiB, the machine has"),
+    ({"boundary": {"x": {"kind": ["wall"]}}}, "wanted one of"),
+    ({"initial.X": {"CH4": float("inf"), "O2": "rest"}}, "wanted a finite number"),
     ({"domain.upper": [1.0]}, "wanted 2 numbers"),
     ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
     ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
@@ -357,6 +390,53 @@ def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
     assert min(outcomes.values()) > 20, outcomes
 
 
+FUZZED = dict(GOOD, initial={"T": "300 + 20*x", "p": 1e7, "u": 30.0, "X": {"CH4": 0.5, "O2": "rest"}, "constants": {"k": 2.0}},
+              numerics={"cfl": 0.5, "viscous": False, "scheme": "double_flux", "threshold": 0.4},
+              boundary={"x_low": {"kind": "inlet", "T": 300.0, "velocity": [30, 0, 0], "X": {"CH4": 0.5, "O2": 0.5}},
+                        "x_high": {"kind": "outlet", "p": 1e7, "sigma": 0.3}, "y": {"kind": "wall", "T": 310.0}},
+              time={"steps": 2}, parallel={"ranks": [1, 1]}, output={"report": 1, "frame": ["rho"]})
+WRONG = (-1, 0, 1, 3, 5, 1e-300, 1e300, -1e9, 10**30, float("nan"), float("inf"), True, None, "", "x", "nonsense", "1/0*x", "exp(1e9)", "x(",
+         "rest", [], [0], [1, 2, 3, 4], [-1.0, 1.0], [10**6, 10**6], ["a", 1], [[1], 2], {}, {"kind": "outlet"}, {"CH4": 1},
+         {"O2": "rest", "CH4": "2*x"}, {"a": {"b": 1}})
+
+
+def places(data):
+    """Every place in a nested table: (table, key)."""
+    for key, value in data.items():
+        yield data, key
+        if isinstance(value, dict):
+            yield from places(value)
+
+
+def test_random_values_give_a_message_or_a_flow(tmp_path):
+    """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told in words."""
+    random, outcomes = np.random.default_rng(3), {"ran": 0, "refused": 0, "failed": 0}
+    for n in range(300):
+        data = copy.deepcopy(FUZZED)
+        for _ in range(random.integers(1, 3)):
+            everywhere = list(places(data))
+            table, key = everywhere[random.integers(len(everywhere))]
+            match random.integers(6):
+                case 0:
+                    del table[key]
+                case 1:
+                    table[f"{key}_"] = table.pop(key)
+                case 2 | 3 if isinstance(table[key], float):
+                    table[key] *= 10**random.uniform(-2, 1)
+                case _:
+                    table[key] = WRONG[random.integers(len(WRONG))]
+        try:
+            outcomes["ran" if Run(Case(copy.deepcopy(data)), folder=tmp_path, out=io.StringIO())() == 0 else "failed"] += 1
+        except FlowError:
+            outcomes["failed"] += 1
+        except FrameError as error:
+            assert len(str(error)) > 20, data
+            outcomes["refused"] += 1
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error} from {data}") from error
+    assert outcomes["ran"] > 10 and outcomes["refused"] > 100, outcomes
+
+
 def test_the_command_tells_and_exits(tmp_path, capsys):
     assert main([str(tmp_path/"none.toml")]) == 1
     assert "No such file" in capsys.readouterr().err
@@ -365,6 +445,30 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
+
+
+def test_keys_of_a_case_by_the_command(tmp_path, capsys):
+    case = small(tmp_path, restart=1)
+    changes = ("time.steps=1", "numerics.scheme='apec'", "output.report=1")
+    assert main([str(case), "--folder", str(tmp_path/"out"), *(w for c in changes for w in ("--set", c))]) == 0
+    state = restart_of(tmp_path/"out")
+    assert state["steps"] == 1 and len(state["Q"]) == 5                # velocity, p and, conservative alone, T
+    for change, told in (("numerics.scheme=apec", "texts in quotes"), ("numerics=1", "wanted a table"), ("time.steps.more=1", "not a table"),
+                         ("numerics.cfll=1", "unknown key 'cfll'")):
+        assert main([str(case), "--set", change]) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_memory_and_what_stays_in_the_long_case(tmp_path):
+    """The shipped long run, shortened: nothing is lost, and no memory gained after the first hundred steps."""
+    path = ROOT/"examples/mini_solver/cases/shear_layer_long.toml"
+    out = io.StringIO()
+    changes = ("domain.cells=[24, 16]", "time.steps=400", "output.frames=0", "output.fields=100", "numerics.scheme='apec'")
+    assert Run(Case.from_file(path, changes), folder=tmp_path, out=out)() == 0
+    kept = re.search(r"mass of a species (\S+), momentum in x (\S+), energy (\S+)\n", out.getvalue())
+    assert max(map(float, kept.groups())) < 5e-15, kept
+    before, after = map(float, re.search(r"memory: (\S+) MiB after 100 steps, (\S+) MiB at the end", out.getvalue()).groups())
+    assert 10 < before and after < before + 2                     # a row of a field kept each step would be 3 kB: 1 MiB
 
 
 def test_expressions_are_formulas_only():

@@ -1,15 +1,20 @@
 """The mini solver's CUDA: every stencil kernel compiles for sm_90; a run on the device (`pytest -m gpu`) or, without one, on the
 stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. About 40 s.
 """
+import ctypes
+import types
+
 import numpy as np
 import pytest
 
+from cuda_on_cpu import DEVICE
 from examples.mini_solver import flow as flow_module, ranks, stencil
 from examples.mini_solver.case import Case
+from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, emit, get_backend, organise
 from kernels.backend import cuda, nvrtc
 from mixtures_for_tests import species_set
-from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
+from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
 ARCH = "sm_90"
@@ -108,8 +113,89 @@ def test_point_kernels_on_the_device(be, ns, kij):        # noqa: F811
     assert np.abs(mix.kernel("flow_temperature_e")(e_vol=values["e_vol"], rho_k=rho_k, T=start, backend=be)["T"]/T - 1).max() < 1e-11
 
 
-def test_staging_through_the_host_is_what_messages_take_without_cuda_mpi(monkeypatch):
-    monkeypatch.setenv("MINI_SOLVER_CUDA_MPI", "0")
-    assert not ranks.cuda_aware()
-    monkeypatch.setenv("MINI_SOLVER_CUDA_MPI", "1")
-    assert ranks.cuda_aware()
+class Post:
+    """Ranks of one process: messages lie here until all have sent. MPI matches them by tag, NCCL by the order between two ranks."""
+
+    NCCL_FLOAT64 = 8
+    available, NcclError = True, RuntimeError
+
+    def __init__(self, be):          # noqa: F811
+        self.be, self.sent, self.wanted, self.grouped = be, {}, [], 0
+        self.arrays = {}
+
+    def rank(self, number, size):
+        return types.SimpleNamespace(
+            rank=number, size=size, allgather=lambda x: [x]*size, bcast=lambda x: x,
+            Isend=lambda a, to, tag: self.put((number, to, tag), a), Irecv=lambda a, of, tag: self.wanted.append(((of, number, tag), a)) or self)
+
+    def put(self, key, array):
+        self.sent.setdefault(key, []).append(np.array(array))
+        return self
+
+    def Wait(self):
+        self.deliver()
+
+    def deliver(self):
+        for key, into in self.wanted:
+            value = self.sent[key].pop(0)
+            into[...] = value.reshape(into.shape)
+        self.wanted.clear()
+
+    def get_unique_id(self):
+        return b"id"
+
+    def NcclCommunicator(self, size, name, number):
+        def at(address, count):
+            assert self.grouped and self.be.cp.memory.kind(address) == DEVICE
+            return np.ctypeslib.as_array((ctypes.c_double*count).from_address(address))
+        return types.SimpleNamespace(send=lambda p, n, kind, to, stream: self.put((number, to), at(p, n)),
+                                     recv=lambda p, n, kind, of, stream: self.wanted.append(((of, number), at(p, n))))
+
+    def groupStart(self):
+        self.grouped += 1
+
+    def groupEnd(self):
+        self.grouped -= 1
+
+
+@pytest.mark.parametrize("way", ["cuda_mpi", "staged", "nccl"])
+@pytest.mark.parametrize("grid", [(2, 1, 1), (1, 2, 2), (2, 3, 1), (1, 1, 4)])
+def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypatch):        # noqa: F811
+    """Ranks that are neighbours twice (two in a periodic direction), once, and at a wall; corners too."""
+    if be.cp.__version__ != STAND_IN:
+        pytest.skip("messages between ranks of one process: on the stand-in")
+    size, cells = int(np.prod(grid)), (8, 9, 12)
+    post = Post(be)
+    monkeypatch.setattr(be.cp.cuda, "nccl", post, raising=False)
+    given = Case(dict(mixture=MIXTURE, domain=dict(cells=list(cells), upper=[1.0]*3), time={"steps": 1}, initial=dict(T=300, p=1e7, X={"O2": 1}),
+                      boundary={"y": "slip_wall"}, parallel={"ranks": list(grid)}))
+    everywhere = np.random.default_rng(1).random((2, *cells[::-1]))
+    padded = np.pad(everywhere, ((0, 0), (3, 3), (0, 0), (3, 3)), "wrap")
+    padded = np.pad(padded, ((0, 0), (0, 0), (3, 3), (0, 0)), constant_values=np.nan)       # walls: not the exchange's business
+    blocks, exchanges = [], []
+    for number in range(size):
+        r = ranks.Ranks(given, post.rank(number, size))
+        array = be.empty((2, *(n + 6 for n in r.cells[::-1])))
+        at = tuple(slice(f, f + n) for f, n in zip(r.first[::-1], r.cells[::-1]))
+        array[:, 3:-3, 3:-3, 3:-3] = everywhere[(slice(None), *at)]
+        blocks.append((r, array))
+        exchanges.append(ranks.Exchange(r, array, be, way))
+    assert {e.way for e in exchanges} == {way} and {"staged", "nccl"} <= set(ranks.ways(be))
+    for d in range(3):
+        waiting = [e.start(d) for e in exchanges]
+        post.deliver()
+        for e, w in zip(exchanges, waiting):
+            e.finish(d, w)
+    assert not any(post.sent.values())                       # every message was taken
+    for r, array in blocks:
+        wanted = padded[(slice(None), *(slice(f, f + n + 6) for f, n in zip(r.first[::-1], r.cells[::-1])))]
+        known = np.isfinite(wanted)
+        assert known.sum() >= np.prod(r.cells) and np.array_equal(np.asarray(array)[known], wanted[known])
+
+
+def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
+    if be.cp.__version__ != STAND_IN:
+        pytest.skip("a machine that has it")
+    r = ranks.Ranks(case("apec"), Post(be).rank(0, 2))
+    with pytest.raises(CaseError, match="CuPy finds no NCCL"):
+        ranks.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")

@@ -40,7 +40,8 @@ SCHEMA = {
                 "w": (EXPRESSION, 0), "X": ("a table of expressions by species", {}), "Y": ("a table of expressions by species", {}),
                 "constants": ("a table of numbers", {})},
     "time": {"end": (POSITIVE, math.inf), "steps": (COUNT, 0)},
-    "parallel": {"ranks": ("as many whole numbers as cells", []), "backend": (("auto", "cpu", "cuda"), "auto"), "overlap": (FLAG, True)},
+    "parallel": {"ranks": ("as many whole numbers as cells", []), "backend": (("auto", "cpu", "cuda"), "auto"), "overlap": (FLAG, True),
+                 "exchange": (("auto", "cuda_mpi", "staged", "nccl"), "auto")},
     "output": {"folder": (TEXT, ""), "report": (COUNT, 10), "restart": (COUNT, 0), "fields": (COUNT, 0), "fields_time": (POSITIVE, 0.0),
                "frames": (COUNT, 0), "frames_time": (POSITIVE, 0.0), "frame": ("a list of fields to draw", ["rho"]),
                "frame_ms": (POSITIVE, 80.0)},
@@ -110,6 +111,8 @@ class Expression:
         if _is_number(text):
             self._code = None
             return
+        if not isinstance(text, str):
+            raise CaseError(f"{where} = {text!r}; wanted a finite number or an expression in x, y, z.")
         known = {*FUNCTIONS, *constants, *names}
         try:
             tree = ast.parse(text, mode="eval")
@@ -142,6 +145,16 @@ class Expression:
         return value
 
 
+def _merge(data, more, where):
+    for key, value in more.items():
+        if isinstance(value, dict) and key in data:
+            if not isinstance(data[key], dict):
+                raise CaseError(f"--set {where}: '{key}' is not a table in the case.")
+            _merge(data[key], value, where)
+        else:
+            data[key] = value
+
+
 class Case:
     """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx, dimensions."""
 
@@ -161,7 +174,8 @@ class Case:
         self._numerics()
 
     @classmethod
-    def from_file(cls, path) -> Case:
+    def from_file(cls, path, changes=()) -> Case:
+        """changes: texts "section.key=value", the value as TOML writes it, that take the place of the file's."""
         try:
             import tomllib
         except ImportError:                                     # Python 3.10
@@ -176,6 +190,11 @@ class Case:
             raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CaseError(f"case file '{path}' is not TOML: {error}.") from None
+        for change in changes:
+            try:
+                _merge(data, tomllib.loads(change), change)
+            except tomllib.TOMLDecodeError as error:
+                raise CaseError(f"--set {change}: wanted section.key=value, texts in quotes as in TOML ({error}).") from None
         return cls(data, path.parent, path.stem)
 
     def _domain(self):
@@ -213,7 +232,7 @@ class Case:
                     raise CaseError(f"[boundary]: both '{axis}' and '{where}' are given; give one.")
                 value = given.get(where, given.get(axis, "periodic"))
                 value = {"kind": value} if isinstance(value, str) else value
-                if not isinstance(value, dict) or value.get("kind") not in BOUNDARIES:
+                if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or value["kind"] not in BOUNDARIES:
                     kind = value.get("kind") if isinstance(value, dict) else value
                     raise CaseError(f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
                 kind = value["kind"]

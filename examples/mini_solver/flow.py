@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import os
 import pathlib
 
 import numpy as np
@@ -23,9 +24,8 @@ from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
 
 DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
-# stage: U = w0 U0 + w1 U + w2 dt L(U)
-RUNGE_KUTTA = {"ssp33": ((0.0, 1.0, 1.0), (0.75, 0.25, 0.25), (1/3, 2/3, 2/3)),
-               "ssp43": ((0.0, 1.0, 0.5), (0.0, 1.0, 0.5), (2/3, 1/3, 1/6), (0.0, 1.0, 0.5))}
+# stage: U becomes U + w0 (U0 - U) + w1 dt L(U)
+RUNGE_KUTTA = {"ssp33": ((0.0, 1.0), (0.75, 0.25), (1/3, 2/3)), "ssp43": ((0.0, 0.5), (0.0, 0.5), (2/3, 1/6), (0.0, 0.5))}
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -47,7 +47,7 @@ class Flow:
         self.ranks = Ranks(case, comm)
         self.mixture = case.make_mixture()
         self.ns = ns = self.mixture.ns
-        self.backend = backend or _backend(case)
+        self.backend = backend or backend_of(case.parallel["backend"])
         numerics = case.numerics
         self.conservative = numerics["scheme"] == "apec"
         self.frozen = not self.conservative and numerics["freeze"] == "step"       # gamma_c, over the stages of a step
@@ -63,7 +63,7 @@ class Flow:
         self._marks = []
         self._allocate(source is not None)
         self._compile(source is not None)
-        self.exchange = Exchange(self.ranks, self.Q4, self.backend)
+        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"])
         self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
                       if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
@@ -96,6 +96,7 @@ class Flow:
             rows[f"flux_{AXES[d]}"] = ns + 5
             if self.viscous:
                 rows[f"viscous_{AXES[d]}"] = ns + 4
+        self._check_memory(sum(rows.values()))
         for name, count in rows.items():
             a[name] = self._array(count)
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
@@ -105,6 +106,15 @@ class Flow:
             a["source"][...] = 0.0
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
+
+    def _check_memory(self, rows):
+        """CaseError where this block takes more than the machine has: a host would end the process without a word."""
+        wanted = 8*rows*self.size/2**30
+        have = os.sysconf("SC_PAGE_SIZE")*os.sysconf("SC_PHYS_PAGES")/2**30
+        if self.backend.name == "cpu" and wanted > have:
+            size = " x ".join(map(str, self.cells[:self.dimensions]))
+            raise CaseError(f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine has {have:.3g} GiB: "
+                            "more ranks, or fewer cells.")
 
     def _compile(self, has_source):
         case, a = self.case, self.arrays
@@ -389,7 +399,7 @@ class Flow:
         with self.timed("update"):
             self.begin(*self._box())
         overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen
-        for number, (w0, w1, w2) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
+        for number, (w0, w1) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
             if number:
                 self._refill(overlap)
             else:
@@ -399,7 +409,7 @@ class Flow:
             if self.walls or self.outlets:
                 self._boundary_fluxes()
             with self.timed("update"):
-                self.update(*self._box(), inv_dx=inv_dx, dt=dt, w0=w0, w1=w1, w2=w2)
+                self.update(*self._box(), inv_dx=inv_dx, dt=dt, w0=w0, w1=w1)
             if self.conservative:
                 with self.timed("state"):
                     self._temperature_e()
@@ -433,9 +443,16 @@ class Flow:
                  float((inner("e_vol") + kinetic).sum()), float((inner("cv_vol")*inner("T")).sum())]
         return volume*self.ranks.total(parts)
 
+    def momentum_scale(self) -> float:
+        """Integral of rho |u|, what changes of momentum are measured in."""
+        volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
+        Q, ns = self._interior(self.arrays["Q"]), self.ns
+        rho = Q[:ns].sum(0)
+        return volume*float(self.ranks.total([float((((Q[ns:ns + 3]**2).sum(0))**0.5*rho).sum())])[0])
 
-def _backend(case):
-    name = case.parallel["backend"]
+
+def backend_of(name):
+    """The backend "auto", "cpu" or "cuda"; of several GPUs the one for this rank on its node."""
     from kernels.backend import get_backend
     if name == "auto":
         name = None

@@ -111,24 +111,31 @@ class Ranks:
 class Exchange:
     """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later directions.
 
-    On the CPU buffers go to MPI as they are. On a device they are packed there; a CUDA-aware MPI takes them, otherwise they
-    pass through pinned host memory. MINI_SOLVER_CUDA_MPI=1 or 0 overrides what Open MPI says of itself.
+    On the CPU buffers go to MPI as they are. On a device they are packed there, and `way` says how they travel: "cuda_mpi" (MPI
+    takes device memory), "staged" (through pinned host memory), "nccl" (from device to device, in order with the kernels, so
+    that the host never waits), "auto": cuda_mpi where Open MPI says that it can, else staged.
     """
 
-    def __init__(self, ranks, array, backend):
+    def __init__(self, ranks, array, backend, way="auto"):
         self.ranks, self.array, self.backend = ranks, array, backend
-        self.device = backend.name == "cuda"
-        self.direct = not self.device or (ranks.size > 1 and cuda_aware())
-        self._buffers = {}
+        self._buffers, self._messages = {}, None
         for d in range(ranks.dimensions):
             for side in (0, 1):
                 other = ranks.neighbour(d, 2*side - 1)
                 if other is None or other == ranks.rank:
                     continue
                 shape = self._slab(d, side, inside=True).shape
-                ours = [backend.empty(shape), backend.empty(shape)]
-                staged = ours if self.direct else [_pinned(backend, shape) for _ in range(2)]
-                self._buffers[d, side] = (other, ours, staged)
+                self._buffers[d, side] = (other, backend.empty(shape), backend.empty(shape))
+        if ranks.size == 1:
+            self.way = "none"
+        elif backend.name != "cuda":
+            self.way = "host"
+        else:
+            self.way = way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
+        if self.way == "staged":
+            self._pinned = {at: [_pinned(backend, out.shape) for _ in range(2)] for at, (_, out, _) in self._buffers.items()}
+        elif self.way == "nccl":
+            self._messages = _nccl(ranks, backend)
 
     def _slab(self, d, side, inside):
         """Three layers at a side, of the block (inside) or of its fringe."""
@@ -140,22 +147,37 @@ class Exchange:
 
     def start(self, d):
         """Pack, and set the messages of direction d going; returns what `finish` takes."""
-        waiting = []
-        for side in (0, 1):
-            if (d, side) in self._buffers:
-                other, (out, into), (send, receive) = self._buffers[d, side]
-                out[...] = self._slab(d, side, inside=True)
-                if not self.direct:
-                    _copy(self.backend, send, out)
-        if self.device and self._buffers:
+        mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
+        for side, _, out, _ in mine:
+            out[...] = self._slab(d, side, inside=True)
+            if self.way == "staged":
+                _copy(self.backend, self._pinned[d, side][0], out)
+        if not mine:
+            return []
+        if self.way == "nccl":
+            self._device_messages(mine)
+            return []
+        if self.way != "host":
             self.backend.synchronize()
-        for side in (0, 1):
-            if (d, side) in self._buffers:
-                other, _, (send, receive) = self._buffers[d, side]
-                # a tag says from which side the sender sends: two blocks may be neighbours twice
-                waiting.append(self.ranks.comm.Irecv(receive, other, tag=2*d + (1 - side)))
-                waiting.append(self.ranks.comm.Isend(send, other, tag=2*d + side))
+        waiting = []
+        for side, other, out, into in mine:
+            send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
+            # a tag says from which side the sender sends: two blocks may be neighbours twice
+            waiting.append(self.ranks.comm.Irecv(receive, other, tag=2*d + (1 - side)))
+            waiting.append(self.ranks.comm.Isend(send, other, tag=2*d + side))
         return waiting
+
+    def _device_messages(self, mine):
+        """NCCL has no tags: messages between two ranks pair up in their order. What one sends from its low side the other, where
+        both are neighbours twice, takes in at its high side: so high comes first among what is received."""
+        nccl, comm = self._messages
+        stream = self.backend.cp.cuda.get_current_stream().ptr
+        nccl.groupStart()
+        for _, other, out, _ in mine:
+            comm.send(out.data.ptr, out.size, nccl.NCCL_FLOAT64, other, stream)
+        for _, other, _, into in reversed(mine):
+            comm.recv(into.data.ptr, into.size, nccl.NCCL_FLOAT64, other, stream)
+        nccl.groupEnd()
 
     def finish(self, d, waiting):
         """Wait, unpack; a direction with one periodic block copies its own other side."""
@@ -163,26 +185,50 @@ class Exchange:
             request.Wait()
         for side in (0, 1):
             if (d, side) in self._buffers:
-                _, (out, into), (send, receive) = self._buffers[d, side]
-                if not self.direct:
-                    _copy(self.backend, into, receive)
+                _, _, into = self._buffers[d, side]
+                if self.way == "staged":
+                    _copy(self.backend, into, self._pinned[d, side][1])
                 self._slab(d, side, inside=False)[...] = into
             elif self.ranks.neighbour(d, 2*side - 1) == self.ranks.rank:
                 self._slab(d, side, inside=False)[...] = self._slab(d, 1 - side, inside=True)
 
     def traffic(self) -> str:
-        return "none" if not self._buffers else "host" if not self.device else "CUDA-aware MPI" if self.direct else "pinned staging"
+        return {"cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(self.way, self.way)
 
 
 def cuda_aware() -> bool:
-    said = os.environ.get("MINI_SOLVER_CUDA_MPI")
-    if said is not None:
-        return said not in ("", "0")
+    """Whether Open MPI says that it takes device memory."""
     import ctypes
+    for name in (None, "libmpi.so.40", "libmpi.so"):           # mpi4py may have loaded it for itself alone
+        try:
+            return bool(ctypes.CDLL(name, mode=os.RTLD_NOW | (os.RTLD_NOLOAD if name else 0)).MPIX_Query_cuda_support())
+        except (OSError, AttributeError):
+            continue
+    return False
+
+
+def _nccl_module(backend):
+    nccl = getattr(backend.cp.cuda, "nccl", None)
+    return nccl if nccl is not None and getattr(nccl, "available", True) else None
+
+
+def ways(backend) -> list[str]:
+    """The ways from device to device that are there."""
+    if backend.name != "cuda":
+        return ["auto"]
+    return ["staged", *["nccl"]*(_nccl_module(backend) is not None), *["cuda_mpi"]*cuda_aware()]
+
+
+def _nccl(ranks, backend):
+    """(CuPy's NCCL module, a communicator of these ranks)."""
+    nccl = _nccl_module(backend)
+    if not all(ranks.everyone(nccl is not None)):
+        raise CaseError("[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose 'staged'.")
+    name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
     try:
-        return bool(ctypes.CDLL(None).MPIX_Query_cuda_support())
-    except AttributeError:
-        return False
+        return nccl, nccl.NcclCommunicator(ranks.size, name, ranks.rank)
+    except nccl.NcclError as error:
+        raise CaseError(f"[parallel] exchange = 'nccl': {error}; it needs a GPU for each rank.") from None
 
 
 def _pinned(backend, shape):
@@ -192,8 +238,7 @@ def _pinned(backend, shape):
 
 
 def _copy(backend, to, source):
-    """Between device and pinned memory, on the current stream, done on return."""
-    if isinstance(to, np.ndarray):
-        source.get(out=to)
-    else:
-        to.set(source)
+    """Between device and pinned memory, in the order of the current stream; the host does not wait."""
+    runtime, address = backend.cp.cuda.runtime, lambda a: a.ctypes.data if isinstance(a, np.ndarray) else a.data.ptr      # noqa: E731
+    kind = runtime.memcpyDeviceToHost if to.__class__ is np.ndarray else runtime.memcpyHostToDevice
+    runtime.memcpyAsync(address(to), address(source), source.nbytes, kind, backend.cp.cuda.get_current_stream().ptr)

@@ -57,6 +57,15 @@ class Gas:
         return T
 
 
+def density(gas, T, p, start):
+    """rho of T and p, the root that Newton's method reaches from `start`; dp/drho by differences."""
+    rho = start
+    for _ in range(80):
+        now = gas.at(T, rho)[0]
+        rho -= (now - p)/((gas.at(T, rho*1.000001)[0] - now)/(rho*1e-6))
+    return rho
+
+
 @dataclasses.dataclass
 class Wave:
     """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a shock (speed)."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pathlib
 import signal
 import sys
@@ -10,10 +11,21 @@ import time
 import numpy as np
 
 from . import output
+from .case import AXES
 from .errors import CaseError, FlowError
 from .flow import RUNGE_KUTTA, Flow
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SETTLED = 100        # steps after which everything that a run allocates once is there
+
+
+def resident() -> float:
+    """Memory of this process that is in use [MiB]; 0 where the system does not tell."""
+    try:
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages*os.sysconf("SC_PAGE_SIZE")/2**20
 
 
 class Run:
@@ -33,6 +45,8 @@ class Run:
         self.fields = output.FieldFiles(flow, self.folder, bool(restart))
         self.frames = output.Frames(flow, self.folder, case.output["frame"], case.output["frame_ms"], bool(restart))
         self.asked_to_stop = False
+        self._momentum_scale = flow.momentum_scale()
+        self._changes, self._memory = {}, None         # largest so far of what should stay; MiB of all ranks once settled
 
     def say(self, text=""):
         if self.flow.ranks.rank == 0:
@@ -65,11 +79,28 @@ class Run:
         self._last_rho, self._last_time = rho, f.time
         low_p, high_p, low_T, high_T, change = f.ranks.smallest([p.min(), -p.max(), T.min(), -T.max(), -change])
         mass = float(np.abs(sums[:f.ns] - f.start_sums[:f.ns]).max()/f.start_sums[:f.ns].sum())
+        self._watch(sums, mass)
         energy = float((sums[-2] - f.start_sums[-2])/f.start_sums[-1])
         took, done = time.perf_counter() - began, f.steps - steps_began
         rate = done*float(np.prod(self.case.cells))/took if done else 0.0
         self.say(f"{f.steps:8d} {f.time:12.5e} {f.dt:10.3e} {f.cfl:5.2f} {low_p*1e-6:9.4f} .. {-high_p*1e-6:7.4f} {low_T:8.2f} .. {-high_T:7.2f} "
                  f"{-change if np.isfinite(change) else 0:9.2e} {mass:9.1e} {energy:9.1e} {rate:9.2e} {self._left(took, done):>8}")
+
+    def _watch(self, sums, mass):
+        """Keep the largest changes of what the sides of this case let stay, and the memory once the run has settled."""
+        f, sides = self.flow, self.case.boundary
+        kinds = {d: {s["kind"] for s in pair} for d, pair in sides.items()}
+        everywhere = set().union(*kinds.values())
+        changes = {}
+        if everywhere <= {"periodic", "slip_wall", "wall"}:
+            changes["mass of a species"] = mass
+        for c in range(f.dimensions):
+            if kinds[c] == {"periodic"} and everywhere <= {"periodic", "slip_wall"}:
+                changes[f"momentum in {AXES[c]}"] = abs(float(sums[f.ns + c] - f.start_sums[f.ns + c]))/max(self._momentum_scale, 1e-300)
+        if all(s["kind"] in ("periodic", "slip_wall") or s["kind"] == "wall" and not s["T"] and not any(s["velocity"])
+               for pair in sides.values() for s in pair):
+            changes["energy"] = abs(float((sums[-2] - f.start_sums[-2])/f.start_sums[-1]))
+        self._changes = {k: max(v, self._changes.get(k, 0.0)) for k, v in changes.items()}
 
     def _left(self, took, done):
         if not done:
@@ -100,6 +131,8 @@ class Run:
                     self.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {self.folder/'restart.h5'}")
                     return 3
                 f.step(self._limit())
+                if f.steps - steps_began == SETTLED:
+                    self._memory = float(f.ranks.total([resident()])[0])
                 if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
                     self.line(began, steps_began)
                 self._write()
@@ -152,6 +185,7 @@ class Run:
 
     def _summary(self, took, steps):
         f = self.flow
+        memory = float(f.ranks.total([resident()])[0])              # before the pictures are put together
         if f.ranks.rank == 0:
             gif = self.frames.animate()
             if gif:
@@ -159,6 +193,11 @@ class Run:
             if self.fields.written:
                 self.say(f"fields: {self.folder/'fields.xmf'}")
         f.collect_times()
+        if self._changes:
+            self.say("largest change since the start: " + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
+                     + ("" if f.conservative or "energy" not in self._changes else " (double flux does not conserve energy)"))
+        if self._memory:
+            self.say(f"memory: {self._memory:.1f} MiB after {SETTLED} steps, {memory:.1f} MiB at the end")
         points = float(np.prod(self.case.cells))*steps
         stages = len(RUNGE_KUTTA[self.case.numerics["runge_kutta"]])
         self.say(f"{steps} steps in {took:.2f} s, {points/max(took, 1e-9):.3e} point steps/s ({stages} stages a step)")

@@ -20,7 +20,7 @@ KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction inv_threshold", ""),
     "convective": ("convective.h", "Q gamma_c theta flux e_vol eps_k", "direction", "ORDER DISSIPATION CONSERVATIVE"),
     "viscous": ("viscous.h", "Q T mu lam D h_Y viscous_flux", "direction inv_dx", "DIMENSIONS INV_W"),
-    "update": ("update.h", "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source", "inv_dx dt w0 w1 w2",
+    "update": ("update.h", "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source", "inv_dx dt w0 w1",
                "CONSERVATIVE VISCOUS SOURCE DIMENSIONS"),
     "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx", "CONSERVATIVE VISCOUS DIMENSIONS"),

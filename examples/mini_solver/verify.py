@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.cantera_yaml import read_cantera_yaml
 
-from . import manufactured, riemann
+from . import incompressible, manufactured, riemann
 from .case import Case
 from .flow import Flow
 
@@ -184,14 +184,46 @@ def vortex(quick, pictures):
         yield f"vortex, {scheme}: order", orders(errors, cells)[-1], 5.5, "above"
 
 
+def vortex_real(quick, pictures):
+    """The same vortex in N2 at 10 MPa and 150 K, where Z is 0.53; exact for any equation of state:
+    h = h_inf - U^2 (b/2 pi)^2 exp(1 - r^2)/2 at constant entropy, on an isentrope of the textbook equation."""
+    gas = riemann.Gas(read_cantera_yaml(ROOT/N2)[0])
+    T, U, b = 150.0, 100.0, 5.0
+    rho = riemann.density(gas, T, 1e7, 700.0)
+    p, e, c, _, _ = gas.at(T, rho)
+    depth = U*U*(b/(2*math.pi))**2*math.e/2
+    rows = riemann.isentrope(gas, rho, T, rho*math.exp(-1.6*depth/c**2), 1)
+    h = np.array([gas.at(row[1], row[0])[1] + row[2]/row[0] for row in rows])
+    rho_of, p_of = (np.polynomial.Chebyshev.fit(h, rows[:, k], 16) for k in (0, 2))
+    misfit = max(float(np.abs(f(h)/rows[:, k] - 1).max()) for f, k in ((rho_of, 0), (p_of, 2)))
+    yield "vortex in dense N2: isentrope and its fit", misfit, 1e-12, "below"
+    yield "vortex in dense N2: fall of p in its core, relative", 1 - float(p_of(e + p/rho - depth))/p, 0.3, "above"
+
+    def state(x, y):
+        r2 = x*x + y*y
+        enthalpy, swirl = e + p/rho - depth*np.exp(-r2), U*b/(2*math.pi)*np.exp((1 - r2)/2)
+        return dict(rho=rho_of(enthalpy), p=p_of(enthalpy), velocity=np.stack([U - swirl*y, U + swirl*x, 0*r2]), Y=np.ones((1, *r2.shape)))
+    cells = (40, 80) if quick else (40, 80, 160)
+    for scheme in ("apec",) if quick else ("double_flux", "apec"):
+        errors = []
+        for N in cells:
+            f = flow_of([N, N], [-10.0]*2, [10.0]*2, dict(T=T, p=p), 2/U, scheme=scheme, dissipation="none", freeze="stage",
+                        time_step=0.12*(20/N)**2/U)
+            x, y, _ = f.coordinates()
+            f.start(state(x, y))
+            advance(f, 2/U)
+            exact = state((x - 2 + 10) % 20 - 10, (y - 2 + 10) % 20 - 10)
+            errors.append(float(np.abs(f.field("rho")/exact["rho"] - 1).mean() + np.abs(f.field("u") - exact["velocity"][0]).mean()/U
+                                + np.abs(f.field("p")/exact["p"] - 1).mean()))
+        yield f"vortex in dense N2, {scheme}: L1 of rho, u, p on {cells[-1]}^2", errors[-1], 4e-5 if quick else 7e-7, "below"
+        yield f"vortex in dense N2, {scheme}: order", orders(errors, cells)[-1], 5.5, "above"
+
+
 def acoustic(quick, pictures):
     """A sound wave in N2 at 5 MPa, 130 K (real gas, c from finite differences of the textbook equation of state): one period."""
     gas = riemann.Gas(read_cantera_yaml(ROOT/N2)[0])
     T = 130.0
-    rho = 600.0
-    for _ in range(60):                              # the dense root of p(T, rho) = 5 MPa, dp/drho|T by differences
-        p = gas.at(T, rho)[0]
-        rho -= (p - 5e6)/((gas.at(T, rho*1.000001)[0] - p)/(rho*1e-6))
+    rho = riemann.density(gas, T, 5e6, 600.0)
     p, _, c, _, _ = gas.at(T, rho)
     A, errors, cells = 1e-6*c, [], (8, 16)
     for N in cells:
@@ -366,6 +398,69 @@ def taylor_green(quick, pictures):
         figure.savefig(pictures/"taylor_green.png", dpi=120)
 
 
+def double_shear_layer(quick, pictures):
+    """Two shear layers roll up (Brown & Minion 1995, original not seen; the thick ones), Re 1e4, M 0.1, ideal gas: velocity beside an
+    incompressible pseudo-spectral run on three times as many points; what differs is of the order of M^2."""
+    N, end, M, Re = (48, 0.4, 0.2, 1e4) if quick else (128, 1.0, 0.1, 1e4)
+    n = 3*N
+    reference = incompressible.Spectral(n, 1/Re)
+    y, x = np.meshgrid(*[(np.arange(n) + 0.5)/n]*2, indexing="ij")
+    u, v = np.tanh(30*np.where(y < 0.5, y - 0.25, 0.75 - y)), 0.05*np.sin(2*math.pi*(x + 0.25))
+    first, last = reference.run(u, v, end)
+    coarse = lambda q: q[1::3, 1::3]      # noqa: E731  the centres of the N x N cells
+    g, W, T, p0 = 1.4, 0.028, 300.0, 1e5
+    rho, V = p0*W/(R*T), M*math.sqrt(g*R*T/W)
+    mu = rho*V/Re
+    f = flow_of([N, N], [0.0]*2, [1.0]*2, dict(T=T, p=p0), end/V, mixture={"ideal_gas": {"gamma": g, "W": W}}, viscous=True, mu=mu,
+                lam=mu*g*R/W/(g - 1)/0.71, runge_kutta="ssp43", cfl=1.2, dissipation="none")
+    u, v = (coarse(q) for q in reference.velocity(first))
+    p = p0 + rho*V*V*coarse(reference.pressure(first))
+    f.start(dict(rho=(rho*(p/p0)**(1/g))[None], p=p[None], velocity=V*np.stack([u, v, 0*u])[:, None], Y=np.ones((1, 1, N, N))))
+    kinetic = lambda: float((f.field("rho")*(f.field("u")**2 + f.field("v")**2)).mean())/(rho*V*V)      # noqa: E731
+    history = [kinetic()]
+    for k in range(1, 11):
+        advance(f, k/10*end/V)
+        history.append(kinetic())
+    exact = [coarse(q) for q in reference.velocity(last)]
+    got = [f.field(n)[0]/V for n in "uv"]
+    off = math.sqrt(sum(float(((a - b)**2).mean()) for a, b in zip(got, exact))/sum(float((a**2).mean()) for a in exact))
+    left = float(sum((q**2).mean() for q in reference.velocity(last)))
+    yield f"double shear layer, {N}^2: velocity against the spectral run", off, 2*M*M, "below"
+    yield f"double shear layer, {N}^2: most that kinetic energy rises", float(np.diff(history).max()), 0.0, "below"
+    yield f"double shear layer, {N}^2: kinetic energy left, against the spectral run", abs(history[-1]/left - 1), M*M, "below"
+    if pictures:
+        from .output import pyplot
+        figure, axes = pyplot().subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+        slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis))*N/2      # noqa: E731
+        for ax, (name, q) in zip(axes, (("mini solver, M = 0.1", got), ("incompressible, pseudo-spectral", exact))):
+            ax.imshow(slope(q[1], 1) - slope(q[0], 0), origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=-36, vmax=36)
+            ax.set(title=f"{name}, {N}$^2$", xlabel="x", ylabel="y")
+        figure.suptitle("vorticity of a double shear layer, Re = 10 000, t = 1")
+        figure.savefig(pictures/"double_shear_layer.png", dpi=120)
+
+
+def shear_layer(quick, pictures):
+    """The first steps of the shipped long run, by both schemes: what has to be conserved, to rounding."""
+    path = pathlib.Path(__file__).with_name("cases")/"shear_layer_long.toml"
+    cells, steps = ([32, 32], 60) if quick else ([96, 64], 2000)
+    for scheme in ("double_flux", "apec"):
+        data = Case.from_file(path).data
+        data["domain"]["cells"] = cells
+        data["numerics"]["scheme"] = scheme
+        f = Flow(Case(data, path.parent, path.stem))
+        start, momentum = f.sums(), f.momentum_scale()
+        for _ in range(steps):
+            f.step()
+        now = f.sums()
+        # each cell rounds at random each stage: the root of the number of stages in a cell, that of cells less in their mean
+        rounding = 4*np.finfo(float).eps*(1 + math.sqrt(3*steps/math.prod(cells)))
+        formation = abs(start[-2])/start[-1]              # these energies are the larger numbers
+        yield f"LOX/CH4 layer, {scheme}, {steps} steps: species mass", float(np.abs(now[:2]/start[:2] - 1).max()), rounding, "below"
+        yield f"LOX/CH4 layer, {scheme}, {steps} steps: momentum along it", abs(now[2] - start[2])/momentum, rounding, "below"
+        yield (f"LOX/CH4 layer, {scheme}, {steps} steps: energy", abs(now[-2] - start[-2])/start[-1],
+               (1 + formation)*rounding if scheme == "apec" else 1e-3, "below")
+
+
 # ---------------------------------------------------------------- boundaries
 
 def outlet(quick, pictures):
@@ -403,10 +498,52 @@ def channel(quick, pictures):
     yield "channel: profile against the parabola", float(np.abs(middle/middle.mean() - 6*y/H*(1 - y/H)).max()), 0.02, "below"
 
 
-CHECKS = {"interface": interface, "species_jump": species_jump, "shock_tubes": shock_tubes, "vortex": vortex, "acoustic": acoustic,
-          "time_order": time_order,
-          "manufactured": manufactured_flow, "decay": decay, "species_layer": species_layer, "taylor_green": taylor_green, "outlet": outlet,
-          "channel": channel}
+def supersonic(quick, pictures):
+    """A layered stream of CH4 and O2 above Mach 2.6 drives a uniform one out: behind it p and u are uniform, and what entered is
+    what is there."""
+    layer = "0.5*(1 - tanh((y - 0.5)/0.1))"
+    f = flow_of([24, 24], [0.0]*2, [1.0]*2, dict(p=1e7, u=1200, T=300, X={"CH4": 1}), 3/1200,
+                mixture={"file": CH4_O2, "species": ["CH4", "O2"]},
+                boundary={"x_low": {"kind": "supersonic_inlet", "p": 1e7, "T": f"320 - 120*{layer}", "velocity": [1200, 0, 0],
+                                    "X": {"O2": f"0.9*{layer}", "CH4": "rest"}}, "x_high": "supersonic_outlet", "y": "slip_wall"})
+    worst = [0.0, 0.0]
+
+    def watch(f):
+        worst[0] = max(worst[0], float(np.abs(f.field("p")/1e7 - 1).max()))
+        worst[1] = max(worst[1], float(np.abs(f.field("u")/1200 - 1).max()))
+    advance(f, 3/1200, watch)
+    y = f.coordinates()[1]
+    X = 0.45*(1 - np.tanh((y - 0.5)/0.1))
+    W = f.mixture.species.W
+    Y = X*W[1]/(X*W[1] + (1 - X)*W[0])
+    yield "supersonic stream: |p/p0 - 1|", worst[0], 1e-10, "below"
+    yield "supersonic stream: |u/u0 - 1|", worst[1], 1e-10, "below"
+    yield "supersonic stream: lowest Mach number", float(f.field("mach").min()), 2.5, "above"
+    # the sharp front that passed left waves of the grid's length behind, which hardly move
+    yield "supersonic stream: mass fraction of what entered", float(np.abs(f.field("Y_O2") - Y).max()), 1e-4, "below"
+    yield "supersonic stream: T of what entered", float(np.abs(f.field("T")/(320 - 120*X/0.9) - 1).max()), 1e-4, "below"
+
+
+def couette(quick, pictures):
+    """Dense N2 between a wall at rest and one that moves, both at 300 K: u straight, and T = 300 K + mu V^2/(2 lam) s (1 - s) by friction."""
+    H, N, mu, lam, V = 1e-6, 10 if quick else 24, 1e-3, 0.1, 60.0
+    f = flow_of([N], [0.0], [H], dict(T=300, p=5e6, v=f"{V/H!r}*x"), 1.0, viscous=True, mu=mu, lam=lam,
+                boundary={"x_low": {"kind": "wall", "T": 300.0}, "x_high": {"kind": "wall", "T": 300.0, "velocity": [0, V, 0]}})
+    heat = float((f.field("cv_vol")/f.field("rho")).mean())
+    rho = float(f.field("rho").mean())
+    advance(f, 2.5*H*H/math.pi**2*max(1.6*rho*heat/lam, rho/mu)*(2 if quick else 3))      # cp is 1.6 cv at most here
+    s = (np.arange(N) + 0.5)/N
+    rise = mu*V*V/(2*lam)*s*(1 - s)
+    yield "Couette flow: u against a straight line", float(np.abs(f.field("v")[0, 0]/V - s).max()), 1e-3, "below"
+    yield "Couette flow: warmest point [K] above the walls", float(f.field("T").max()) - 300, 4.0, "above"
+    yield "Couette flow: T against friction's parabola", float(np.abs(f.field("T")[0, 0] - 300 - rise).max()/rise.max()), 2e-2, "below"
+    yield "Couette flow: p uniform", float(np.abs(f.field("p")/f.field("p").mean() - 1).max()), 1e-4, "below"
+
+
+CHECKS = {"interface": interface, "species_jump": species_jump, "shock_tubes": shock_tubes, "vortex": vortex, "vortex_real": vortex_real,
+          "acoustic": acoustic, "time_order": time_order, "manufactured": manufactured_flow, "decay": decay, "species_layer": species_layer,
+          "taylor_green": taylor_green, "double_shear_layer": double_shear_layer, "shear_layer": shear_layer, "outlet": outlet,
+          "channel": channel, "supersonic": supersonic, "couette": couette}
 
 
 def run(name, quick, pictures=None):

@@ -1,4 +1,5 @@
-// From fluxes to the next stage: U = w0 U0 + w1 U + w2 dt L(U), then velocity and, in double flux, pressure of it.
+// From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then velocity and, in double flux, pressure of it. Written as a change,
+// so that where nothing changes not one rounding is done: else equal cells would round alike, and their sums drift.
 // U rows: NS partial densities, 3 momentum, energy (double flux: without rho e0, so p/(g - 1) + rho |u|^2/2).
 #pragma once
 #include "stencil.h"
@@ -51,11 +52,11 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R inverse = 1.0/(at<R>(a.gamma_c, t) - 1.0);
     R energy = L[FLUX_E] + inverse*L[FLUX_A];
 #endif
-    const double w0 = a.w0, w1 = a.w1, step = a.w2*a.dt;
+    const double w0 = a.w0, step = a.w1*a.dt;
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     FOR_SPECIES(v, NS + 3) {
         double *row = a.U + v*a.ld_U;
-        const R start = at<R>(a.U0 + v*a.ld_U0, t), before = at<R>(row, t), U = w0*start + w1*before + step*L[v];
+        const R start = at<R>(a.U0 + v*a.ld_U0, t), before = at<R>(row, t), U = before + (w0*(start - before) + step*L[v]);
         put(row, t, U, count);
         if (v < NS) {
             rho += U, rho_start += start, rho_before += before;
@@ -69,12 +70,12 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     double *row = a.U + (NS + 3)*a.ld_U;
     const R start = at<R>(a.U0 + (NS + 3)*a.ld_U0, t);
 #if CONSERVATIVE
-    const R total = w0*start + w1*at<R>(row, t) + step*energy;
+    const R before = at<R>(row, t), total = before + (w0*(start - before) + step*energy);
     put(row, t, total, count);
 #else
     // U0 holds p of the step's start: every energy here is seen with the same gamma_c
-    const R total = w0*(start*inverse + 0.5*squares_start/rho_start) + w1*(at<R>(a.Q + CELL_P*a.ld_Q, t)*inverse + 0.5*squares_before/rho_before)
-                    + step*energy;
+    const R before = at<R>(a.Q + CELL_P*a.ld_Q, t)*inverse + 0.5*squares_before/rho_before;
+    const R total = before + (w0*(start*inverse + 0.5*squares_start/rho_start - before) + step*energy);
 #endif
     R kinetic_energy = R(0.0);
     UNROLL for (int c = 0; c < 3; ++c) {
