@@ -66,12 +66,13 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = "_".join([pathlib.Path(source).stem, *(f.strip("-").replace("=", "_").replace(",", "_") for f in flags), mpi.name if mpi else "serial"])
     made = folder / name
-    file = SOURCES / source
+    file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")       # test files run side by side
     if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
         done = subprocess.run([compiler, "-cpp", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", *(flags or ("-O1",)),
-                               *(["-DWITH_MPI"] if mpi else []), f"-I{BUILD}", str(file), str(BUILD / "frame_interface.o"), "-o", str(made),
+                               *(["-DWITH_MPI"] if mpi else []), f"-I{BUILD}", str(file), str(BUILD / "frame_interface.o"), "-o", str(part),
                                f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+        part.replace(made)
     return made
 
 
