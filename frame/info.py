@@ -13,7 +13,8 @@ CONSTANTS = (               # heading, unit, field, divisor, digits
     ("Vc", "cm3/mol", "Vc", 1e-6, ".2f"), ("Zc", "-", None, 1.0, ".4f"), ("dipole", "debye", "dipole", 1.0, ".3f"),
     ("assoc.", "-", "kappa_assoc", 1.0, ".3f"), ("sigma", "A", "diameter", 1e-10, ".3f"), ("eps/k", "K", "well_depth", 1.0, ".1f"),
     ("polariz.", "A3", "polarizability", 1e-30, ".2f"), ("Z_rot", "-", "rotational_relaxation", 1.0, ".1f"), ("Fuller", "-", "fuller_volume", 1.0, ".2f"),
-    ("shift c", "cm3/mol", "volume_translation", 1e-6, ".3f"))
+    ("shift c", "cm3/mol", "volume_translation", 1e-6, ".3f"), ("liquid", "kg/m3", "liquid_density", 1.0, ".2f"), ("at", "K", "liquid_T", 1.0, ".3f"),
+    ("and", "bar", "liquid_p", 1e5, ".4g"))
 
 
 def species_table(species) -> list[str]:
@@ -97,9 +98,9 @@ def constant_checks(species) -> list[str]:
 
 
 def alpha_zeros(mixture) -> list[str]:
-    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'."""
+    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'; the squares of pseudo-critical pairs have none."""
     species = mixture.species
-    if mixture.options["equation"] == "ideal":
+    if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
     with np.errstate(divide="ignore"):

@@ -21,7 +21,8 @@ SHOWN = {"mu": ("viscosity", "µPa s", 1e-6), "lam": ("thermal conductivity", "m
          "h": ("enthalpy", "MJ/kg", 1e6), "e": ("internal energy", "MJ/kg", 1e6), "h0": ("total enthalpy", "MJ/kg", 1e6),
          "s": ("entropy", "kJ/kg/K", 1e3), "cp": ("heat capacity cp", "kJ/kg/K", 1e3), "cv": ("heat capacity cv", "kJ/kg/K", 1e3),
          "rho_p": ("dρ/dp", "kg/m³/MPa", 1e-6), "D": ("diffusion coefficient", "mm²/s", 1e-6), "X": ("mole fraction", "-", 1.0),
-         "Y": ("mass fraction", "-", 1.0), "Z": ("compressibility Z", "-", 1.0), "gamma": ("cp/cv", "-", 1.0), "W": ("molar mass", "g/mol", 1e-3)}
+         "Y": ("mass fraction", "-", 1.0), "Z": ("compressibility Z", "-", 1.0), "gamma": ("cp/cv", "-", 1.0),
+         "phase_flag": ("roots: 0 one, 1 liquid, 2 vapour of several", "-", 1.0), "W": ("molar mass", "g/mol", 1e-3)}
 SPREAD = 8.0                # a quantity whose largest value is more than 8 times its smallest gets a logarithmic scale
 RESOLUTION = {2: 240, 1: 800}
 

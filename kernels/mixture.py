@@ -254,8 +254,8 @@ class Mixture:
         """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original not seen): a quadratic
         in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
         sp = self.species
-        Vc, root = self._critical_volumes(), np.cbrt(self._critical_volumes())
-        Zc = sp.pc*Vc/(R*sp.Tc)
+        Vc = self._critical_volumes()
+        root, Zc = np.cbrt(Vc), sp.pc*Vc/(R*sp.Tc)
         Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
         pc = 0.5*(Zc[:, None] + Zc)*R*Tc/((root[:, None] + root)**3/8)
         kappa = alpha_slope(0.5*(sp.omega[:, None] + sp.omega), self.options["alpha"], equation)

@@ -87,6 +87,8 @@ class SpeciesData:
     def ns(self):
         return len(self.names)
 
+    liquid_T, liquid_p, liquid_density = (property(lambda self, k=k: self.liquid[:, k]) for k in range(3))
+
     @classmethod
     def from_arrays(cls, names, W, omega, nasa_low, nasa_high, T_mid, *, Tc=None, pc=None, a=None, b=None, kij=None,
                     T_min=200.0, T_max=3500.0, kappa_assoc=0.0, geometry=-1, p_ref=ONE_ATM, T_fit=None, sources=None,

@@ -32,10 +32,12 @@ def test_sweep(file, against):
 
 
 @pytest.mark.parametrize("options", (dict(equation="ideal", viscosity="sutherland", takahashi="off"),
-                                     dict(root="liquid", chung="published"), dict(equation="srk", translation="peneloux", viscosity="lucas")), ids=str)
+                                     dict(root="liquid", chung="published"), dict(equation="srk", translation="peneloux", viscosity="lucas"),
+                                     dict(mixing="pseudocritical", translation="fitted")), ids=str)
 def test_other_models(options):
-    against = ["identities", *["wide"]*("lucas" in options.values())]
-    rows = validate.run(Mixture.from_yaml(N2, **options), N2, against=against, states=2000, backend="cpu", say=lambda text: None)
+    against = ["identities", *["wide"]*("lucas" in options.values() or "mixing" in options)]
+    file = CH4_O2 if "mixing" in options else N2
+    rows = validate.run(Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None)
     assert [row.name for row in rows if not row.passed] == []
 
 

@@ -283,7 +283,8 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
         Z, vol, h, h_p = Z - c*p/RT, v - c, h - p*c, h_p - c
     flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
     return SimpleNamespace(
-        phase_flag=Tracked(flag, exact=True), a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
+        phase_flag=Tracked(flag, exact=True),
+        a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
         gamma=cp/cv, c=vol*np.sqrt(-(cp/cv)*p_v), rho_p=-1/(vol*vol*p_v), rho_T=p_T/(vol*vol*p_v), h_p=h_p,
         h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_b=1/b, cubic_L=L, u=u)
 
