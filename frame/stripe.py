@@ -18,14 +18,14 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     """The selection of an old-style call: a contiguous Fortran array (nx, ny, nz, nvar).
 
     extents: (nx, ny, nz); bounds: SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData.
-    How many variables the array has is not told, so EptData alone is not checked against it.
+    How many variables the array has is not told, so EptData alone is not checked against it. Ept = Spt - 1 selects no points.
     Errors: ArgumentError names the axis, the bounds, and what fits.
     """
     nx, ny, nz = extents
     shape = (nx, ny, nz, max(bounds[7], 1))
     lo, n = [], []
     for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
-        if not 1 <= first <= last <= extent:
+        if not 1 <= first <= last + (axis != "Data") <= extent + (axis != "Data"):
             within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
             raise ArgumentError(f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}")
         lo.append(first - 1)
@@ -37,7 +37,8 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
     """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
 
     size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array has rank 4. lo, hi: up to four
-    bounds in space, 0 = not given. Errors: ArgumentError on rank, number of variables, bounds.
+    bounds in space, 0 = not given. No points are selected from an array without any, whatever the bounds, and by hi = lo - 1.
+    Errors: ArgumentError on rank, number of variables, bounds.
     """
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0
@@ -46,17 +47,15 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
             raise ArgumentError(f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.")
         *extent, variables = extent
         *stride, variable_stride = stride
-    if 0 in extent:
-        raise ArgumentError(f"array for '{name}' has shape {tuple(extent)}: no points in it; leave the call out then.")
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
         if any(bounds[rank:]):
             raise ArgumentError(f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.")
     start, count = [], []
     for d in range(rank):
-        first, last = lo[d] or 1, hi[d] or extent[d]
-        if not 1 <= first <= last <= extent[d]:
-            raise ArgumentError(f"array for '{name}': bounds {_shown(first)}:{_shown(last)} in dimension {d + 1}, wanted within 1:{extent[d]}, "
+        first, last = (lo[d] or 1, _shown(hi[d] or extent[d])) if all(extent) else (1, extent[d])
+        if not 1 <= first <= last + 1 <= extent[d] + 1:
+            raise ArgumentError(f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
                                 "counted from 1 in the array as passed.")
         start.append(first - 1)
         count.append(last - first + 1)

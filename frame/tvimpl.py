@@ -306,6 +306,8 @@ class TVImpl:
             raise ArgumentError("the arrays of a block call select different numbers of points: "
                                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs)) + ".")
         total = sizes.pop()
+        if not total:            # a rank that owns nothing of this block takes part all the same
+            return
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk//LANE_POINTS))

@@ -79,7 +79,7 @@ def test_points_are_numbered_x_fastest():
 
 
 @pytest.mark.parametrize("bounds, words", [
-    ((0, 3, 1, 1, 1, 1, 1, 1), "SptX, EptX = 0, 3"), ((1, 7, 1, 1, 1, 1, 1, 1), "SptX <= EptX <= 6"), ((3, 2, 1, 1, 1, 1, 1, 1), "SptX, EptX = 3, 2"),
+    ((0, 3, 1, 1, 1, 1, 1, 1), "SptX, EptX = 0, 3"), ((1, 7, 1, 1, 1, 1, 1, 1), "SptX <= EptX <= 6"), ((4, 2, 1, 1, 1, 1, 1, 1), "SptX, EptX = 4, 2"),
     ((1, 6, -1, 5, 1, 1, 1, 1), "SptY, EptY = -1, 5"), ((1, 6, 1, 6, 1, 1, 1, 1), "SptY <= EptY <= 5"), ((1, 6, 1, 5, 1, 5, 1, 1), "SptZ"),
     ((1, 6, 1, 5, 1, 4, 0, 1), "SptData, EptData = 0, 1"), ((1, 6, 1, 5, 1, 4, 3, 2), "SptData, EptData = 3, 2"), ((1, 6, 1, 5, 1, 4, 1, 0), "SptData"),
 ])
@@ -100,9 +100,18 @@ def test_stripes_outside_the_selection_are_named(first, last, words):
 @pytest.mark.parametrize("shape, rows, lo, hi, words", [
     ((6, 5, 4, 2), 1, EMPTY, EMPTY, "last dimension of 1 variable"), ((6, 5, 4), 3, EMPTY, EMPTY, "last dimension of 3 variables"),
     ((), 3, EMPTY, EMPTY, "3 variables"), ((6, 5), 1, (1, 1, 1, 0), EMPTY, "2 dimensions in space, lo has 3"),
-    ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"), ((6, 5), 1, (3, 0, 0, 0), (2, 0, 0, 0), "3:2"),
-    ((0, 5), 1, EMPTY, EMPTY, "no points in it"),
+    ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"), ((6, 5), 1, (4, 0, 0, 0), (2, 0, 0, 0), "4:2"),
 ])
 def test_fields_that_do_not_fit_are_named(shape, rows, lo, hi, words):
     with pytest.raises(ArgumentError, match=words):
         stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, rows)
+
+
+@pytest.mark.parametrize("shape, lo, hi", [((0, 5), EMPTY, EMPTY), ((4, 0, 3), (3, 2, 0, 0), (-2, 4, 0, 0)), ((6, 5), (3, 0, 0, 0), (2, 0, 0, 0)),
+                                           ((6, 5), EMPTY, (-(2**31 - 1), 0, 0, 0))])
+def test_selections_without_points(shape, lo, hi):
+    assert stripe.points(stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, 1)) == 0
+    empty = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 3, 2, 1, 4, 1, 1))
+    assert stripe.points(empty) == 0
+    with pytest.raises(ArgumentError, match=r"stripe 1..1, wanted within 1..0"):
+        stripe.check_stripe(empty, 1, 1, 100)

@@ -30,6 +30,8 @@ program blocks
     call whole_blocks(3*step + rank, 4, 6 - step)
   end do
   call new_style(1, 1, 1)
+  call new_style(0, 4, 2)                 ! a rank that owns nothing of a block takes part all the same
+  call new_style(3, 4, 0)
   call frame_report()
   call frame_finalize()
   print '(a,i0,a,i0)', 'rank ', rank, ' wrong values: ', wrong

@@ -25,4 +25,4 @@ kernel("flow_temperature_p", "p rho_k", "T", PAIRS, SOURCE + ", a quadratic in s
 kernel("flow_state", "T rho_k", "p_eos e_vol cv_vol gamma_c gruneisen", f"{PAIRS} {NASA}", SOURCE, "T > 0, sum rho_k b_k < 1")
 kernel("flow_temperature_e", "e_vol rho_k T", "T", f"{PAIRS} {NASA}", SOURCE + ", Newton in T", "T comes in within 30 %")
 kernel("flow_partials", "T rho_k", "h_Y eps_k", f"{PAIRS} kij_rows? {NASA}", SOURCE, "as flow_state")
-kernel("flow_composition", "rho_k", "rho Y", "", "definition", "rho > 0")
+kernel("flow_composition", "rho_k", "rho Y", "", "definition", "rho > 0", given="rho_k")
