@@ -284,7 +284,8 @@ def notes(given, backend) -> str:
         " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made once. A slow "
         "rival gets parts of the same points, spread over all of them.")
     text = ("Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up to "
-            f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, {max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
+            f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
+            f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
             "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; the "
             "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low.")
     if not given.mixture:

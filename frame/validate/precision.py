@@ -19,10 +19,10 @@ SINGLE = np.dtype(np.float32)
 TOLERANCE = 48.0
 WHY = {
     "given": "mixed, T p Y in single: the double result of the same inputs, rounded once: tolerance 1 rounding (2^-24), and no other",
-    "scaled": f"single: arithmetic and constants too, from the same inputs; tolerance {TOLERANCE:g} roundings of what rounding T, p, Y and the constants "
-              "once would do; not judged within 1e-3 of temperatures where formulas have kinks, nor where a phase change lies nearer than a rounding",
-    "whole": "mixed, single, relative: the whole deviation from double with inputs that are not rounded, of the larger of the result and its median size: "
-             "what a code sees; large where T and p are known too badly in single: near critical points, at phase changes and where a result passes zero",
+    "scaled": f"single: arithmetic and constants too, from the same inputs; tolerance {TOLERANCE:g} of what rounding T, p, Y and the constants once "
+              "would do; not judged within 1e-3 of temperatures where formulas have kinks, nor where a phase change lies nearer than a rounding",
+    "whole": "relative to double: the whole deviation, rounding of the inputs included, of the larger of the result and a thousandth of its median: "
+             "what a code sees; large where T and p in single do not tell the state: near critical points, at phase changes, where a result is near 0",
 }
 
 
@@ -31,7 +31,8 @@ def run(job) -> list[Row]:
     mixture = job.mixture
     names = [name for name in reachable(mixture) if is_public(name) and "*" not in kernels.quantities[name].per]
     rows = {(kind, name): Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
-            for kind, label, tolerance, unit, why in (("rounded", "mixed", 1.0, "roundings", "given"), ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
+            for kind, label, tolerance, unit, why in (("rounded", "mixed", 1.0, "roundings", "given"),
+                                                      ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
                                                       ("mixed", "mixed", None, "relative", "whole"), ("single", "single", None, "relative", "whole"))
             for name in names}
     for states in blocks(mixture, job.subset(MOST), job.seed + 29, BLOCK):
@@ -67,13 +68,15 @@ def table(rows) -> str:
         name, _, kind = row.name.partition(": ")
         found.setdefault(name, {})[kind, row.tolerance is None] = row
     width = max(map(len, found))
-    out = ["\nagainst precision", f"  {'':{width}} {'worst, and its tolerance':^27} {'mixed, relative to double':^29} {'single, relative to double':^29}",
+    out = ["\nagainst precision",
+           f"  {'':{width}} {'worst, and its tolerance':^27} {'mixed, relative to double':^29} {'single, relative to double':^29}",
            f"  {'quantity':{width}} {'mixed':>12} {'single':>14} " + 2*f"{'median':>9} {'99 %':>9} {'worst':>9} " + " worst at"]
     for name, by in found.items():
         mixed, single = by["mixed", False], by["single", False]
         mark = "  " if mixed.passed and single.passed else "X "
         told = "".join(f"{row.median:>9.1e} {row.quantile(0.99):>9.1e} {row.worst:>9.1e} " for row in (by["mixed", True], by["single", True]))
-        out.append(f"{mark}{name:{width}} {mixed.worst:>7.3f} of {mixed.tolerance:g} {single.worst:>8.3g} of {single.tolerance:g} {told} {by['single', True].place()}")
+        out.append(f"{mark}{name:{width}} {mixed.worst:>7.3f} of {mixed.tolerance:g} {single.worst:>8.3g} of {single.tolerance:g} {told} "
+                   f"{by['single', True].place()}")
     one = next(iter(found.values()))
     out.append(f"  {one['mixed', False].count} states, single judged at {one['single', False].count}")
     return "\n".join(out + [f"  {text}" for text in dict.fromkeys(row.why for row in rows)])
