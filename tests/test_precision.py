@@ -209,6 +209,8 @@ def test_views_of_a_mixed_frame():
         answers[precision] = host.get("rho", field(0)), np.array(host.impl.view("Y").array[:, :24]), host.impl.view("D").matrix
         with pytest.raises(StateError, match="option 'precision' has to be set before frame_initialize"):
             host.frame.set_option("precision", "double")
+    with pytest.raises(ArgumentError, match="no single precision: .*precision 'mixed' has it"):
+        host.launch("T_from_h_p")
     assert answers["mixed"][2].dtype == SINGLE and answers["mixed"][2].nbytes*2 == answers["double"][2].nbytes
     assert np.abs(answers["mixed"][1].astype(float).sum(0) - 1).max() <= 6e-8        # ten fractions, each rounded by 2^-25 of it at most, twice
     assert np.abs(answers["single"][0]/answers["double"][0] - 1).max() < 3e-6
