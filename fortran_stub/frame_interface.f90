@@ -379,7 +379,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Before initialize: backend, precision (double; mixed: views in single precision; single: arithmetic too). Before loadmixture: equation, root, translation, alpha, mixing, chung, diffusion, takahashi.
+  ! Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.
   subroutine frame_setoption(tag, value, stat)
     character(*), intent(in) :: tag   ! option
     character(*), intent(in) :: value   ! its value

@@ -105,7 +105,7 @@ ENTRIES: tuple[Entry, ...] = (
           after="frame_is_initialized = 0;\n    frame_has_comm = 0;"),
     Entry("report", (), "report", "Print the timers, by rank and as min, mean, max over the ranks. Collective after setcomm."),
     Entry("setoption", (Arg("tag", "tag", "option"), Arg("value", "text", "its value")), "set_option",
-          "Before initialize: backend, precision (double; mixed: views in single precision; single: arithmetic too). Before loadmixture: equation, root, translation, alpha, mixing, chung, diffusion, takahashi.", needs_initialize=False),
+          "Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.", needs_initialize=False),
     Entry("setparameter", (Arg("tag", "tag", "parameter"), Arg("value", "double", "its value")), "set_parameter",
           "timers (0 or 1), check (0 or 1); threads (before initialize).", needs_initialize=False),
     Entry("registerkernel", (Arg("file", "text", "Python file with the declarations; its headers lie beside it"),), "register_kernel",

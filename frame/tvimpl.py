@@ -51,8 +51,9 @@ class _NoSpecies(kernels.Mixture):
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
-    chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's
-    memory and traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all the same. Everything is allocated and compiled when first named, and stays.
+    chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory and
+    traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all the same.
+    Everything is allocated and compiled when first named, and stays.
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):

@@ -188,7 +188,8 @@ def pack_constants(p: Plan, backend):
 
 
 def _defines(p: Plan) -> str:
-    return "#define FRAME_FLOAT_ARRAYS\n"*(p.precision in FLOAT_ARRAYS) + "#define FRAME_SINGLE\n"*(p.precision == "single") + "#define FRAME_WIDE\n"*(p.precision == "wide")
+    names = {"FRAME_FLOAT_ARRAYS": p.precision in FLOAT_ARRAYS, "FRAME_SINGLE": p.precision == "single", "FRAME_WIDE": p.precision == "wide"}
+    return "".join(f"#define {name}\n" for name, wanted in names.items() if wanted)
 
 
 def _include(name: str) -> str:
@@ -240,7 +241,8 @@ def in_constant_memory(p: Plan) -> bool:
 def shared_bytes(p: Plan) -> int:
     """Dynamic shared memory of a block."""
     species = sum(p.rows(a) for a in p.reads if quantities[a].per == "ns" and a not in p.writes)
-    return (8*struct_size(p) if p.how.constants == "shared" else 0) + (p.dtype.itemsize*p.how.threads*p.how.points*species if p.how.hold == "shared" else 0)
+    held = p.dtype.itemsize*p.how.threads*p.how.points*species if p.how.hold == "shared" else 0
+    return held + (8*struct_size(p) if p.how.constants == "shared" else 0)
 
 
 def _kept_wide(p: Plan) -> list[str]:
@@ -307,7 +309,7 @@ def cuda_source(p: Plan) -> str:
     if shared_bytes(p):
         copies += ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
     body = "\n    ".join(prologue + copies + lines)
-    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "") + f"#define POINTS {how.points}\n"
+    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
             + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
             + "".join(_include(h.name) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
             + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n')

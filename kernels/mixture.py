@@ -428,10 +428,10 @@ class Mixture:
 
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X [(ns, ...)], also u, v, w for h0, or any
         quantity by its name. Shapes after the species axis broadcast against each other. NumPy in, NumPy out (on
-        backend "cpu" or "cuda"); CuPy in, CuPy out. precision: "double"; "mixed" (arrays are rounded to float32 and come back as
-        float32, the arithmetic stays double) or "single" (that too is float32; T from h, s or e is refused). Returns a dict name -> array (species quantities (ns, ...)).
-        Raises ArgumentError for unknown names, missing inputs or shapes that do not fit. A point outside the validity of
-        a kernel gives NaN there.
+        backend "cpu" or "cuda"); CuPy in, CuPy out. precision: "double"; "mixed" (arrays are rounded to float32 and come back
+        as float32, the arithmetic stays double) or "single" (that too is float32; T from h, s or e is refused). Returns a
+        dict name -> array (species quantities (ns, ...)). Raises ArgumentError for unknown names, missing inputs or shapes
+        that do not fit. A point outside the validity of a kernel gives NaN there.
         """
         from .arrays import call
 

@@ -39,9 +39,11 @@ typedef double outside;
 #ifdef FRAME_SINGLE              // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
 typedef float scalar;
 constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
+constexpr bool IN_SINGLE = true;
 #else
 typedef double scalar;
 constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;      // WHOLE: how far from 1 the sum of fractions may be
+constexpr bool IN_SINGLE = false;
 #endif
 
 // ---- scalar number types; the CPU pack brings its own overloads of these names

@@ -10,10 +10,10 @@ class Program:
     """A compiled launch.
 
     outputs and given: the kernels that lead from the given names to the outputs. kernels: these by name instead, in an
-    order in which each finds its inputs, everything they write kept. precision: "double", or "mixed" (arrays given and
-    filled are float32, the arithmetic stays double: inputs as they are, results rounded once), or "single" (the arithmetic
-    float32 too; inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to double) and "count" (counting.py).
-    dtype: of the arrays.
+    order in which each finds its inputs, everything they write kept. precision: "double"; "mixed" (arrays given and filled
+    are float32, the arithmetic stays double: results are rounded once); "single" (the arithmetic is float32 too; inversions
+    refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to
+    double) and "count" (counting.py). dtype: of the arrays.
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """
 

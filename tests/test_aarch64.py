@@ -75,7 +75,8 @@ def results(command, folder, plan, given):
     for name in plan.reads:
         arrays[name][...] = given[name]
     direct, apart, place = b"", [], 0
-    for values in plan.values.values():
+    for name, _ in plan.constants:
+        values = plan.values[name]
         if values.size > emit.LARGE:
             apart.append(words(place, values.size) + values.tobytes())
             values = np.zeros(1)

@@ -1,15 +1,19 @@
 """Single precision on both backends. "mixed" (arrays alone): the double kernel's results, rounded once. "single" (arithmetic too):
 within a few roundings of what rounding the inputs and constants once would do."""
+import json
+import pathlib
+import platform
+
 import numpy as np
 import pytest
 
 import hosts
-from frame import stripe
+from frame import cli, stripe, validate
 from frame.errors import StateError
 from frame.validate.scale import scales
 from frame.validate.wide import GIVEN, is_public, reachable
 from kernel_cases import mixture
-from kernels import declare, get_backend
+from kernels import Mixture, declare, get_backend
 from kernels.errors import ArgumentError
 from kernels.marshal import Block
 from states import random_states
@@ -205,6 +209,8 @@ def test_views_of_a_mixed_frame():
         answers[precision] = host.get("rho", field(0)), np.array(host.impl.view("Y").array[:, :24]), host.impl.view("D").matrix
         with pytest.raises(StateError, match="option 'precision' has to be set before frame_initialize"):
             host.frame.set_option("precision", "double")
+    with pytest.raises(ArgumentError, match="no single precision: .*precision 'mixed' has it"):
+        host.launch("T_from_h_p")
     assert answers["mixed"][2].dtype == SINGLE and answers["mixed"][2].nbytes*2 == answers["double"][2].nbytes
     assert np.abs(answers["mixed"][1].astype(float).sum(0) - 1).max() <= 6e-8        # ten fractions, each rounded by 2^-25 of it at most, twice
     assert np.abs(answers["single"][0]/answers["double"][0] - 1).max() < 3e-6
@@ -212,6 +218,20 @@ def test_views_of_a_mixed_frame():
     assert np.abs(answers["mixed"][0]/answers["double"][0] - 1).max() < 3e-7
     with pytest.raises(ArgumentError, match="option 'precision' is 'half', wanted one of double, mixed, single"):
         Host(precision="half")
+
+
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_a_hosts_own_kernels(precision):
+    """Registered declarations run on views of either type, T updated in place: the root of e = AIR_CV T + AIR_CV_SLOPE T^2/2."""
+    host = Host(mixture="", precision=precision)
+    host.frame.register_kernel(str(hosts.OWN_KERNEL))
+    e = np.linspace(2e5, 5e5, 24).reshape(4, 3, 2, order="F")
+    host.put("rho", field(1.25)), host.put("e", np.asfortranarray(e)), host.put("T", field(400.0))
+    host.launch("air_ideal_gas")
+    T = (np.sqrt(690.0**2 + 2*0.09*e.astype(SINGLE).astype(float)) - 690.0)/0.09
+    roundings = 1 if precision == "mixed" else 6                        # one at the end; or some in the last step and in p
+    for name, wanted in (("T", T), ("p", 1.25*287.05*T)):
+        assert np.abs(host.get(name, field(0))/wanted - 1).max() <= 2.0**-24*roundings*(1 + 1e-7), name
 
 
 def test_the_host_link_carries_single_precision(be):        # noqa: F811
@@ -227,3 +247,103 @@ def test_the_host_link_carries_single_precision(be):        # noqa: F811
         be.gather(block, 0, 120, be.empty((2, 128), SINGLE))
         be.gather(block, 0, 120, be.empty((2, 128)))
     assert copied == [4*240, 8*240]
+
+
+# ---- instruction sets, validation, bench
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
+def test_narrower_packs(target, monkeypatch):
+    """4 and 8 lanes: AVX gives what AVX-512 gives, to the bit; SSE2 has no FMA."""
+    mix, names = mixture(10), "rho h cp c mu lam D X".split()
+    given = {q: v for q, v in rounded_states(10, 500).items() if q in "TpY"}
+    here = mix.properties(names, backend="cpu", precision="single", **given)
+    double = mix.properties(names, backend="cpu", **given)
+    scale, undecided = scales(mix, names, {q: v.astype(float) for q, v in given.items()})
+    monkeypatch.setenv("FRAME_ARCH", target)
+    mix = Mixture(mix.species)
+    got = mix.properties(names, backend="cpu", precision="single", **given)
+    for name in names:
+        off = np.where(undecided, 0, np.abs(got[name] - double[name])/(2.0**-24*scale[name] + np.finfo(SINGLE).tiny))
+        assert off.max() <= SINGLE_TOLERANCE, (name, off.max())
+        if target == "x86-64-v3" and "avx512dq" in pathlib.Path("/proc/cpuinfo").read_text():
+            assert np.array_equal(got[name], here[name]), name
+
+
+FUNCTIONS = """#define FRAME_SINGLE
+#define FRAME_FLOAT_ARRAYS
+#include "pack.h"
+#define APPLY(name) extern "C" void apply_##name(const float *x, float *y, long n) { \\
+    for (long t = 0; t < n; t += VECTOR_LANES) { vec v; load(x + t, v); store(y + t, name(v)); } }
+APPLY(exp) APPLY(expm1) APPLY(log) APPLY(cbrt) APPLY(sqrt) APPLY(floor_small) APPLY(two_thirds_start) APPLY(inverse_root_start)
+"""
+CASES = {"exp": (np.exp, -87, 88, 2), "expm1": (np.expm1, -20, 80, 3), "log": (np.log, 1e-37, 3e38, 2), "cbrt": (np.cbrt, 1e-37, 3e38, 2),
+         "sqrt": (np.sqrt, 1e-37, 3e38, 0.6), "floor_small": (np.floor, -1e6, 1e6, 0),
+         "two_thirds_start": (lambda x: np.cbrt(x)**2, 1e-30, 1e30, 3e-3*2**24),
+         "inverse_root_start": (lambda x: 1/np.sqrt(x), 1e-30, 1e30, 2e-3*2**24)}
+
+
+def test_functions_of_a_pack():
+    """Own exp, log, cbrt in single precision against NumPy's in double, in units in the last place; NaN stays, log and cbrt of what
+    is not positive is NaN."""
+    from kernels.backend import cpu
+
+    random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
+    ffi.cdef("".join(f"void apply_{name}(const float *x, float *y, long n);" for name in CASES))
+    library = ffi.dlopen(str(cpu.shared_object(FUNCTIONS, [cpu.HERE / f for f in ("pack.h", "pack_single.h", "platform.h")], "single-functions")))
+
+    def apply(name, x):
+        x = np.ascontiguousarray(x, SINGLE)
+        y = np.full_like(x, np.nan)
+        getattr(library, f"apply_{name}")(ffi.cast("float *", x.ctypes.data), ffi.cast("float *", y.ctypes.data), x.size)
+        return y
+
+    for name, (exact, low, high, allowed) in CASES.items():
+        x = random.uniform(low, high, 2**16) if low < 0 else np.exp(random.uniform(np.log(low), np.log(high), 2**16))
+        x[:2**14] = random.uniform(0.7, 1.5, 2**14)
+        x = x.astype(SINGLE)
+        wanted = exact(x.astype(float))
+        off = np.abs(apply(name, x) - wanted)/np.spacing(np.abs(wanted).astype(SINGLE))
+        print(name, f"{off.max():.2f}")
+        assert off.max() <= allowed, (name, off.max(), x[off.argmax()])
+    assert np.isnan(apply("exp", np.full(16, np.nan))).all()
+    for name in ("log", "cbrt"):
+        assert np.isnan(apply(name, np.repeat([0, -1, np.nan, -np.inf], 4))).all(), name
+
+
+def test_validation_judges_and_tells():
+    file = hosts.ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
+    said = []
+    rows = validate.run(Mixture.from_yaml(file), file, against=["precision"], states=3000, backend="cpu", say=said.append)
+    judged = [row for row in rows if row.tolerance is not None]
+    assert len(judged) > 50 and all(row.passed for row in judged), [(r.name, r.worst) for r in judged if not r.passed]
+    median = {(row.name, row.unit): row.median for row in rows}
+    assert 1e-9 < median["rho: mixed", "relative"] < median["rho: single", "relative"] < 1e-6
+    assert "single, relative to double" in said[0] and "  rho " in said[0]
+
+
+def test_validation_finds_a_second_rounding(monkeypatch):
+    """Were mixed results rounded once more than that, or single ones off by 1e-3, the rows would not pass."""
+    file = hosts.ROOT / "examples" / "mixtures" / "n2.yaml"
+    right = Mixture.properties
+
+    def wrong(self, names, precision="double", **given):
+        off = {"mixed": 1 + 2.0**-23, "single": 1 + 1e-3}.get(precision, 1.0)
+        return {name: (value*off).astype(value.dtype) for name, value in right(self, names, precision=precision, **given).items()}
+
+    monkeypatch.setattr(Mixture, "properties", wrong)
+    rows = validate.run(Mixture.from_yaml(file), file, against=["precision"], states=500, backend="cpu", say=lambda text: None)
+    failed = {row.name for row in rows if not row.passed}
+    assert {"rho: mixed", "rho: single", "c: mixed", "mu: single"} <= failed
+
+
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_bench_beside_double(precision, capsys):
+    given = f"bench properties --precision {precision} --backend cpu --points 500 --repeats 1 --ns 3 --cases thermal".split()
+    assert cli.main([*given, "--json", "-"]) == 0
+    out, shown = capsys.readouterr()
+    rows = json.loads(out)
+    assert rows[0]["rival"] == "in double" and precision in rows[0]["case"] and "in double" in shown
+    assert 1e-9 < rows[0]["max_rel_diff"] < (1e-6 if precision == "mixed" else 1e-3)
+    assert (rows[0]["bound"] is None) == (precision == "single")
+    assert cli.main(["bench", "launch", "--precision", precision]) == 1 and "--precision: belongs to bench properties" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 import re
 
 from hosts import ROOT
+from frame.config import PRECISIONS
 from kernels import OPTIONS, quantities
 
 TEXT = (ROOT/"README.md").read_text()
@@ -12,7 +13,7 @@ def test_named_files_and_quantities_exist():
         if not path.startswith("build/"):
             assert (ROOT/path.rstrip("/")).exists(), path
     for row in re.findall(r"(?m)^\| `([\w ]+)` \| ", TEXT):
-        known = set(quantities) | set(OPTIONS)
+        known = set(quantities) | set(OPTIONS) | {"precision"}
         assert all(n in known or n.startswith("FRAME_") for n in row.split()), row
-    for option, values in OPTIONS.items():
+    for option, values in {**OPTIONS, "precision": PRECISIONS}.items():
         assert all(f"`{v}`" in TEXT for v in values), option

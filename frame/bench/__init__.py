@@ -12,6 +12,7 @@ import pathlib
 import platform
 import sys
 
+from ..config import PRECISIONS
 from ..errors import ArgumentError
 from . import inputs, species_loops
 
@@ -59,6 +60,8 @@ def add(commands) -> None:
                          help="properties: collections (thermal, viscous, thermal_viscous; default: all)")
         sub.add_argument("--states", choices=inputs.KINDS, help="properties, threads: of points (default: random on a CPU; on a "
                          "GPU smooth, as neighbours in a flow are)")
+        sub.add_argument("--precision", choices=PRECISIONS, default="double", help="properties: mixed (arrays in single precision) or "
+                         "single (arithmetic too), beside double")
         sub.add_argument("--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)")
         sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit")
     loops = benches.add_parser("species-loops", help="nested species loops: every strategy and layout beside a copy of memory")
@@ -74,6 +77,8 @@ def _check(given) -> None:
         raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
     if given.repeats < 1 or (given.points is not None and given.points < 1):
         raise ArgumentError("--repeats and --points: wanted 1 or more.")
+    if given.precision != "double" and given.bench != "properties":
+        raise ArgumentError("--precision: belongs to bench properties.")
     if given.scaling and given.bench not in ("properties", "all"):
         raise ArgumentError("--scaling: belongs to bench properties.")
     if given.threads and given.bench not in ("threads", "all"):

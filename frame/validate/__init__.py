@@ -17,6 +17,7 @@ import kernels
 from ..errors import ArgumentError
 
 AGAINST = {"identities": "laws among the results, at every state", "wide": "the kernels in quadruple precision",
+           "precision": "programs with arrays, or all, in single precision, beside double",
            "cantera": "Cantera's Peng-Robinson phase of the same file", "thermo": "the package thermo", "coolprop": "CoolProp's cubic backends",
            "thermopack": "ThermoPack", "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no tolerance"}
 STATES = 1_000_000

@@ -71,7 +71,7 @@ template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R
 template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
     const R f = ((u + c2)*u + c1)*u + c0, slope = (3.0*u + 2.0*c2)*u + c1;
     const R step = f*slope/(slope*slope - f*(3.0*u + c2));
-    return u - select(fabs(step) < 1e-5, step, R(0.0));
+    return u - select(fabs(step) < (IN_SINGLE ? 1e-3 : 1e-5), step, R(0.0));
 }
 
 // Outer root of t^3 - 3 e t = g >= 0, as a start: relative error below 1 % (0.3 % where e >= 0) by rational functions of
@@ -81,6 +81,8 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
     const auto folded = e >= 0.0;
     const R P = G2 - e*(1.72*G - 5.493*e), below = G + 1.1737*e;
     const R over = select(folded, 3.0*e*below + G*(G + 0.15494*e), g*P), under = G2*G - 3.0*e*P;
+    // the square of `under` is g^4: near the critical point, where g is 1e-9, less than single precision has
+    if constexpr (IN_SINGLE) return select(folded, over*inverse_root_start(at_least(over*below, SMALLEST)), over/at_least(under, SMALLEST));
     return over*inverse_root_start(at_least(select(folded, over*below, under*under), SMALLEST));
 }
 
@@ -107,10 +109,17 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes); else one
     // is, and it is the largest.
     const R discriminant = cubic_discriminant(c2, c1, c0);
-    const auto three = discriminant >= 0.0, positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
+    auto three = discriminant >= 0.0;
+    // In single precision the discriminant is all rounding near the critical point. There a third of the square of the other roots'
+    // distance is 4 e - t^2, which cancels where these two are nearly equal, and is only asked elsewhere.
+    const R apart = 4.0*e - t*t;
+    if constexpr (IN_SINGLE) three = apart > 0.1*e || (three && apart > -1e-3*e);
+    const auto positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
     if (any_of(deflated)) {
         t = halley(t, e, fabs(f));
-        const R outer = copysign(t, -f), width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), SMALLEST);
+        R width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), SMALLEST);
+        if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
+        const R outer = copysign(t, -f);
         const R far = centre - 0.5*(outer + copysign(width, outer));
         const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
         u = select(deflated, largest, u);
