@@ -502,3 +502,17 @@ def test_expressions_are_formulas_only():
     e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
     x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
     assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2*np.sin(x) + np.where(y > 0, 1, 2))
+
+
+def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypatch):
+    def breaks(quick, pictures):
+        yield "its first row", 1.0, 2.0, "below"
+        raise FlowError("no flow")
+
+    def passes(quick, pictures):
+        yield "a row", 3.0, 2.0, "above"
+    monkeypatch.setattr(verify, "CHECKS", {"breaks": breaks, "passes": passes})
+    assert verify.main(folder=tmp_path) == 2
+    table = (tmp_path/"verify.md").read_text()
+    assert "breaks: ended by an error | nan | <= 0 | FAILED" in table and "a row | 3.000e+00 | >= 2 | ok" in table
+    assert verify.main(only=["passes"], folder=tmp_path) == 0
