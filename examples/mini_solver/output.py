@@ -1,6 +1,7 @@
 """What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 
@@ -228,6 +229,7 @@ class Frames:
         path = self.folder/f"frame-{flow.steps:08d}.png"
         figure.savefig(path, dpi=110)
         plt.close(figure)
+        gc.collect()                           # a figure refers to itself in circles: some 40 MiB would be waiting for this
         self.paths = [p for p in self.paths if p != path] + [path]
 
     def animate(self):

@@ -433,9 +433,9 @@ def double_shear_layer(quick, pictures):
         from .output import pyplot
         figure, axes = pyplot().subplots(1, 2, figsize=(9, 4.2), layout="constrained")
         slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis))*N/2      # noqa: E731
-        for ax, (name, q) in zip(axes, (("mini solver, M = 0.1", got), ("incompressible, pseudo-spectral", exact))):
+        for ax, (name, q) in zip(axes, ((f"mini solver, M = {M}, {N}$^2$", got), (f"incompressible, pseudo-spectral, {n}$^2$", exact))):
             ax.imshow(slope(q[1], 1) - slope(q[0], 0), origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=-36, vmax=36)
-            ax.set(title=f"{name}, {N}$^2$", xlabel="x", ylabel="y")
+            ax.set(title=name, xlabel="x", ylabel="y")
         figure.suptitle("vorticity of a double shear layer, Re = 10 000, t = 1")
         figure.savefig(pictures/"double_shear_layer.png", dpi=120)
 
