@@ -17,7 +17,7 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import pytest
 
-from examples.mini_solver import verify
+from examples.mini_solver import output, verify
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case, Expression
 from examples.mini_solver.errors import CaseError, FlowError
@@ -239,6 +239,33 @@ def test_scaling_measures_and_compares_bits(tmp_path):
     text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
     done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
     assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout
+
+
+def test_a_damaged_restart_is_refused_or_whole(tmp_path):
+    """Bytes changed or cut off: the project's own error, or, where nothing of use was hit, the very state; never other numbers."""
+    assert main([str(small(tmp_path, steps=2)), "--folder", str(tmp_path/"a")]) == 0
+    raw, whole = (tmp_path/"a/restart.h5").read_bytes(), restart_of(tmp_path/"a")
+    random, refused = np.random.default_rng(8), 0
+    f = Flow(Case.from_file(small(tmp_path)))
+    for n in range(200):
+        damaged = bytearray(raw)
+        if n % 5 == 0:
+            del damaged[random.integers(len(raw)):]
+        for _ in range(random.integers(1, 5)):
+            near = (random.integers(len(damaged)), min(random.integers(4000), len(damaged) - 1))[n % 2] if damaged else None
+            if damaged:
+                damaged[near] = random.integers(256)
+        (tmp_path/"bad.h5").write_bytes(bytes(damaged))
+        f.start_sums = f.sums()
+        try:
+            output.read_restart(f, tmp_path/"bad.h5")
+        except CaseError as error:
+            assert "bad.h5" in str(error)
+            refused += 1
+        else:
+            state = f.state()
+            assert np.array_equal(state["U"], whole["U"]) and np.array_equal(state["Q"], whole["Q"])
+    assert 60 < refused < 200, refused
 
 
 # ---------------------------------------------------------------- output
@@ -476,3 +503,17 @@ def test_expressions_are_formulas_only():
     e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
     x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
     assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2*np.sin(x) + np.where(y > 0, 1, 2))
+
+
+def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypatch):
+    def breaks(quick, pictures):
+        yield "its first row", 1.0, 2.0, "below"
+        raise FlowError("no flow")
+
+    def passes(quick, pictures):
+        yield "a row", 3.0, 2.0, "above"
+    monkeypatch.setattr(verify, "CHECKS", {"breaks": breaks, "passes": passes})
+    assert verify.main(folder=tmp_path) == 2
+    table = (tmp_path/"verify.md").read_text()
+    assert "breaks: ended by an error | nan | <= 0 | FAILED" in table and "a row | 3.000e+00 | >= 2 | ok" in table
+    assert verify.main(only=["passes"], folder=tmp_path) == 0

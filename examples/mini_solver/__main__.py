@@ -24,7 +24,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--exchange", choices=("auto", "cuda_mpi", "staged", "nccl", "all"), action="append",
                         help="on GPUs, instead of the case's; scaling takes several, or all that are there")
     parser.add_argument("--quick", action="store_true", help="verify: smaller grids")
-    parser.add_argument("--only", metavar="NAME", help="verify: this check alone")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="verify: this check; may be given again")
     parser.add_argument("--cells", type=int, default=64, help="scaling: in each direction")
     parser.add_argument("--steps", type=int, default=10, help="scaling: in each of three rounds, of which the fastest counts")
     parser.add_argument("--json", metavar="FILE", help="scaling: rows to this file")

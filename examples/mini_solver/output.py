@@ -1,6 +1,7 @@
 """What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 
@@ -61,7 +62,8 @@ def write_restart(flow, path):
         file.attrs.update(format=FORMAT, time=flow.time, steps=flow.steps, dt=flow.dt, species=list(flow.mixture.names), cells=flow.case.cells,
                           digest=flow.case.digest(), start_sums=flow.start_sums)
     for name, block in state.items():
-        target = file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8") if file else None
+        # with a check sum of each chunk: a damaged file is refused when it is read
+        target = file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8", fletcher32=True) if file else None
         for first, values in collect(flow, block, block.shape[:1]):
             target[(slice(None), *_box(first, values))] = values
     if file:
@@ -73,24 +75,33 @@ def read_restart(flow, path):
     """Set `flow` to the state of a restart file; each rank reads its own block. CaseError where the file is of another case."""
     h5py = _h5py()
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        with h5py.File(path, "r") as file:
+            U, Q = _read(file, flow, path)
+    except CaseError:
+        raise
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:         # what h5py makes of a damaged file
         raise CaseError(f"restart file '{path}' cannot be read ({error}).") from None
-    with file:
-        a = file.attrs
-        if a.get("format") != FORMAT:
-            raise CaseError(f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
-        for key, have, wanted in (("species", list(a["species"]), list(flow.mixture.names)),
-                                  ("cells", [int(n) for n in a["cells"]], list(flow.case.cells)),
-                                  ("case", a["digest"], flow.case.digest())):
-            if have != wanted:
-                raise CaseError(f"restart file '{path}' is of another case: {key} {have}, the case has {wanted}"
-                                + (" (mixture, domain, boundaries, transport and scheme count)." if key == "case" else "."))
-        box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.cells[::-1]))
-        U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
-        flow.time, flow.steps, flow.dt = float(a["time"]), int(a["steps"]), float(a["dt"])
-        flow.start_sums = np.array(a["start_sums"])
     flow.set_state(U, Q)
+
+
+def _read(file, flow, path):
+    """U and Q of this rank's block; time, steps and sums go to the flow once all of the file has been read."""
+    a = file.attrs
+    if a.get("format") != FORMAT:
+        raise CaseError(f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
+    for key, have, wanted in (("species", list(a["species"]), list(flow.mixture.names)),
+                              ("cells", [int(n) for n in a["cells"]], list(flow.case.cells)),
+                              ("case", a["digest"], flow.case.digest())):
+        if have != wanted:
+            raise CaseError(f"restart file '{path}' is of another case: {key} {have}, the case has {wanted}"
+                            + (" (mixture, domain, boundaries, transport and scheme count)." if key == "case" else "."))
+    box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.cells[::-1]))
+    U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
+    time, steps, dt, sums = float(a["time"]), int(a["steps"]), float(a["dt"]), np.array(a["start_sums"], float)
+    if sums.shape != flow.start_sums.shape or steps < 0 or not np.isfinite([time, dt, *sums]).all():
+        raise CaseError(f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {sums}).")
+    flow.time, flow.steps, flow.dt, flow.start_sums = time, steps, dt, sums
+    return U, Q
 
 
 # ---------------------------------------------------------------- fields
@@ -218,6 +229,7 @@ class Frames:
         path = self.folder/f"frame-{flow.steps:08d}.png"
         figure.savefig(path, dpi=110)
         plt.close(figure)
+        gc.collect()                           # a figure refers to itself in circles: some 40 MiB would be waiting for this
         self.paths = [p for p in self.paths if p != path] + [path]
 
     def animate(self):

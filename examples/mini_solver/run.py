@@ -16,7 +16,7 @@ from .errors import CaseError, FlowError
 from .flow import RUNGE_KUTTA, Flow
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-SETTLED = 100        # steps after which everything that a run allocates once is there
+SETTLED = (100, 1000)        # steps after which memory is looked at: what a run and its libraries take once should be there by then
 
 
 def resident() -> float:
@@ -46,7 +46,7 @@ class Run:
         self.frames = output.Frames(flow, self.folder, case.output["frame"], case.output["frame_ms"], bool(restart))
         self.asked_to_stop = False
         self._momentum_scale = flow.momentum_scale()
-        self._changes, self._memory = {}, None         # largest so far of what should stay; MiB of all ranks once settled
+        self._changes, self._memory = {}, []           # largest so far of what should stay; memory of all ranks, in words
 
     def say(self, text=""):
         if self.flow.ranks.rank == 0:
@@ -131,11 +131,11 @@ class Run:
                     self.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {self.folder/'restart.h5'}")
                     return 3
                 f.step(self._limit())
-                if f.steps - steps_began == SETTLED:
-                    self._memory = float(f.ranks.total([resident()])[0])
                 if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
                     self.line(began, steps_began)
                 self._write()
+                if f.steps - steps_began in SETTLED:
+                    self._memory.append(f"{float(f.ranks.total([resident()])[0]):.1f} MiB after {f.steps - steps_began} steps")
             if c.output["restart"]:
                 output.write_restart(f, self.folder/"restart.h5")
         finally:
@@ -197,7 +197,7 @@ class Run:
             self.say("largest change since the start: " + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
                      + ("" if f.conservative or "energy" not in self._changes else " (double flux does not conserve energy)"))
         if self._memory:
-            self.say(f"memory: {self._memory:.1f} MiB after {SETTLED} steps, {memory:.1f} MiB at the end")
+            self.say(f"memory: {', '.join(self._memory)}, {memory:.1f} MiB at the end")
         points = float(np.prod(self.case.cells))*steps
         stages = len(RUNGE_KUTTA[self.case.numerics["runge_kutta"]])
         self.say(f"{steps} steps in {took:.2f} s, {points/max(took, 1e-9):.3e} point steps/s ({stages} stages a step)")
