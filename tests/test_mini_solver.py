@@ -1,4 +1,4 @@
-"""The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. About 90 s, half of it
+"""The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. Two to three minutes, half of it
 ranks and compiling.
 
 What its checks measure is in examples/mini_solver/verify.py; there each has its own exact solution and bound.
