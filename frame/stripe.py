@@ -84,6 +84,9 @@ def point(block: Block, t: int) -> tuple[int, int, int]:
 def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
     """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the chunk."""
     total = points(block)
+    if not total:
+        empty = ", ".join(f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n)
+        raise ArgumentError(f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}")
     if not 1 <= first <= last <= total:
         raise ArgumentError(f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}")
     if last - first + 1 > chunk:
