@@ -361,7 +361,11 @@ def cpu_source(p: Plan) -> str:
             lines.append(_call(kernel, "m", dropped[kernel]))
         made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later and w not in dropped[k])
         lines += [f"store(at_{w} + t, {w});" for w in made]
-        lines += [f"ask_ahead<number<{real}>::lanes>(at_{a} + t, ld_{a}, {p.rows(a)}, {number}, {len(stages)});" for a in p.reads if quantities[a].per]
+        for k, a in enumerate(p.arguments):
+            part = (number - k) % len(stages)
+            if part < p.rows(a) and quantities[a].per in ("", "ns"):
+                write = "true" if a in p.writes else "false"
+                lines.append(f"ask_ahead<number<{real}>::lanes, {write}>(at_{a} + t, ld_{a}, {p.rows(a)}, {part}, {len(stages)});")
         inside = "\n        ".join(lines)
         body.append(f"    // {', '.join(k.name for k in stage)}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}")
     pointers = [f"stored *__restrict at_{a} = outer[{i}]; const long ld_{a} = stride[{i}];" for i, a in enumerate(p.arguments)]
@@ -380,12 +384,12 @@ constexpr long BLOCK = {BLOCK}, ROW = BLOCK + 64/sizeof(stored), LANES = number<
 constexpr int COUNT = {len(p.arguments)}, ROWS[COUNT] = {{{rows}}};
 constexpr bool INPUT[COUNT] = {{{is_input}}}, OUTPUT[COUNT] = {{{is_output}}};
 
-// Asks memory for the next block's share of an input with many rows, more streams than hardware foresees: each stage its
-// part of the rows, so that requests are spread over the whole block's time.
-template <int POINTS> static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts)
+// Asks memory for the next block's share of an array: there are more streams than hardware foresees, and those that are written have
+// to be read too. Each stage asks for its part of the rows, so that requests are spread over the whole block's time.
+template <int POINTS, bool WRITE> static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts)
 {{
     for (int r = part; r < rows; r += parts)
-        for (long k = 0; k < POINTS; k += 64/long(sizeof(stored))) __builtin_prefetch(now + r*stride + k + BLOCK, 0, 2);
+        for (long k = 0; k < POINTS; k += 64/long(sizeof(stored))) __builtin_prefetch(now + r*stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
 }}
 
 // all stages over `count` points, a multiple of LANES
