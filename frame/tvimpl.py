@@ -241,12 +241,14 @@ class TVImpl:
         views = [self.views.get(q) for q in group]
         return None not in views and all(v.version and v.stripe == self.stripe for v in views)
 
-    def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
-        registry = kernels.registry
-        if name not in registry.collections and name not in registry.kernels:
-            names = [*registry.collections, *registry.kernels]
+    def _known(self, name: str) -> None:
+        names = [*kernels.registry.collections, *kernels.registry.kernels]
+        if name not in names:
             raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
                                 "Is //char(0) missing?")
+
+    def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
+        self._known(name)
         try:
             program = self._program(name, more)
         except ArgumentError as error:
@@ -308,6 +310,7 @@ class TVImpl:
                                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs)) + ".")
         total = sizes.pop()
         if not total:            # a rank that owns nothing of this block takes part all the same
+            self._known(kernels.registry.name_of(name))
             return
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time

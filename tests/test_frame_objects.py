@@ -312,6 +312,18 @@ def test_a_failed_block_call_leaves_nothing_behind():
         host.get("rho", out, 1, 7)
 
 
+def test_block_call_without_points_still_names_what_is_wrong():
+    host = Host(chunk=7)
+    Q, out, shape = state(shape=(6, 5, 4)), np.full((6, 5, 4, 3), -1.0, order="F"), (6, 5, 4)
+    none = (4, 3, 1, 5, 1, 4, 6, 3)
+    host.frame.block("thermal", "Q", Q.ctypes.data, "rho, c", out.ctypes.data, *shape, *none)
+    assert (out == -1).all() and not host.impl.launchers
+    with pytest.raises(ArgumentError, match="unknown kernel or collection 'thermall'.*did you mean 'thermal'"):
+        host.frame.block("thermall", "Q", Q.ctypes.data, "rho, c", out.ctypes.data, *shape, *none)
+    with pytest.raises(ArgumentError, match="rhoo"):
+        host.frame.block("thermal", "Q", Q.ctypes.data, "rhoo", out.ctypes.data, *shape, *none)
+
+
 def test_block_of_fields_with_different_sizes():
     host = Host()
     a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
