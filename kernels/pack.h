@@ -82,28 +82,64 @@ template <class From> POINT_FN __m512 eight_cubics(const From &from, const __m25
 }
 #endif
 
+// one instruction on a whole pack where the processor has it
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+#define HARDWARE(op, ...) return vec((lanes_d)_mm512_##op##_ps(__VA_ARGS__))
+typedef __m512 hardware;
+#elif VECTOR_BYTES == 64
+#define HARDWARE(op, ...) return vec((lanes_d)_mm512_##op##_pd(__VA_ARGS__))
+typedef __m512d hardware;
+#elif VECTOR_BYTES == 32 && defined(FRAME_SINGLE)
+#define HARDWARE(op, ...) return vec((lanes_d)_mm256_##op##_ps(__VA_ARGS__))
+typedef __m256 hardware;
+#elif VECTOR_BYTES == 32
+#define HARDWARE(op, ...) return vec((lanes_d)_mm256_##op##_pd(__VA_ARGS__))
+typedef __m256d hardware;
+#else
+#define HARDWARE(op, ...)
+typedef lanes_d hardware;
+#endif
+// with the same answer for NaN as the scalar forms
+POINT_FN vec larger(vec a, vec b) {
+    HARDWARE(max, (hardware)a.v, (hardware)b.v);
+    return select(a > b, a, b);
+}
+POINT_FN vec smaller(vec a, vec b) {
+    HARDWARE(min, (hardware)a.v, (hardware)b.v);
+    return select(a < b, a, b);
+}
+
+// Integers of small size live in the low bits of 1.5*2^MANTISSA + n: rounding to nearest and conversion in one addition.
+constexpr int MANTISSA = sizeof(scalar) == 4 ? 23 : 52;
+constexpr double ROUNDER = 1.5*(1LL << MANTISSA);
+
+#ifdef AVX512_DOUBLE
+#include "avx512.h"
+#else
+POINT_FN vec sqrt(vec a) {
+    HARDWARE(sqrt, (hardware)a.v);
+    lanes_d r;
+    for (int i = 0; i < VECTOR_LANES; ++i) r[i] = __builtin_sqrt(a.v[i]);
+    return vec(r);
+}
+#endif
+
+POINT_FN vec nearest(vec a, lanes_i &n) {
+    vec t = a + ROUNDER;
+    n = bits(t) - bits(vec(ROUNDER));
+    return t - ROUNDER;
+}
+POINT_FN vec floor_small(vec a) {        // |a| < 2^(MANTISSA - 1)
+    HARDWARE(floor, (hardware)a.v);
+    lanes_i n;
+    vec k = nearest(a, n);
+    return select(k > a, k - 1.0, k);
+}
+#undef HARDWARE
+
 #ifdef FRAME_SINGLE
 #include "pack_single.h"
 #else
-// one instruction each, with the same answer for NaN as the scalar forms
-POINT_FN vec larger(vec a, vec b) {
-#if VECTOR_LANES == 8
-    return vec((lanes_d)_mm512_max_pd((__m512d)a.v, (__m512d)b.v));
-#elif VECTOR_LANES == 4
-    return vec((lanes_d)_mm256_max_pd((__m256d)a.v, (__m256d)b.v));
-#else
-    return select(a > b, a, b);
-#endif
-}
-POINT_FN vec smaller(vec a, vec b) {
-#if VECTOR_LANES == 8
-    return vec((lanes_d)_mm512_min_pd((__m512d)a.v, (__m512d)b.v));
-#elif VECTOR_LANES == 4
-    return vec((lanes_d)_mm256_min_pd((__m256d)a.v, (__m256d)b.v));
-#else
-    return select(a < b, a, b);
-#endif
-}
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 8
     return _mm512_movepi64_mask((__m512i)c.m) != 0;
@@ -113,39 +149,7 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1]) != 0;
 #endif
 }
-// Integers of small size live in the low bits of 1.5*2^52 + n: rounding to nearest and conversion in one addition.
-constexpr double ROUNDER = 6755399441055744.0;
-
-#ifdef AVX512_DOUBLE
-#include "avx512.h"
-#else
-POINT_FN vec sqrt(vec a) {
-#if VECTOR_LANES == 4
-    return vec((lanes_d)_mm256_sqrt_pd((__m256d)a.v));
-#else
-    lanes_d r;
-    for (int i = 0; i < VECTOR_LANES; ++i) r[i] = __builtin_sqrt(a.v[i]);
-    return vec(r);
-#endif
-}
-#endif
-
-POINT_FN vec nearest(vec a, lanes_i &n) {
-    vec t = a + ROUNDER;
-    n = bits(t) - bits(vec(ROUNDER));
-    return t - ROUNDER;
-}
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
-POINT_FN vec floor_small(vec a) {        // |a| < 2^51
-#if VECTOR_LANES == 8
-    return vec((lanes_d)_mm512_floor_pd((__m512d)a.v));
-#elif VECTOR_LANES == 4
-    return vec((lanes_d)_mm256_floor_pd((__m256d)a.v));
-#endif
-    lanes_i n;
-    vec k = nearest(a, n);
-    return select(k > a, k - 1.0, k);
-}
 
 // exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points (error 1e-17).
 // NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent field.

@@ -2,24 +2,6 @@
 // exp, log and cbrt are within 2 units in the last place of results that are normal numbers.
 #pragma once
 
-POINT_FN vec larger(vec a, vec b) {
-#if VECTOR_LANES == 16
-    return vec((lanes_d)_mm512_max_ps((__m512)a.v, (__m512)b.v));
-#elif VECTOR_LANES == 8
-    return vec((lanes_d)_mm256_max_ps((__m256)a.v, (__m256)b.v));
-#else
-    return select(a > b, a, b);
-#endif
-}
-POINT_FN vec smaller(vec a, vec b) {
-#if VECTOR_LANES == 16
-    return vec((lanes_d)_mm512_min_ps((__m512)a.v, (__m512)b.v));
-#elif VECTOR_LANES == 8
-    return vec((lanes_d)_mm256_min_ps((__m256)a.v, (__m256)b.v));
-#else
-    return select(a < b, a, b);
-#endif
-}
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 16
     return _mm512_movepi32_mask((__m512i)c.m) != 0;
@@ -29,35 +11,7 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1] | c.m[2] | c.m[3]) != 0;
 #endif
 }
-POINT_FN vec sqrt(vec a) {
-#if VECTOR_LANES == 16
-    return vec((lanes_d)_mm512_sqrt_ps((__m512)a.v));
-#elif VECTOR_LANES == 8
-    return vec((lanes_d)_mm256_sqrt_ps((__m256)a.v));
-#else
-    lanes_d r;
-    for (int i = 0; i < VECTOR_LANES; ++i) r[i] = __builtin_sqrtf(a.v[i]);
-    return vec(r);
-#endif
-}
-
-constexpr double ROUNDER = 12582912.0;          // 1.5*2^23: |a| < 2^22
-POINT_FN vec nearest(vec a, lanes_i &n) {
-    vec t = a + ROUNDER;
-    n = bits(t) - bits(vec(ROUNDER));
-    return t - ROUNDER;
-}
 POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_d)); }
-POINT_FN vec floor_small(vec a) {
-#if VECTOR_LANES == 16
-    return vec((lanes_d)_mm512_floor_ps((__m512)a.v));
-#elif VECTOR_LANES == 8
-    return vec((lanes_d)_mm256_floor_ps((__m256)a.v));
-#endif
-    lanes_i n;
-    vec k = nearest(a, n);
-    return select(k > a, k - 1.0, k);
-}
 
 // ln 2 in two parts, the first with so few bits that a multiple of it is exact; polynomial of degree 7, interpolated at
 // Chebyshev points (error 7e-10)
