@@ -527,3 +527,17 @@ def test_importing_needs_neither_cupy_nor_mpi4py():
 
     code = "import frame.frame, frame.embedded, sys; assert not {'cupy', 'mpi4py'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_auto_without_cupy_says_that_it_takes_the_cpu(monkeypatch):
+    """A driver is there, CuPy is not: a run on the CPU of a GPU machine must not pass unnoticed."""
+    from kernels import backend
+    from kernels.backend import cuda
+
+    def missing():
+        raise BackendError("backend cuda needs CuPy (No module named 'cupy'): install the project's extra 'cuda'.")
+
+    monkeypatch.setattr(backend.os.path, "exists", lambda path: path == "/dev/nvidiactl")
+    monkeypatch.setattr(cuda, "_cupy", missing)
+    with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy"):
+        assert backend.get_backend("auto", threads=1).name == "cpu"

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, BackendError
 from .base import Backend
 
 NAMES = ("auto", "cpu", "cuda")
@@ -38,8 +39,9 @@ def get_backend(name: str | None = None, device: int | None = None, threads: int
 def _cuda_devices() -> int:
     if not os.path.exists("/dev/nvidiactl") and not os.path.exists("/dev/dxg"):
         return 0                                # no driver: spare a CPU run the import of CuPy
+    from .cuda import device_count
     try:
-        from .cuda import device_count
         return device_count()
-    except Exception:
+    except BackendError as error:               # a machine that was bought for its GPU: not in silence
+        warnings.warn(f"backend auto takes the CPU, though an NVIDIA driver is here: {error}", RuntimeWarning, stacklevel=3)
         return 0
