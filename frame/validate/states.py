@@ -5,7 +5,7 @@ import numpy as np
 
 import kernels
 
-T_RANGE, P_RANGE = (80.0, 3500.0), (0.5e5, 500e5)      # K, Pa
+T_RANGE, P_RANGE = (80.0, 3500.0), (0.1e5, 500e5)      # K, Pa
 SHARES = {"envelope": 0.5, "critical": 0.2, "roots": 0.2, "kinks": 0.1}
 KINDS = tuple(SHARES)
 
