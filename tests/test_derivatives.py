@@ -12,7 +12,7 @@ from mixtures_for_tests import KIJ, species_set
 from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, value
 from states import random_states
 
-PARTIAL = "v_Y h_Y e_Y ln_phi g_Y rho_Y eps_k"
+PARTIAL = "v_Y h_Y e_Y ln_phi g_Y s_Y rho_Y eps_k e_p e_T s_p s_T"
 FAMILY = {"pr": {}, "srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
           "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
 DERIVED = sorted(name for name in derivatives.DERIVED if "temperature" not in name)
@@ -76,13 +76,13 @@ def some(ns, **options):
 
 
 def extensive(data, T, p, m, name, **options):
-    """V, H, E or G of masses m (ns, n), which need not sum to 1."""
+    """V, H, E, G or S of masses m (ns, n), which need not sum to 1."""
     total = m.sum(0)
     q = evaluate(data, T, p, m/total, transport=False, tracked=False, **options)
-    return total*{"v_Y": q.vol, "h_Y": q.h, "e_Y": q.e, "g_Y": q.h - T*q.s}[name]
+    return total*{"v_Y": q.vol, "h_Y": q.h, "e_Y": q.e, "g_Y": q.h - T*q.s, "s_Y": q.s}[name]
 
 
-@pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y"))
+@pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y", "s_Y"))
 @pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
@@ -98,6 +98,22 @@ def test_partial_properties_are_derivatives_in_the_masses(name, options):
         # (7!/140) (0.001/0.03)^6 = 5e-8 bounds the truncation; g has ln m_k, a singularity at a distance of m_k itself: 4e-17
         error = np.abs(got[k] - slope)/scale
         assert error.max() < 5e-8 and np.median(error) < 1e-12, (name, k, error.max(), np.median(error))
+
+
+@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
+def test_slopes_of_energy_and_entropy_are_derivatives(options):
+    mix, T, p, Y = some(10, **options)
+    got = mix.properties("e_p e_T s_p s_T rho", T=T, p=p, Y=Y)
+    T, p = T.astype(LD), p.astype(LD)
+
+    def of(name, T, p):
+        return getattr(evaluate(mix.species, T, p, Y.astype(LD), transport=False, tracked=False, **options), name)
+    for name in "es":
+        by_p, by_T = sixth_order(lambda d: of(name, T, p + d), p), sixth_order(lambda d: of(name, T + d, p), T)
+        # e_p goes through the size of v, of which an ideal gas leaves nothing; the truncation as above
+        for slope, key, scale in ((by_p, f"{name}_p", np.abs(by_p) + (1/got["rho"] if name == "e" else 0)), (by_T, f"{name}_T", np.abs(by_T))):
+            error = np.abs(got[key] - slope)/scale
+            assert error.max() < 5e-8 and np.median(error) < 1e-12, (key, error.max(), np.median(error))
 
 
 def test_eps_k_is_the_derivative_at_constant_pressure():
@@ -130,7 +146,7 @@ def test_euler():
         q = expected(ns, n, transport=False, **options)
         d = derivatives.of_state(q, species.arrays(species_set(ns), tracked=True), {**oracle.OPTIONS, **options})
         for name, whole, err in (("v_Y", got["vol"], q.vol.err), ("h_Y", got["h"], q.h.err), ("e_Y", got["e"], q.e.err), ("rho_Y", -got["rho"], q.rho.err),
-                                 ("g_Y", got["h"] - s["T"]*got["s"], q.h.err + s["T"]*q.s.err)):
+                                 ("g_Y", got["h"] - s["T"]*got["s"], q.h.err + s["T"]*q.s.err), ("s_Y", got["s"], q.s.err)):
             part = s["Y"]*np.abs(getattr(d, name).val).astype(float)
             scale = (s["Y"]*getattr(d, name).err).sum(0) + 2*part.sum(0) + err
             assert_close((s["Y"]*got[name]).sum(0), whole, N, scale=scale, what=f"NS={ns} {name}", skip=q.undecided)

@@ -25,6 +25,10 @@ ALGEBRA = {
     "h_T = cp": ("h_T cp", lambda q: q["h_T"] - q["cp"]),
     "cp - cv = T rho_T^2/(rho^2 rho_p)": ("cp cv rho rho_p rho_T", lambda q: q["cp"] - q["cv"] - q["T"]*q["rho_T"]**2/(q["rho"]**2*q["rho_p"])),
     "h_p = v - T v_T": ("h_p rho rho_T", lambda q: q["h_p"] - (1 + q["T"]*q["rho_T"]/q["rho"])/q["rho"]),
+    "e_p = h_p - v - p v_p": ("e_p h_p rho rho_p", lambda q: q["e_p"] - q["h_p"] + (1 - q["p"]*q["rho_p"]/q["rho"])/q["rho"]),
+    "e_T = cp - p v_T": ("e_T cp rho rho_T", lambda q: q["e_T"] - q["cp"] - q["p"]*q["rho_T"]/q["rho"]**2),
+    "s_p = -v_T": ("s_p rho rho_T", lambda q: q["s_p"] - q["rho_T"]/q["rho"]**2),
+    "T s_T = cp": ("s_T cp", lambda q: q["T"]*q["s_T"] - q["cp"]),
     "c^2 = gamma/rho_p": ("c gamma rho_p", lambda q: q["c"]**2 - q["gamma"]/q["rho_p"]),
     "c^-2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)": (
         "c rho rho_p rho_T h_p h_T", lambda q: q["c"]**-2 - q["rho_p"] - q["rho_T"]*(1 - q["rho"]*q["h_p"])/(q["rho"]*q["h_T"])),
@@ -32,7 +36,7 @@ ALGEBRA = {
 }
 GIVEN = ("T", "p", "Y", "u", "v", "w")
 # Whatever one of the laws needs, so that one compiled program serves them all.
-THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X cp_ig h_ig s_ig".split()
+THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T e_p e_T s_p s_T h0 X cp_ig h_ig s_ig".split()
 POSITIVE = "rho rho_p cv c gamma mu lam D".split()
 # Both sides share their intermediates, whose errors cancel; what is left are the roundings of the last formulas and of the law, three to
 # eight on either side, each of a number no larger than the scale.
@@ -44,12 +48,10 @@ DIFFERENTIAL = {
     "dh/dp = h_p": ("h", "p", lambda q: q["h_p"], lambda q: abs(q["h_p"]) + 1/q["rho"]),
     "drho/dT = rho_T": ("rho", "T", lambda q: q["rho_T"], lambda q: abs(q["rho_T"])),
     "drho/dp = rho_p": ("rho", "p", lambda q: q["rho_p"], lambda q: q["rho_p"]),
-    "ds/dT = cp/T": ("s", "T", lambda q: q["cp"]/q["T"], lambda q: q["cp"]/q["T"]),
-    "ds/dp = rho_T/rho^2 (Maxwell)": ("s", "p", lambda q: q["rho_T"]/q["rho"]**2, lambda q: abs(q["rho_T"])/q["rho"]**2),
-    "de/dT = cp + p rho_T/rho^2": ("e", "T", lambda q: q["cp"] + q["p"]*q["rho_T"]/q["rho"]**2,
-                                   lambda q: q["cp"] + abs(q["p"]*q["rho_T"])/q["rho"]**2),
-    "de/dp = h_p - 1/rho + p rho_p/rho^2": ("e", "p", lambda q: q["h_p"] - 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2,
-                                            lambda q: abs(q["h_p"]) + 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2),
+    "ds/dT = s_T": ("s", "T", lambda q: q["s_T"], lambda q: q["s_T"]),
+    "ds/dp = s_p": ("s", "p", lambda q: q["s_p"], lambda q: abs(q["s_p"])),
+    "de/dT = e_T": ("e", "T", lambda q: q["e_T"], lambda q: q["cp"] + abs(q["p"]*q["rho_T"])/q["rho"]**2),
+    "de/dp = e_p": ("e", "p", lambda q: q["e_p"], lambda q: abs(q["h_p"]) + 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2),
     "dg/dp = 1/rho": ("g", "p", lambda q: 1/q["rho"], lambda q: 1/q["rho"]),
     "dg/dT = -s": ("g", "T", lambda q: -q["s"], lambda q: abs(q["s"]) + q["cp"]),
 }

@@ -1,5 +1,5 @@
 // Derivatives in the composition. V(T, p, m), H and so on are those of masses m_k, homogeneous of degree 1 in them; a partial
-// property is the derivative in m_k at constant T and p, and m = Y is put in after: V = v, H = h.
+// property is the derivative in m_k at constant T and p, and m = Y is put in after: V = v, H = h. At the end: of e and s in p and T.
 #pragma once
 #include "cubic.h"
 
@@ -209,4 +209,27 @@ template <class M, class R, class Species, class Enthalpies, class Out>
 POINT_FN void energy_in_partial_density(const M &, const R rho, const R cp, const R rho_T, const Species &v_Y, const Enthalpies &h_Y, Out &eps_k) {
     const R factor = cp*rho*rho/rho_T;
     FOR_SPECIES(k, M::NS) eps_k.set(k, h_Y[k] + factor*v_Y[k]);
+}
+
+template <class M, class R, class Enthalpies, class Potentials, class Out>
+POINT_FN void partial_entropies(const M &, const R T, const Enthalpies &h_Y, const Potentials &g_Y, Out &s_Y) {
+    const R inv_T = 1.0/T;
+    FOR_SPECIES(k, M::NS) s_Y.set(k, (h_Y[k] - g_Y[k])*inv_T);
+}
+
+// ---- in p and T. e as a function of v and T: de/dv = T p_T - p = (a - T a')/D, without what cancels in an ideal gas
+template <class M, class R>
+POINT_FN void energy_slopes(const M &, const R a_mix, const R a_T, const R T, const R inv_D, const R p_T, const R v_p, const R cv, R &e_p, R &e_T) {
+    e_p = (a_mix - T*a_T)*inv_D*v_p;
+    e_T = cv - e_p*p_T;
+}
+
+template <class M, class R> POINT_FN void ideal_energy_slopes(const M &, const R h_p, const R cv, R &e_p, R &e_T) {
+    e_p = h_p;          // 0, NaN where the state is none
+    e_T = cv;
+}
+
+template <class M, class R> POINT_FN void entropy_slopes(const M &, const R T, const R p_T, const R v_p, const R cp, R &s_p, R &s_T) {
+    s_p = p_T*v_p;
+    s_T = cp/T;
 }

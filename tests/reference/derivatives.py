@@ -11,7 +11,7 @@ from . import cubic, ideal_gas
 from .species import R
 from .tracked import LD, Tracked, value
 
-NAMES = ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "rho_Y", "eps_k")
+NAMES = ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "s_Y", "rho_Y", "eps_k", "e_p", "e_T", "s_p", "s_T")
 
 
 def attraction(T, n, sp, o):
@@ -88,7 +88,19 @@ def of_state(q, sp, o):
     out.g_Y = chemical_potentials(sp, o, q.T, q.p, q.Y, q.W, out.ln_phi)["g_Y"]
     out.rho_Y = -q.rho*q.rho*out.v_Y
     out.eps_k = out.h_Y + q.cp*q.rho*q.rho/q.rho_T*out.v_Y
+    out.s_Y = (out.h_Y - out.g_Y)/q.T
+    vars(out).update(energy_slopes(sp, o, q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv) | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp))
     return out
+
+
+def energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv):
+    """de = cv dT + (T p_T - p) dv, and dv = v_p (dp - p_T dT)."""
+    e_v = (a_mix - T*a_T)*inv_D
+    return dict(e_p=e_v*v_p, e_T=cv - e_v*v_p*p_T)
+
+
+def entropy_slopes(sp, o, T, p_T, v_p, cp):
+    return dict(s_p=v_p*p_T, s_T=cp/T)
 
 
 def helmholtz_side(T, density, sp, o):
@@ -307,6 +319,8 @@ DERIVED = {
     "cubic_partial_properties": partial_properties, "cubic_fugacity": fugacity, "chemical_potentials": chemical_potentials,
     "density_in_composition": lambda sp, o, rho, v_Y: dict(rho_Y=-rho*rho*v_Y),
     "energy_in_partial_density": lambda sp, o, rho, cp, rho_T, v_Y, h_Y: dict(eps_k=h_Y + cp*rho*rho/rho_T*v_Y),
+    "partial_entropies": lambda sp, o, T, h_Y, g_Y: dict(s_Y=(h_Y - g_Y)/T), "energy_slopes": energy_slopes, "entropy_slopes": entropy_slopes,
+    "ideal_energy_slopes": lambda sp, o, h_p, cv: dict(e_p=h_p, e_T=cv),
     "temperature_from_h_p": t_from_h_p, "temperature_from_h_p_start": t_from_h_p, "temperature_from_s_p": t_from_s_p,
     "temperature_from_s_p_start": t_from_s_p, "temperature_from_e_rho": t_from_e_rho, "temperature_from_e_rho_start": t_from_e_rho,
     "cubic_pressure": pressure, "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho*R_s*T),
