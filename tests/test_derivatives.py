@@ -270,7 +270,7 @@ def test_same_as_cantera(name):
     RT = value(q.R_s*T)
     small, large = cubic.roots(value(q.a_mix)*p/RT**2, value(q.b_mix)*p/RT)
     keep = np.flatnonzero((small == large) & ~q.undecided)          # its choice of three has a memory
-    theirs = {k: [] for k in ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y")}
+    theirs = {k: [] for k in ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "s_Y")}
     for i in keep:
         gas.TPY = T[i], p[i], Y[:, i]
         W = gas.molecular_weights
@@ -279,14 +279,15 @@ def test_same_as_cantera(name):
         theirs["e_Y"].append(gas.partial_molar_int_energies/W)
         theirs["ln_phi"].append(np.log(gas.activity_coefficients))
         theirs["g_Y"].append(gas.chemical_potentials/W)
+        theirs["s_Y"].append(gas.partial_molar_entropies/W)
     assert keep.size > 150
-    ours = mix.properties("v_Y h_Y e_Y ln_phi g_Y", T=T[keep], p=p[keep], Y=Y[:, keep])
+    ours = mix.properties(list(theirs), T=T[keep], p=p[keep], Y=Y[:, keep])
     sp = species.arrays(mix.species, tracked=True)
     d = derivatives.of_state(q, sp, {**oracle.OPTIONS, "alpha": "cantera"})
     for key, rows in theirs.items():
         expected_ = np.array(rows).T
         limit = 1e-9*np.abs(expected_) + 64*EPS*getattr(d, key).err[:, keep]
-        there = np.ones_like(limit, bool) if key != "g_Y" else Y[:, keep] > 1e-12      # its smallest mole fraction is another
+        there = np.ones_like(limit, bool) if key not in ("g_Y", "s_Y") else Y[:, keep] > 1e-12      # its smallest mole fraction is another
         error = np.abs(ours[key] - expected_)
         assert (error <= limit)[there].all(), (key, np.nanmax((error/limit)[there]))
 
