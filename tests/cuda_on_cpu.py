@@ -5,8 +5,11 @@ g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as var
 device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
 """
 import ctypes
+import mmap
+import os
 import re
 import subprocess
+import tempfile
 import time
 import types
 
@@ -15,6 +18,7 @@ import numpy as np
 PREFIX = """#define __CUDACC_RTC__
 #define FRAME_STAND_IN
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <ucontext.h>
 #define __global__
@@ -33,6 +37,8 @@ alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
 static ucontext_t fibre[1024], block_loop;
 static int running;
+static void **arguments;
+static bool ended[1024];
 static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
 // What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
 static double shown[1024][3];
@@ -62,6 +68,13 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
         c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
     __syncwarp();
 }
+static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) {
+    const unsigned long long old = *at;
+    if (value > old) *at = value;
+    return old;
+}
+static inline void __threadfence_system() { __sync_synchronize(); }
+static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 LAUNCH = """
@@ -75,8 +88,6 @@ extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
 }}
 """
 LAUNCH_TEAMS = """
-static void **arguments;
-static bool ended[1024];
 static void run_{name}() {{ void **a = arguments; {name}({values}); ended[running] = true; }}
 extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
 {{
@@ -188,6 +199,42 @@ def make():
         for row in range(height):
             ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
 
+    # Memory of its own: a file, which other processes open by its name (the handle)
+    files, opened = {}, {}
+
+    def malloc(size):
+        file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        file.write(b"\xff"*size)                  # NaN
+        file.flush()
+        address = mapped(file.name)
+        files[address] = file
+        return address
+
+    def mapped(name):
+        with open(name, "r+b") as file:
+            view = mmap.mmap(file.fileno(), 0)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        opened[address] = view
+        memory.add(address, len(view), DEVICE)
+        return address
+
+    def unmap(address):
+        opened.pop(address)
+        memory.ranges.pop(address)
+
+    def free(address):
+        unmap(address)
+        files.pop(address).close()
+
+    def get_handle(address):
+        return files[address].name.encode().ljust(64, b"\0")
+
+    def open_handle(handle):
+        try:
+            return mapped(handle.rstrip(b"\0").decode())
+        except OSError as error:
+            raise CUDARuntimeError(f"cudaErrorInvalidValue: {error}") from None
+
     def register(address, size, flags):
         if memory.kind(address) != PAGEABLE:
             raise CUDARuntimeError("cudaErrorHostMemoryAlreadyRegistered")
@@ -197,6 +244,8 @@ def make():
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
+        malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
+        ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
         getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 

@@ -5,6 +5,7 @@ exp, log and FMA do, nor ordering in time. Those are what the GPU run is for.
 """
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def be(request, tmp_path_factory):
     def machine_code(source, arch, name, folders=(), depends=()):
         path = folder / (hashlib.sha256(source.encode()).hexdigest()[:24] + ".so")
         if not path.exists():
-            cuda_on_cpu.compile_for_cpu(source, path, folders, teams="shared_memory" in source)
+            cuda_on_cpu.compile_for_cpu(source, path, folders, teams=re.search("shared_memory|__shfl", source))
         # a copy, since one file is loaded once, and each Program has constants of its own
         return shutil.copy(path, folder / f"{path.stem}-{len(list(folder.iterdir()))}.so")
 

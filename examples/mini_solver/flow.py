@@ -20,6 +20,7 @@ import kernels
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
 from .errors import CaseError, FlowError
+from .moves import Largest
 from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
 
@@ -63,7 +64,7 @@ class Flow:
         self._marks = []
         self._allocate(source is not None)
         self._compile(source is not None)
-        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"])
+        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
         self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
                       if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
@@ -104,6 +105,8 @@ class Flow:
             a["T"] = a["Q"][ns + 4]
         if has_source:
             a["source"][...] = 0.0
+        a["rate"][...] = 0.0                  # the fringe's is never written: it must not be the largest
+        self._largest_rates = Largest(self.backend, a["rate"][:, :self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
@@ -288,15 +291,18 @@ class Flow:
         """Fringes of Q. meanwhile(): work on the inside while the first messages are under way."""
         for d in range(self.dimensions):
             with self.timed("exchange"):
-                waiting = self.exchange.start(d)
-            if meanwhile is not None:
+                if meanwhile is None or d != self.exchange.first:
+                    self.exchange.fill(d)
+                else:
+                    waiting = self.exchange.start(d)
+            if meanwhile is not None and d == self.exchange.first:
                 meanwhile()
-                meanwhile = None
-            with self.timed("exchange"):
-                self.exchange.finish(d, waiting)
-            with self.timed("boundaries"):
-                for side in self.sides:
-                    if side.d == d:
+                with self.timed("exchange"):
+                    self.exchange.finish(d, waiting)
+            sides = [side for side in self.sides if side.d == d]
+            if sides:
+                with self.timed("boundaries"):
+                    for side in sides:
                         side.fill()
 
     def properties(self, stage=False):
@@ -323,18 +329,20 @@ class Flow:
         return lo, hi
 
     def _fluxes(self, part):
-        """Convective fluxes of the faces that need no fringe ("inside"), of the others ("rim"), or of all."""
+        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of all."""
         threshold = 1/self.case.numerics["threshold"]
         with self.timed("flux"):
             for d in range(self.dimensions):
                 n = self.cells[d]
-                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
-                inside = (3, -2) if n >= 6 else None
-                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)]}[part]
-                if inside is None:
-                    faces = {"all": [(0, 1)], "inside": [], "rim": [(0, 1)]}[part]
+                if part != "all" and d < self.exchange.first:        # this direction's fringe is filled before any message leaves
+                    cells = faces = {"inside": "all", "rim": "none"}[part]
                 else:
-                    faces = {"all": [(0, 1)], "inside": [inside], "rim": [(0, 3 - n), (n - 2, 1)]}[part]
+                    cells = faces = part
+                if n < 6 and faces != "all":
+                    faces = {"inside": "none", "rim": "all"}.get(faces, faces)
+                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
+                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
+                faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
                 if self.sensing:
                     for low, high in cells:
                         self.sensor(*self._box(d, low, high), direction=d, inv_threshold=threshold)
@@ -350,7 +358,7 @@ class Flow:
     def _boundary_fluxes(self):
         with self.timed("boundaries"):
             for s in self.walls:
-                s.close(self._view(f"flux_{AXES[s.d]}"), self._view(f"viscous_{AXES[s.d]}") if self.viscous else None)
+                s.close()
             for s in self.outlets:
                 n = self.cells[s.d]
                 box = self._box(s.d, n - 1, 0) if s.side else self._box(s.d, 0, 1 - n)
@@ -360,11 +368,14 @@ class Flow:
 
     def time_step(self, limit=np.inf) -> float:
         """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows none."""
-        self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
         with self.timed("time step"):
-            fastest = [float(r.max()) for r in self._interior(self.arrays["rate"])]
+            self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
+            fastest = self._largest_rates().tolist()
         slowest = self.ranks.smallest([-r for r in fastest])
         if not np.isfinite(slowest).all():
+            complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
+            if complaints:
+                raise FlowError(f"step {self.steps}: {complaints[0]}")
             self._report_failure(any(not np.isfinite(r) for r in fastest))
         n = self.case.numerics
         dt = n["cfl"]/-slowest[0]
@@ -398,7 +409,8 @@ class Flow:
         inv_dx = [1/h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
-        overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen
+        # between devices a fringe takes less time than the launches for a rim
+        overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen and self.exchange.way != "ipc"
         for number, (w0, w1) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
             if number:
                 self._refill(overlap)
@@ -430,6 +442,13 @@ class Flow:
             self.fill()
             self.properties(stage=True)
             self._fluxes("all")
+
+    def close(self):
+        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an exchange failed since."""
+        complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
+        self.exchange.close()
+        if complaints:
+            raise FlowError(f"step {self.steps}: {complaints[0]}")
 
     # ---- totals
     def sums(self) -> np.ndarray:
