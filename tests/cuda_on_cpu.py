@@ -5,9 +5,11 @@ g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as var
 device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
 """
 import ctypes
+import hashlib
 import mmap
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -127,6 +129,21 @@ def compile_for_cpu(source, path, folders=(), teams=False):
     file.write_text(text)
     subprocess.run(["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC",
                     *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
+
+
+def compiler(folder):
+    """What takes the place of kernels.backend.cuda.machine_code; several processes may share the folder."""
+    def machine_code(source, arch, name, folders=(), depends=()):
+        key = hashlib.sha256(source.encode()).hexdigest()[:24]
+        path = folder / f"{key}.so"
+        if not path.exists():
+            made = folder / f"{key}-{os.getpid()}.so"
+            compile_for_cpu(source, made, folders, teams=re.search("shared_memory|__shfl", source))
+            made.rename(path)
+        # a copy, since one file is loaded once, and each Program has constants of its own
+        return shutil.copy(path, folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so")
+
+    return machine_code
 
 
 class Memory:

@@ -3,6 +3,11 @@ stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. Abo
 """
 import concurrent.futures
 import ctypes
+import glob
+import os
+import shutil
+import subprocess
+import sys
 import threading
 import types
 
@@ -15,7 +20,7 @@ from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, emit, get_backend, organise
 from kernels.backend import cuda, nvrtc
-from mixtures_for_tests import species_set
+from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
@@ -336,3 +341,56 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
         nodes = iter("aab")
     with pytest.raises(CaseError, match=rf"exchange = 'ipc': rank \d, device 0.*{told}.*choose 'staged'"):
         Blocks(be, (1, 1, 3), "ipc")
+
+
+STAND_IN_RUN = """
+import pathlib, sys
+import cuda_on_cpu
+sys.modules["cupy"] = cuda_on_cpu.make()
+from kernels.backend import cuda
+cuda.machine_code = cuda_on_cpu.compiler(pathlib.Path({folder!r}))
+from examples.mini_solver import __main__, flow
+{text}
+sys.exit(__main__.main({arguments!r}))
+"""
+
+
+def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
+    """The solver's command on `number` ranks, each with a stand-in of its own, whose memory the others can open."""
+    pytest.importorskip("mpi4py")
+    if not shutil.which("mpirun") or not shutil.which("g++"):
+        pytest.skip("needs mpirun and g++")
+    folder = tmp_path_factory.getbasetemp()/"stand_in_of_processes"
+    folder.mkdir(exist_ok=True)
+    script = folder/"run.py"
+    script.write_text(STAND_IN_RUN.format(folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text))
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT/'tests'}", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    held = set(glob.glob("/dev/shm/stand-in-*"))
+    done = subprocess.run(["mpirun", "-n", str(number), sys.executable, str(script)], env=env, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    done.left = set(glob.glob("/dev/shm/stand-in-*")) - held         # device memory that was not given back
+    for path in done.left:
+        os.unlink(path)
+    return done
+
+
+def test_ranks_in_processes_give_the_same_bits(tmp_path_factory):
+    """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
+    done = in_processes(tmp_path_factory, 4, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
+    assert [(w[0], "CUDA IPC" in " ".join(w), w[-1]) for w in strong] == [
+        ("1", False, "same"), ("2", True, "same"), ("2", False, "same"), ("4", True, "same"), ("4", False, "same")]
+    assert not done.left
+
+
+def test_a_rank_that_fails_ends_all(tmp_path_factory):
+    """The others wait for its message on the device, where no MPI call ends the wait: the launcher ends the processes."""
+    done = in_processes(tmp_path_factory, 2, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", text="""
+step = flow.Flow.step
+def tired(self, limit=float("inf")):
+    if self.ranks.rank == 1 and self.steps == 2:
+        raise RuntimeError("this rank has had enough")
+    return step(self, limit)
+flow.Flow.step = tired""")
+    assert done.returncode != 0 and "had enough" in done.stderr
