@@ -196,7 +196,7 @@ def make():
         keep.append(array)                  # an address is not given out twice, so ranges never change their kind
         return array
 
-    keep = []
+    keep, recorded = [], []
 
     def asarray(value, dtype=None):
         if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE and (dtype is None or value.dtype == dtype):
@@ -288,6 +288,13 @@ def make():
         def __init__(self, non_blocking=False):
             pass
 
+        def begin_capture(self):
+            recorded.append([])
+
+        def end_capture(self):
+            launches = recorded.pop()
+            return types.SimpleNamespace(upload=lambda: None, launch=lambda: [run() for run in launches])
+
         def __enter__(self):
             return self
 
@@ -316,6 +323,11 @@ def make():
                 assert all(a.size == 1 for a in holders if isinstance(a, np.ndarray))
                 pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
                 calls.append(name)
+                if recorded:                    # a graph keeps the arguments as they are now
+                    holders = [type(a).from_buffer_copy(a) if isinstance(a, ctypes.c_longlong) else a.copy() for a in holders]
+                    pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
+                    recorded[-1].append(lambda: holders and run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers)))
+                    return
                 run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
             launch.ptr = name
             return launch

@@ -26,7 +26,8 @@ if [ $failed = 0 ]; then
     echo "ms a step on rank 0:"
     "$python" -c 'import json, sys
 for r in json.load(open(sys.argv[1]))["rows"]:
-    print(" ", r["kind"], r["ranks"], r["exchange_way"] + ":", ", ".join(f"{k} {v:.3f}" for k, v in r["ms"].items()))' "$out/scaling.json"
+    print(" ", r["kind"], r["ranks"], r["exchange_way"] + ":", f"graph {1e3*r['"'step'"']:.3f}, launched {1e3*r['"'launched'"']:.3f}:" if r["graph"] else r["note"],
+          ", ".join(f"{k} {v:.3f}" for k, v in r["ms"].items()))' "$out/scaling.json"
 else
     grep -v "^ *$" "$out/scaling.log" | head -n 40
 fi

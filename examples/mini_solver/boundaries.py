@@ -57,6 +57,8 @@ class Side:
                                                      layer(slice(n - FRINGE - 1, n - FRINGE)))
         self.shape = Q[0][self._ghost[1:]].shape
         self.points = int(np.prod(self.shape))
+        # whether filling is launches alone, always the same ones
+        self.still = self.kind not in ("inlet", "supersonic_inlet") and not (self.kind == "wall" and given["T"])
         parts = self._parts()
         self._moves = Moves(flow.backend, parts) if parts else None
         if self.kind in ("slip_wall", "wall"):

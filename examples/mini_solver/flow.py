@@ -16,6 +16,7 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.errors import BackendError
 
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
@@ -27,6 +28,7 @@ from .stencil import Stencil
 DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
 # stage: U becomes U + w0 (U0 - U) + w1 dt L(U)
 RUNGE_KUTTA = {"ssp33": ((0.0, 1.0), (0.75, 0.25), (1/3, 2/3)), "ssp43": ((0.0, 0.5), (0.0, 0.5), (2/3, 1/6), (0.0, 0.5))}
+SAMPLE = 16                      # of so many steps on a device one is timed in parts
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -61,12 +63,15 @@ class Flow:
         self.stride = (1, self.extent[0], self.extent[0]*self.extent[1])
         self.time, self.steps, self.dt, self.cfl = 0.0, 0, 0.0, 0.0
         self.seconds = collections.Counter()
-        self._marks = []
+        self._marks, self.watch, self._unseen, self._weight, self._fresh = [], None, 0, 1, 0
+        self._recording, self._replay, self.graph_note = False, None, ""
         self._allocate(source is not None)
         self._compile(source is not None)
         self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
         self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
                       if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
+        self.graphed = (self.backend.name == "cuda" and case.parallel["graph"] and self.exchange.way in ("none", "ipc")
+                        and all(s.still for s in self.sides))
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
         if source is not None:
@@ -105,6 +110,7 @@ class Flow:
             a["T"] = a["Q"][ns + 4]
         if has_source:
             a["source"][...] = 0.0
+        a["length"] = self.backend.empty((1,))
         a["rate"][...] = 0.0                  # the fringe's is never written: it must not be the largest
         self._largest_rates = Largest(self.backend, a["rate"][:, :self.size])
         self.arrays, self.has_source = a, has_source
@@ -275,15 +281,18 @@ class Flow:
     # ---- timers
     @contextlib.contextmanager
     def timed(self, name):
+        if self._recording:
+            yield
+            return
         begin = self.backend.mark()
         yield
-        self._marks.append((name, begin, self.backend.mark()))
+        self._marks.append((name, begin, self.backend.mark(), self._weight))
         if len(self._marks) > 2000:
             self.collect_times()
 
     def collect_times(self):
-        for name, begin, end in self._marks:
-            self.seconds[name] += self.backend.elapsed(begin, end)
+        for name, begin, end, weight in self._marks:
+            self.seconds[name] += weight*self.backend.elapsed(begin, end)
         self._marks.clear()
 
     # ---- one step
@@ -403,9 +412,39 @@ class Flow:
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned."""
-        case = self.case
+        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the timers then see every
+        SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are; False: none)."""
         dt = self.dt = self.time_step(limit)
+        self.arrays["length"][...] = dt
+        # the first steps load what is launched: that is no part of a graph
+        seen = self.watch or self._fresh < 2 or self.watch is None and self.steps % SAMPLE == 0
+        if self.graphed and not seen and self._replay is None:
+            self._record()
+        if self.graphed and not seen:
+            self._replay()
+            self._unseen += 1
+        else:
+            self._weight, self._unseen = 1 + self._unseen, 0
+            self._advance()
+            self._weight = 1
+        self._fresh += 1
+        self.time += dt
+        self.steps += 1
+        return dt
+
+    def _record(self):
+        """The launches of a step, to be repeated at once; when the device refuses, steps stay as they were."""
+        self._recording = True
+        try:
+            self._replay = self.backend.record(self._advance)
+        except BackendError as error:
+            self.graphed, self.graph_note = False, str(error)
+        finally:
+            self._recording = False
+
+    def _advance(self):
+        """From one state to the next, by the length of the step that lies in memory."""
+        case = self.case
         inv_dx = [1/h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
@@ -421,16 +460,13 @@ class Flow:
             if self.walls or self.outlets:
                 self._boundary_fluxes()
             with self.timed("update"):
-                self.update(*self._box(), inv_dx=inv_dx, dt=dt, w0=w0, w1=w1)
+                self.update(*self._box(), inv_dx=inv_dx, w0=w0, w1=w1)
             if self.conservative:
                 with self.timed("state"):
                     self._temperature_e()
                     self._pressure()
-        self.time += dt
-        self.steps += 1
         self.fill()
         self.properties()
-        return dt
 
     def _refill(self, overlap):
         """Within a step: fringes, properties and convective fluxes of the stage's state."""
