@@ -4,6 +4,7 @@ stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. Abo
 import concurrent.futures
 import ctypes
 import glob
+import itertools
 import os
 import shutil
 import subprocess
@@ -278,11 +279,18 @@ def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
         ranks.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")
 
 
+def own_devices(monkeypatch, be):        # noqa: F811
+    """A device for each rank, as far as can be seen."""
+    numbers = itertools.count()
+    monkeypatch.setattr(be.cp.cuda.runtime, "deviceGetPCIBusId", lambda d: f"0000:{next(numbers):02x}:00.0")
+
+
 def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        # noqa: F811
     """Device to device, one rank is up to one message ahead: what its neighbour has not unpacked yet stays."""
     if be.cp.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
+    own_devices(monkeypatch, be)
     blocks = Blocks(be, (1, 1, 2), "auto")
     fast, slow = blocks.exchanges
     assert fast.way == slow.way == "ipc" and fast.traffic() == "CUDA IPC"       # what auto takes where it can
@@ -331,7 +339,7 @@ def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):        # noqa: F
     blocks.post.together([e.close for e in blocks.exchanges])
 
 
-@pytest.mark.parametrize("what", ["export", "open", "node"])
+@pytest.mark.parametrize("what", ["export", "open", "node", "device"])
 def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, what):        # noqa: F811
     if be.cp.__version__ != STAND_IN:
         pytest.skip("a machine that can")
@@ -346,11 +354,14 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
             return function(*given)
         return call
 
+    if what != "device":
+        own_devices(monkeypatch, be)
+    told = ""
     if what == "node":
         nodes = iter("aab")
         monkeypatch.setattr(mailboxes, "node", lambda: next(nodes))
         told = "on another node"
-    else:
+    elif what != "device":
         name = {"export": "ipcGetMemHandle", "open": "ipcOpenMemHandle"}[what]
         monkeypatch.setattr(runtime, name, once(getattr(runtime, name), 2))
         told = f"{what}ing .*cudaErrorNotSupported"
@@ -359,6 +370,9 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
     calls.clear()
     if what == "node":
         nodes = iter("aab")
+    if what == "device":                                     # but asked for, it is done
+        assert {e.way for e in Blocks(be, (1, 1, 3), "ipc").exchanges} == {"ipc"}
+        return
     with pytest.raises(CaseError, match=rf"exchange = 'ipc': rank \d, device 0.*{told}.*choose 'staged'"):
         Blocks(be, (1, 1, 3), "ipc")
 

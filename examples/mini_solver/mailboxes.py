@@ -30,11 +30,12 @@ def node() -> str:
 class Mailboxes:
     """Memory that neighbours write into, and theirs. messages: (direction, side) -> (rank there, shape of the message).
 
-    alarm: device address of a number that becomes NaN when a wait is given up (0: none).
+    alarm: device address of a number that becomes NaN when a wait is given up (0: none). sharing: whether two ranks may use one device
+    (without MPS they take turns on it, and a waiting one uses its turn up).
     Collective. Raises NoWay, on all ranks, where one of them cannot; the text says which and why.
     """
 
-    def __init__(self, ranks, backend, messages, alarm=0):
+    def __init__(self, ranks, backend, messages, alarm=0, sharing=True):
         self._ranks, self._backend, self._messages = ranks, backend, messages
         self._runtime = runtime = backend.cp.cuda.runtime
         self._opened, self._at, self._base, self._alarm, size = {}, {}, 0, alarm, WORDS
@@ -42,10 +43,14 @@ class Mailboxes:
             self._at[key] = size
             size += 2*self._slot(shape)
         card = {"node": node(), "at": self._at, "handle": b""}
+        card["device"] = card["node"], runtime.deviceGetPCIBusId(backend.device)
         # one plain allocation: a handle always means the whole of one, and a pool's would be shared with other arrays
         backend._use()
         self._together("exporting memory", lambda: self._export(size, card))
         self._cards = ranks.everyone(card)
+        if not sharing and len({c["device"] for c in self._cards}) < ranks.size:
+            self.close()
+            raise NoWay("ranks share a device")
         self._together("opening a neighbour's memory", self._open)
         self.signal = [self._signal(d) for d in range(ranks.dimensions)]
 

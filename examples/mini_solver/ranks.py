@@ -6,6 +6,8 @@ import os
 
 import numpy as np
 
+from kernels.backend import cuda
+
 from .case import FRINGE
 from .errors import CaseError, NoWay
 from .mailboxes import Mailboxes
@@ -115,7 +117,7 @@ class Exchange:
 
     On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a neighbour on the
     same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host memory), "nccl" (from device to
-    device, in order with the kernels), "auto": ipc where all ranks can, else cuda_mpi where Open MPI says that it can, else staged.
+    device, in order with the kernels), "auto": ipc where all ranks can and each has a device, or MPS, else cuda_mpi where Open MPI says that it can, else staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain; `complaint` says for what.
     """
 
@@ -148,7 +150,8 @@ class Exchange:
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):
             try:
-                self.mailboxes = Mailboxes(self.ranks, self.backend, remote, 0 if self._alarm is None else self._alarm.data.ptr)
+                self.mailboxes = Mailboxes(self.ranks, self.backend, remote, 0 if self._alarm is None else self._alarm.data.ptr,
+                                           sharing=way == "ipc" or cuda.mps().startswith("running"))
                 return "ipc"
             except NoWay as error:
                 if way == "ipc":
