@@ -62,7 +62,8 @@ class Side:
         parts = self._parts()
         self._moves = Moves(flow.backend, parts) if parts else None
         if self.kind in ("slip_wall", "wall"):
-            self._closing = Moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), flow._view(f"viscous_{AXES[d]}") if flow.viscous else None))
+            viscous = flow._view(f"viscous_{AXES[d]}") if flow.viscous else None
+            self._closing = Moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
         self._prepare()
 
     def _parts(self):

@@ -117,7 +117,8 @@ class Exchange:
 
     On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a neighbour on the
     same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host memory), "nccl" (from device to
-    device, in order with the kernels), "auto": ipc where all ranks can and each has a device, or MPS, else cuda_mpi where Open MPI says that it can, else staged.
+    device, in order with the kernels), "auto": ipc where all ranks can and each has a device, or MPS, else cuda_mpi where Open MPI says
+    that it can, else staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain; `complaint` says for what.
     """
 
