@@ -5,8 +5,13 @@ g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as var
 device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
 """
 import ctypes
+import hashlib
+import mmap
+import os
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 import types
 
@@ -15,6 +20,7 @@ import numpy as np
 PREFIX = """#define __CUDACC_RTC__
 #define FRAME_STAND_IN
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <ucontext.h>
 #define __global__
@@ -33,6 +39,8 @@ alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
 static ucontext_t fibre[1024], block_loop;
 static int running;
+static void **arguments;
+static bool ended[1024];
 static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
 // What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
 static double shown[1024][3];
@@ -62,6 +70,13 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
         c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
     __syncwarp();
 }
+static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) {
+    const unsigned long long old = *at;
+    if (value > old) *at = value;
+    return old;
+}
+static inline void __threadfence_system() { __sync_synchronize(); }
+static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 LAUNCH = """
@@ -75,8 +90,6 @@ extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
 }}
 """
 LAUNCH_TEAMS = """
-static void **arguments;
-static bool ended[1024];
 static void run_{name}() {{ void **a = arguments; {name}({values}); ended[running] = true; }}
 extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
 {{
@@ -116,6 +129,21 @@ def compile_for_cpu(source, path, folders=(), teams=False):
     file.write_text(text)
     subprocess.run(["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC",
                     *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
+
+
+def compiler(folder):
+    """What takes the place of kernels.backend.cuda.machine_code; several processes may share the folder."""
+    def machine_code(source, arch, name, folders=(), depends=()):
+        key = hashlib.sha256(source.encode()).hexdigest()[:24]
+        path = folder / f"{key}.so"
+        if not path.exists():
+            made = folder / f"{key}-{os.getpid()}.so"
+            compile_for_cpu(source, made, folders, teams=re.search("shared_memory|__shfl", source))
+            made.rename(path)
+        # a copy, since one file is loaded once, and each Program has constants of its own
+        return shutil.copy(path, folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so")
+
+    return machine_code
 
 
 class Memory:
@@ -168,7 +196,7 @@ def make():
         keep.append(array)                  # an address is not given out twice, so ranges never change their kind
         return array
 
-    keep = []
+    keep, recorded = [], []
 
     def asarray(value, dtype=None):
         if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE and (dtype is None or value.dtype == dtype):
@@ -188,6 +216,42 @@ def make():
         for row in range(height):
             ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
 
+    # Memory of its own: a file, which other processes open by its name (the handle)
+    files, opened = {}, {}
+
+    def malloc(size):
+        file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        file.write(b"\xff"*size)                  # NaN
+        file.flush()
+        address = mapped(file.name)
+        files[address] = file
+        return address
+
+    def mapped(name):
+        with open(name, "r+b") as file:
+            view = mmap.mmap(file.fileno(), 0)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        opened[address] = view
+        memory.add(address, len(view), DEVICE)
+        return address
+
+    def unmap(address):
+        opened.pop(address)
+        memory.ranges.pop(address)
+
+    def free(address):
+        unmap(address)
+        files.pop(address).close()
+
+    def get_handle(address):
+        return files[address].name.encode().ljust(64, b"\0")
+
+    def open_handle(handle):
+        try:
+            return mapped(handle.rstrip(b"\0").decode())
+        except OSError as error:
+            raise CUDARuntimeError(f"cudaErrorInvalidValue: {error}") from None
+
     def register(address, size, flags):
         if memory.kind(address) != PAGEABLE:
             raise CUDARuntimeError("cudaErrorHostMemoryAlreadyRegistered")
@@ -196,7 +260,9 @@ def make():
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024},
-        setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
+        setDevice=lambda d: None, deviceGetPCIBusId=lambda d: "0000:00:00.0", driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
+        malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
+        ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
         getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
@@ -221,6 +287,13 @@ def make():
 
         def __init__(self, non_blocking=False):
             pass
+
+        def begin_capture(self):
+            recorded.append([])
+
+        def end_capture(self):
+            launches = recorded.pop()
+            return types.SimpleNamespace(upload=lambda: None, launch=lambda: [run() for run in launches])
 
         def __enter__(self):
             return self
@@ -250,6 +323,11 @@ def make():
                 assert all(a.size == 1 for a in holders if isinstance(a, np.ndarray))
                 pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
                 calls.append(name)
+                if recorded:                    # a graph keeps the arguments as they are now
+                    holders = [type(a).from_buffer_copy(a) if isinstance(a, ctypes.c_longlong) else a.copy() for a in holders]
+                    pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
+                    recorded[-1].append(lambda: holders and run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers)))
+                    return
                 run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
             launch.ptr = name
             return launch

@@ -3,7 +3,6 @@
 The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py; it cannot show what the device's own
 exp, log and FMA do, nor ordering in time. Those are what the GPU run is for.
 """
-import hashlib
 import os
 import shutil
 import subprocess
@@ -35,15 +34,7 @@ def be(request, tmp_path_factory):
         return
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
-    folder = tmp_path_factory.mktemp("cuda")
-
-    def machine_code(source, arch, name, folders=(), depends=()):
-        path = folder / (hashlib.sha256(source.encode()).hexdigest()[:24] + ".so")
-        if not path.exists():
-            cuda_on_cpu.compile_for_cpu(source, path, folders, teams="shared_memory" in source)
-        # a copy, since one file is loaded once, and each Program has constants of its own
-        return shutil.copy(path, folder / f"{path.stem}-{len(list(folder.iterdir()))}.so")
-
+    machine_code = cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
         patch.setattr(backends, "_made", {})

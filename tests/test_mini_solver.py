@@ -233,7 +233,7 @@ def test_scaling_measures_and_compares_bits(tmp_path):
         for r in group:
             assert r["rate"] == pytest.approx(np.prod(r["cells"])/r["step"])
             assert r["efficiency"] == pytest.approx(r["rate"]/group[0]["rate"]/r["ranks"])
-            shares = [r[n] for n in ("properties", "fluxes", "exchange", "rest")]
+            shares = [r[n] for n in ("properties", "fluxes", "exchange", "update", "rest")]
             # parts of one time; a timer holds a little of what it is read with
             assert sum(shares) == pytest.approx(1) and min(shares) > 0 and (r["ranks"] == 1) == (r["exchange_way"] == "none")
     text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"

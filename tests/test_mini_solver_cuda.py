@@ -1,19 +1,27 @@
 """The mini solver's CUDA: every stencil kernel compiles for sm_90; a run on the device (`pytest -m gpu`) or, without one, on the
 stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. About 40 s.
 """
+import concurrent.futures
 import ctypes
+import glob
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import threading
 import types
 
 import numpy as np
 import pytest
 
 from cuda_on_cpu import DEVICE
-from examples.mini_solver import flow as flow_module, ranks, stencil
+from examples.mini_solver import flow as flow_module, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, emit, get_backend, organise
 from kernels.backend import cuda, nvrtc
-from mixtures_for_tests import species_set
+from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
@@ -46,6 +54,15 @@ def test_stencils_compile_for_a_device(name):
         # species arrays of 10 and fewer live in registers; a few values may be parked
         assert r["registers"] <= 255 and (ns > 10 or r["spill_stores"] <= 512), (name, ns, switches, r)
     assert seen
+
+
+def test_moves_compile_for_a_device():
+    text, _, folders = moves.source(True)
+    cubin, log = nvrtc.compile_cubin(text, ARCH, [*cuda.flags(folders), nvrtc.REPORT], name="moves.cu")
+    found = nvrtc.resources(log)
+    assert cubin.startswith(b"\x7fELF") and set(found) == {"move_boxes", "largest", "signal_neighbours"}
+    assert all(r["spill_stores"] == 0 for r in found.values())
+    assert moves.MOVES.itemsize <= 4096                      # what a launch can take along
 
 
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
@@ -90,6 +107,27 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
         assert np.abs(fields["cuda"][name] - expected).max() <= 1e-12*(speed if name in "uvw" else np.abs(expected).max()), name
 
 
+@pytest.mark.parametrize("scheme, viscous, boundary, graphed", [
+    ("double_flux", True, {"y": "slip_wall"}, True),
+    ("apec", True, {"y_low": {"kind": "wall", "velocity": [3.0, 0, 0]}, "y_high": {"kind": "outlet", "p": 1e7}}, True),
+    ("double_flux", True, WALLS, False)])
+def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed):        # noqa: F811
+    """What a host takes part in (a wall's temperature here) is not recorded. Every value of a step has to come from its launches."""
+    states, flows = [], []
+    for watch in (True, None):
+        f = flow_module.Flow(case(scheme, viscous, **boundary), backend=be)
+        f.watch = watch
+        for _ in range(20):
+            f.step()
+        states.append(f.state())
+        flows.append(f)
+    assert all(np.array_equal(states[0][k], states[1][k]) and np.isfinite(states[0][k]).all() for k in "UQ")
+    assert flows[1].graphed == graphed and not flows[1].graph_note and (flows[1]._replay is not None) == graphed
+    for f in flows:
+        f.collect_times()
+        assert min(f.seconds[n] for n in ("flux", "update", "viscous", "time step")) > 0
+
+
 def enthalpy():
     mix = Case(dict(mixture=MIXTURE, domain=dict(cells=[4], upper=[1.0]), initial=dict(T=300, p=1e7), time={"steps": 1})).make_mixture()
     return float(mix.properties("h", T=np.array([200.0]), p=1e7, X=np.full((2, 1), 0.5))["h"][0])
@@ -121,11 +159,29 @@ class Post:
 
     def __init__(self, be):          # noqa: F811
         self.be, self.sent, self.wanted, self.grouped = be, {}, [], 0
-        self.arrays = {}
+        self.meeting, self.said = None, {}
+
+    def together(self, works):
+        """Each in a thread of its own, so that they can meet; their results."""
+        self.meeting = threading.Barrier(len(works), timeout=60)
+        with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+            done = [pool.submit(w) for w in works]
+            concurrent.futures.wait(done)
+        self.meeting = None
+        return [d.result() for d in done]
+
+    def allgather(self, number, size, value):
+        if self.meeting is None:
+            return [value]*size
+        self.said[number] = value
+        self.meeting.wait()
+        everyone = [self.said[n] for n in range(size)]
+        self.meeting.wait()
+        return everyone
 
     def rank(self, number, size):
         return types.SimpleNamespace(
-            rank=number, size=size, allgather=lambda x: [x]*size, bcast=lambda x: x,
+            rank=number, size=size, allgather=lambda x: self.allgather(number, size, x), bcast=lambda x: x,
             Isend=lambda a, to, tag: self.put((number, to, tag), a), Irecv=lambda a, of, tag: self.wanted.append(((of, number, tag), a)) or self)
 
     def put(self, key, array):
@@ -158,39 +214,62 @@ class Post:
         self.grouped -= 1
 
 
-@pytest.mark.parametrize("way", ["cuda_mpi", "staged", "nccl"])
+class Blocks:
+    """A field of known numbers, cut into the blocks of ranks that live in this process."""
+
+    def __init__(self, be, grid, way):          # noqa: F811
+        self.cells, size, self.post = (8, 9, 12), int(np.prod(grid)), Post(be)
+        be.cp.cuda.nccl = self.post
+        given = Case(dict(mixture=MIXTURE, domain=dict(cells=list(self.cells), upper=[1.0]*3), time={"steps": 1},
+                          initial=dict(T=300, p=1e7, X={"O2": 1}), boundary={"y": "slip_wall"}, parallel={"ranks": list(grid)}))
+        self.ranks = [ranks.Ranks(given, self.post.rank(n, size)) for n in range(size)]
+        self.arrays = [be.empty((2, *(n + 6 for n in r.cells[::-1]))) for r in self.ranks]
+        self.alarms = [be.empty((1,)) for r in self.ranks]
+        make = [lambda r=r, a=a, alarm=alarm: ranks.Exchange(r, a, be, way, alarm) for r, a, alarm in zip(self.ranks, self.arrays, self.alarms)]
+        self.exchanges = self.post.together(make) if way in ("ipc", "auto") else [m() for m in make]
+
+    def set(self, seed):
+        """New numbers inside, NaN in the fringes; returns what `check` takes."""
+        everywhere = np.random.default_rng(seed).random((2, *self.cells[::-1]))
+        for number in range(len(self.ranks)):
+            self.put(number, everywhere)
+        return everywhere
+
+    def put(self, number, everywhere):
+        r = self.ranks[number]
+        self.arrays[number][...] = np.nan
+        at = tuple(slice(f, f + n) for f, n in zip(r.first[::-1], r.cells[::-1]))
+        self.arrays[number][:, 3:-3, 3:-3, 3:-3] = everywhere[(slice(None), *at)]
+
+    def check(self, number, everywhere):
+        padded = np.pad(everywhere, ((0, 0), (3, 3), (0, 0), (3, 3)), "wrap")
+        padded = np.pad(padded, ((0, 0), (0, 0), (3, 3), (0, 0)), constant_values=np.nan)       # walls: not the exchange's business
+        r = self.ranks[number]
+        wanted = padded[(slice(None), *(slice(f, f + n + 6) for f, n in zip(r.first[::-1], r.cells[::-1])))]
+        known = np.isfinite(wanted)
+        assert known.sum() >= np.prod(r.cells) and np.array_equal(np.asarray(self.arrays[number])[known], wanted[known])
+
+
+@pytest.mark.parametrize("way", ["cuda_mpi", "staged", "nccl", "ipc"])
 @pytest.mark.parametrize("grid", [(2, 1, 1), (1, 2, 2), (2, 3, 1), (1, 1, 4)])
 def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypatch):        # noqa: F811
     """Ranks that are neighbours twice (two in a periodic direction), once, and at a wall; corners too."""
+    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)         # what Blocks puts there goes with the test
     if be.cp.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
-    size, cells = int(np.prod(grid)), (8, 9, 12)
-    post = Post(be)
-    monkeypatch.setattr(be.cp.cuda, "nccl", post, raising=False)
-    given = Case(dict(mixture=MIXTURE, domain=dict(cells=list(cells), upper=[1.0]*3), time={"steps": 1}, initial=dict(T=300, p=1e7, X={"O2": 1}),
-                      boundary={"y": "slip_wall"}, parallel={"ranks": list(grid)}))
-    everywhere = np.random.default_rng(1).random((2, *cells[::-1]))
-    padded = np.pad(everywhere, ((0, 0), (3, 3), (0, 0), (3, 3)), "wrap")
-    padded = np.pad(padded, ((0, 0), (0, 0), (3, 3), (0, 0)), constant_values=np.nan)       # walls: not the exchange's business
-    blocks, exchanges = [], []
-    for number in range(size):
-        r = ranks.Ranks(given, post.rank(number, size))
-        array = be.empty((2, *(n + 6 for n in r.cells[::-1])))
-        at = tuple(slice(f, f + n) for f, n in zip(r.first[::-1], r.cells[::-1]))
-        array[:, 3:-3, 3:-3, 3:-3] = everywhere[(slice(None), *at)]
-        blocks.append((r, array))
-        exchanges.append(ranks.Exchange(r, array, be, way))
-    assert {e.way for e in exchanges} == {way} and {"staged", "nccl"} <= set(ranks.ways(be))
-    for d in range(3):
-        waiting = [e.start(d) for e in exchanges]
-        post.deliver()
-        for e, w in zip(exchanges, waiting):
-            e.finish(d, w)
-    assert not any(post.sent.values())                       # every message was taken
-    for r, array in blocks:
-        wanted = padded[(slice(None), *(slice(f, f + n + 6) for f, n in zip(r.first[::-1], r.cells[::-1])))]
-        known = np.isfinite(wanted)
-        assert known.sum() >= np.prod(r.cells) and np.array_equal(np.asarray(array)[known], wanted[known])
+    blocks = Blocks(be, grid, way)
+    assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(ranks.ways(be))
+    for seed in range(3):                                    # both slots of the mailboxes, and the first again
+        field = blocks.set(seed)
+        for d in range(3):
+            waiting = [e.start(d) for e in blocks.exchanges]
+            blocks.post.deliver()
+            for e, w in zip(blocks.exchanges, waiting):
+                e.finish(d, w)
+        for number in range(len(blocks.ranks)):
+            blocks.check(number, field)
+    assert not any(blocks.post.sent.values())                # every message was taken
+    blocks.post.together([e.close for e in blocks.exchanges])
 
 
 def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
@@ -199,3 +278,154 @@ def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
     r = ranks.Ranks(case("apec"), Post(be).rank(0, 2))
     with pytest.raises(CaseError, match="CuPy finds no NCCL"):
         ranks.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")
+
+
+def own_devices(monkeypatch, be):        # noqa: F811
+    """A device for each rank, as far as can be seen."""
+    numbers = itertools.count()
+    monkeypatch.setattr(be.cp.cuda.runtime, "deviceGetPCIBusId", lambda d: f"0000:{next(numbers):02x}:00.0")
+
+
+def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        # noqa: F811
+    """Device to device, one rank is up to one message ahead: what its neighbour has not unpacked yet stays."""
+    if be.cp.__version__ != STAND_IN:
+        pytest.skip("messages between ranks of one process: on the stand-in")
+    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
+    own_devices(monkeypatch, be)
+    blocks = Blocks(be, (1, 1, 2), "auto")
+    fast, slow = blocks.exchanges
+    assert fast.way == slow.way == "ipc" and fast.traffic() == "CUDA IPC"       # what auto takes where it can
+    for d in (0, 1):                                                            # nobody to wait for
+        fast.fill(d), slow.fill(d)
+
+    def start(number, field):
+        blocks.put(number, field)
+        blocks.exchanges[number].start(2)
+
+    def finish(number, field):
+        for d in (0, 1):
+            blocks.exchanges[number].fill(d)
+        blocks.exchanges[number].finish(2, [])
+
+    def inside(number, field):
+        """The fringe in z, of cells that are not in a corner."""
+        r = blocks.ranks[number]
+        wanted = np.pad(field, ((0, 0), (3, 3), (0, 0), (0, 0)), "wrap")[:, r.first[2]:r.first[2] + r.cells[2] + 6]
+        assert np.array_equal(np.asarray(blocks.arrays[number])[:, :, 3:-3, 3:-3], wanted)
+
+    fields = [np.random.default_rng(seed).random((2, *blocks.cells[::-1])) for seed in range(6)]
+    start(0, fields[0]), start(1, fields[0])
+    for n in range(5):
+        finish(0, fields[n])
+        inside(0, fields[n])
+        start(0, fields[n + 1])                  # sent before the neighbour unpacks the one before
+        finish(1, fields[n])
+        inside(1, fields[n])
+        start(1, fields[n + 1])
+    assert not fast.complaint() and not slow.complaint()
+    blocks.post.together([e.close for e in blocks.exchanges])
+
+
+def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):        # noqa: F811
+    if be.cp.__version__ != STAND_IN:
+        pytest.skip("messages between ranks of one process: on the stand-in")
+    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
+    monkeypatch.setattr(mailboxes, "PATIENCE", 100)
+    blocks = Blocks(be, (1, 1, 2), "ipc")
+    blocks.set(0)
+    blocks.alarms[0][...] = 0.0
+    blocks.exchanges[0].fill(2)
+    assert blocks.exchanges[0].complaint() == ("rank 0 waited in vain for message 1 at its low side (from rank 1); it has seen 0.")
+    assert np.isnan(blocks.alarms[0][0]) and not blocks.exchanges[1].complaint()
+    blocks.post.together([e.close for e in blocks.exchanges])
+
+
+@pytest.mark.parametrize("what", ["export", "open", "node", "device"])
+def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, what):        # noqa: F811
+    if be.cp.__version__ != STAND_IN:
+        pytest.skip("a machine that can")
+    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
+    runtime, calls = be.cp.cuda.runtime, []
+
+    def once(function, at):
+        def call(*given):
+            calls.append(given)
+            if len(calls) == at:
+                raise runtime.CUDARuntimeError("cudaErrorNotSupported: not here")
+            return function(*given)
+        return call
+
+    if what != "device":
+        own_devices(monkeypatch, be)
+    told = ""
+    if what == "node":
+        nodes = iter("aab")
+        monkeypatch.setattr(mailboxes, "node", lambda: next(nodes))
+        told = "on another node"
+    elif what != "device":
+        name = {"export": "ipcGetMemHandle", "open": "ipcOpenMemHandle"}[what]
+        monkeypatch.setattr(runtime, name, once(getattr(runtime, name), 2))
+        told = f"{what}ing .*cudaErrorNotSupported"
+    blocks = Blocks(be, (1, 1, 3), "auto")
+    assert {e.way for e in blocks.exchanges} == {"staged"}
+    calls.clear()
+    if what == "node":
+        nodes = iter("aab")
+    if what == "device":                                     # but asked for, it is done
+        assert {e.way for e in Blocks(be, (1, 1, 3), "ipc").exchanges} == {"ipc"}
+        return
+    with pytest.raises(CaseError, match=rf"exchange = 'ipc': rank \d, device 0.*{told}.*choose 'staged'"):
+        Blocks(be, (1, 1, 3), "ipc")
+
+
+STAND_IN_RUN = """
+import pathlib, sys
+import cuda_on_cpu
+sys.modules["cupy"] = cuda_on_cpu.make()
+from kernels.backend import cuda
+cuda.machine_code = cuda_on_cpu.compiler(pathlib.Path({folder!r}))
+from examples.mini_solver import __main__, flow
+{text}
+sys.exit(__main__.main({arguments!r}))
+"""
+
+
+def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
+    """The solver's command on `number` ranks, each with a stand-in of its own, whose memory the others can open."""
+    pytest.importorskip("mpi4py")
+    if not shutil.which("mpirun") or not shutil.which("g++"):
+        pytest.skip("needs mpirun and g++")
+    folder = tmp_path_factory.getbasetemp()/"stand_in_of_processes"
+    folder.mkdir(exist_ok=True)
+    script = folder/"run.py"
+    script.write_text(STAND_IN_RUN.format(folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text))
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT/'tests'}", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    held = set(glob.glob("/dev/shm/stand-in-*"))
+    done = subprocess.run(["mpirun", "-n", str(number), sys.executable, str(script)], env=env, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    done.left = set(glob.glob("/dev/shm/stand-in-*")) - held         # device memory that was not given back
+    for path in done.left:
+        os.unlink(path)
+    return done
+
+
+def test_ranks_in_processes_give_the_same_bits(tmp_path_factory):
+    """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
+    done = in_processes(tmp_path_factory, 4, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
+    assert [(w[0], "CUDA IPC" in " ".join(w), w[-1]) for w in strong] == [
+        ("1", False, "same"), ("2", True, "same"), ("2", False, "same"), ("4", True, "same"), ("4", False, "same")]
+    assert not done.left
+
+
+def test_a_rank_that_fails_ends_all(tmp_path_factory):
+    """The others wait for its message on the device, where no MPI call ends the wait: the launcher ends the processes."""
+    done = in_processes(tmp_path_factory, 2, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", text="""
+step = flow.Flow.step
+def tired(self, limit=float("inf")):
+    if self.ranks.rank == 1 and self.steps == 2:
+        raise RuntimeError("this rank has had enough")
+    return step(self, limit)
+flow.Flow.step = tired""")
+    assert done.returncode != 0 and "had enough" in done.stderr

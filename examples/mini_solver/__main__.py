@@ -21,7 +21,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="instead of the case's")
     parser.add_argument("--set", metavar="SECTION.KEY=VALUE", action="append", default=[], dest="changes",
                         help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4")
-    parser.add_argument("--exchange", choices=("auto", "cuda_mpi", "staged", "nccl", "all"), action="append",
+    parser.add_argument("--exchange", choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"), action="append",
                         help="on GPUs, instead of the case's; scaling takes several, or all that are there")
     parser.add_argument("--quick", action="store_true", help="verify: smaller grids")
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="verify: this check; may be given again")

@@ -5,6 +5,7 @@ import numpy as np
 
 from .case import AXES, FRINGE, Expression
 from .errors import CaseError
+from .moves import Moves
 
 
 def composition(table_X, table_Y, mixture, coordinates, constants, where) -> np.ndarray:
@@ -56,7 +57,30 @@ class Side:
                                                      layer(slice(n - FRINGE - 1, n - FRINGE)))
         self.shape = Q[0][self._ghost[1:]].shape
         self.points = int(np.prod(self.shape))
+        # whether filling is launches alone, always the same ones
+        self.still = self.kind not in ("inlet", "supersonic_inlet") and not (self.kind == "wall" and given["T"])
+        parts = self._parts()
+        self._moves = Moves(flow.backend, parts) if parts else None
+        if self.kind in ("slip_wall", "wall"):
+            viscous = flow._view(f"viscous_{AXES[d]}") if flow.viscous else None
+            self._closing = Moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
         self._prepare()
+
+    def _parts(self):
+        """What of the fringe is copied from inside: the edge at outlets, the mirror at walls, where velocities turn."""
+        Q, ns = self.flow.Q4, self.flow.ns
+        ghost, mirror = Q[self._ghost], Q[self._mirror]
+        if self.kind in ("supersonic_outlet", "outlet"):
+            return [(ghost, Q[self._edge])]
+        if self.kind not in ("slip_wall", "wall"):
+            return []
+        if self.kind == "slip_wall":
+            turned = {ns + self.d: 0.0}
+        else:
+            turned = {ns + c: 2.0*self.given["velocity"][c] for c in range(3)}
+        ends = [0, *(r + e for r in turned for e in (0, 1)), len(Q)]
+        parts = [(ghost[a:b], mirror[a:b]) for a, b in zip(ends[::2], ends[1::2]) if b > a]
+        return parts + [(ghost[r:r + 1], mirror[r:r + 1], -1.0, added) for r, added in turned.items()]
 
     def _prepare(self):
         flow, given = self.flow, self.given
@@ -87,19 +111,23 @@ class Side:
             if self.kind == "supersonic_inlet":
                 self._row("p")[...] = value("p")
 
-    def close(self, convective, viscous):
+    def _closed(self, convective, viscous):
         """Nothing but pressure and friction passes a wall. The fluxes (rows, nz, ny, nx) of the wall's direction come from fringe
         values that no longer mirror the inside where the wall has a temperature; mass must not leak by that."""
         ns, d = self.flow.ns, self.d
         place = FRINGE if self.side == 0 else self.flow.Q4.shape[3 - d] - FRINGE
-        face = lambda at: tuple(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3))      # noqa: E731
-        for row in (*range(ns), *(ns + c for c in range(3) if c != d), ns + 3, ns + 4):
-            convective[row][face(place)] = 0.0
+        face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))      # noqa: E731
+        zero = lambda view: (view, view, 0.0, 0.0)      # noqa: E731
+        parts = [zero(convective[face(slice(a, b), place)]) for a, b in ((0, ns + d), (ns + d + 1, ns + 5))]
         if viscous is not None:              # the divergence of these also takes the faces one further
             inside, outside = (place + 1, place - 1) if self.side == 0 else (place - 1, place + 1)
-            for row in range(ns):
-                viscous[row][face(place)] = 0.0
-                viscous[row][face(outside)] = -viscous[row][face(inside)]
+            species = slice(0, ns)
+            parts += [zero(viscous[face(species, place)]), (viscous[face(species, outside)], viscous[face(species, inside)], -1.0, 0.0)]
+        return parts
+
+    def close(self):
+        """The fluxes through a wall, once the stencils have written them."""
+        self._closing()
 
     def _row(self, name):
         return self._slab[name][0, :self.points].reshape(self.shape)
@@ -110,17 +138,11 @@ class Side:
     def fill(self):
         flow, Q, ns = self.flow, self.flow.Q4, self.flow.ns
         ghost = Q[self._ghost]
-        if self.kind in ("supersonic_outlet", "outlet"):
-            ghost[...] = Q[self._edge]
+        if self._moves:
+            self._moves()
+        if self.kind in ("supersonic_outlet", "outlet", "slip_wall"):
             return
-        if self.kind in ("slip_wall", "wall"):
-            ghost[...] = Q[self._mirror]
-            if self.kind == "slip_wall":
-                ghost[ns + self.d] *= -1.0
-                return
-            for c in range(3):
-                ghost[ns + c] *= -1.0
-                ghost[ns + c] += 2.0*self.given["velocity"][c]
+        if self.kind == "wall":
             if not self.given["T"]:
                 return
             self._row("p")[...] = ghost[ns + 3]

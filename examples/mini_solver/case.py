@@ -41,7 +41,7 @@ SCHEMA = {
                 "constants": ("a table of numbers", {})},
     "time": {"end": (POSITIVE, math.inf), "steps": (COUNT, 0)},
     "parallel": {"ranks": ("as many whole numbers as cells", []), "backend": (("auto", "cpu", "cuda"), "auto"), "overlap": (FLAG, True),
-                 "exchange": (("auto", "cuda_mpi", "staged", "nccl"), "auto")},
+                 "graph": (FLAG, True), "exchange": (("auto", "ipc", "cuda_mpi", "staged", "nccl"), "auto")},
     "output": {"folder": (TEXT, ""), "report": (COUNT, 10), "restart": (COUNT, 0), "fields": (COUNT, 0), "fields_time": (POSITIVE, 0.0),
                "frames": (COUNT, 0), "frames_time": (POSITIVE, 0.0), "frame": ("a list of fields to draw", ["rho"]),
                "frame_ms": (POSITIVE, 80.0)},

@@ -16,16 +16,19 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.errors import BackendError
 
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
 from .errors import CaseError, FlowError
+from .moves import Largest
 from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
 
 DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
 # stage: U becomes U + w0 (U0 - U) + w1 dt L(U)
 RUNGE_KUTTA = {"ssp33": ((0.0, 1.0), (0.75, 0.25), (1/3, 2/3)), "ssp43": ((0.0, 0.5), (0.0, 0.5), (2/3, 1/6), (0.0, 0.5))}
+SAMPLE = 16                      # of so many steps on a device one is timed in parts
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -60,12 +63,15 @@ class Flow:
         self.stride = (1, self.extent[0], self.extent[0]*self.extent[1])
         self.time, self.steps, self.dt, self.cfl = 0.0, 0, 0.0, 0.0
         self.seconds = collections.Counter()
-        self._marks = []
+        self._marks, self.watch, self._unseen, self._weight, self._fresh = [], None, 0, 1, 0
+        self._recording, self._replay, self.graph_note = False, None, ""
         self._allocate(source is not None)
         self._compile(source is not None)
-        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"])
+        self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
         self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
                       if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
+        self.graphed = (self.backend.name == "cuda" and case.parallel["graph"] and self.exchange.way in ("none", "ipc")
+                        and all(s.still for s in self.sides))
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
         if source is not None:
@@ -104,6 +110,9 @@ class Flow:
             a["T"] = a["Q"][ns + 4]
         if has_source:
             a["source"][...] = 0.0
+        a["length"] = self.backend.empty((1,))
+        a["rate"][...] = 0.0                  # the fringe's is never written: it must not be the largest
+        self._largest_rates = Largest(self.backend, a["rate"][:, :self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
@@ -272,15 +281,18 @@ class Flow:
     # ---- timers
     @contextlib.contextmanager
     def timed(self, name):
+        if self._recording:
+            yield
+            return
         begin = self.backend.mark()
         yield
-        self._marks.append((name, begin, self.backend.mark()))
+        self._marks.append((name, begin, self.backend.mark(), self._weight))
         if len(self._marks) > 2000:
             self.collect_times()
 
     def collect_times(self):
-        for name, begin, end in self._marks:
-            self.seconds[name] += self.backend.elapsed(begin, end)
+        for name, begin, end, weight in self._marks:
+            self.seconds[name] += weight*self.backend.elapsed(begin, end)
         self._marks.clear()
 
     # ---- one step
@@ -288,15 +300,18 @@ class Flow:
         """Fringes of Q. meanwhile(): work on the inside while the first messages are under way."""
         for d in range(self.dimensions):
             with self.timed("exchange"):
-                waiting = self.exchange.start(d)
-            if meanwhile is not None:
+                if meanwhile is None or d != self.exchange.first:
+                    self.exchange.fill(d)
+                else:
+                    waiting = self.exchange.start(d)
+            if meanwhile is not None and d == self.exchange.first:
                 meanwhile()
-                meanwhile = None
-            with self.timed("exchange"):
-                self.exchange.finish(d, waiting)
-            with self.timed("boundaries"):
-                for side in self.sides:
-                    if side.d == d:
+                with self.timed("exchange"):
+                    self.exchange.finish(d, waiting)
+            sides = [side for side in self.sides if side.d == d]
+            if sides:
+                with self.timed("boundaries"):
+                    for side in sides:
                         side.fill()
 
     def properties(self, stage=False):
@@ -323,18 +338,20 @@ class Flow:
         return lo, hi
 
     def _fluxes(self, part):
-        """Convective fluxes of the faces that need no fringe ("inside"), of the others ("rim"), or of all."""
+        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of all."""
         threshold = 1/self.case.numerics["threshold"]
         with self.timed("flux"):
             for d in range(self.dimensions):
                 n = self.cells[d]
-                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
-                inside = (3, -2) if n >= 6 else None
-                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)]}[part]
-                if inside is None:
-                    faces = {"all": [(0, 1)], "inside": [], "rim": [(0, 1)]}[part]
+                if part != "all" and d < self.exchange.first:        # this direction's fringe is filled before any message leaves
+                    cells = faces = {"inside": "all", "rim": "none"}[part]
                 else:
-                    faces = {"all": [(0, 1)], "inside": [inside], "rim": [(0, 3 - n), (n - 2, 1)]}[part]
+                    cells = faces = part
+                if n < 6 and faces != "all":
+                    faces = {"inside": "none", "rim": "all"}.get(faces, faces)
+                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
+                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
+                faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
                 if self.sensing:
                     for low, high in cells:
                         self.sensor(*self._box(d, low, high), direction=d, inv_threshold=threshold)
@@ -350,7 +367,7 @@ class Flow:
     def _boundary_fluxes(self):
         with self.timed("boundaries"):
             for s in self.walls:
-                s.close(self._view(f"flux_{AXES[s.d]}"), self._view(f"viscous_{AXES[s.d]}") if self.viscous else None)
+                s.close()
             for s in self.outlets:
                 n = self.cells[s.d]
                 box = self._box(s.d, n - 1, 0) if s.side else self._box(s.d, 0, 1 - n)
@@ -360,11 +377,14 @@ class Flow:
 
     def time_step(self, limit=np.inf) -> float:
         """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows none."""
-        self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
         with self.timed("time step"):
-            fastest = [float(r.max()) for r in self._interior(self.arrays["rate"])]
+            self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
+            fastest = self._largest_rates().tolist()
         slowest = self.ranks.smallest([-r for r in fastest])
         if not np.isfinite(slowest).all():
+            complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
+            if complaints:
+                raise FlowError(f"step {self.steps}: {complaints[0]}")
             self._report_failure(any(not np.isfinite(r) for r in fastest))
         n = self.case.numerics
         dt = n["cfl"]/-slowest[0]
@@ -392,13 +412,44 @@ class Flow:
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned."""
-        case = self.case
+        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the timers then see every
+        SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are; False: none)."""
         dt = self.dt = self.time_step(limit)
+        self.arrays["length"][...] = dt
+        # the first steps load what is launched: that is no part of a graph
+        seen = self.watch or self._fresh < 2 or self.watch is None and self.steps % SAMPLE == 0
+        if self.graphed and not seen and self._replay is None:
+            self._record()
+        if self.graphed and not seen:
+            self._replay()
+            self._unseen += 1
+        else:
+            self._weight, self._unseen = 1 + self._unseen, 0
+            self._advance()
+            self._weight = 1
+        self._fresh += 1
+        self.time += dt
+        self.steps += 1
+        return dt
+
+    def _record(self):
+        """The launches of a step, to be repeated at once; when the device refuses, steps stay as they were."""
+        self._recording = True
+        try:
+            self._replay = self.backend.record(self._advance)
+        except BackendError as error:
+            self.graphed, self.graph_note = False, str(error)
+        finally:
+            self._recording = False
+
+    def _advance(self):
+        """From one state to the next, by the length of the step that lies in memory."""
+        case = self.case
         inv_dx = [1/h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
-        overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen
+        # between devices a fringe takes less time than the launches for a rim
+        overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen and self.exchange.way != "ipc"
         for number, (w0, w1) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
             if number:
                 self._refill(overlap)
@@ -409,16 +460,13 @@ class Flow:
             if self.walls or self.outlets:
                 self._boundary_fluxes()
             with self.timed("update"):
-                self.update(*self._box(), inv_dx=inv_dx, dt=dt, w0=w0, w1=w1)
+                self.update(*self._box(), inv_dx=inv_dx, w0=w0, w1=w1)
             if self.conservative:
                 with self.timed("state"):
                     self._temperature_e()
                     self._pressure()
-        self.time += dt
-        self.steps += 1
         self.fill()
         self.properties()
-        return dt
 
     def _refill(self, overlap):
         """Within a step: fringes, properties and convective fluxes of the stage's state."""
@@ -430,6 +478,13 @@ class Flow:
             self.fill()
             self.properties(stage=True)
             self._fluxes("all")
+
+    def close(self):
+        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an exchange failed since."""
+        complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
+        self.exchange.close()
+        if complaints:
+            raise FlowError(f"step {self.steps}: {complaints[0]}")
 
     # ---- totals
     def sums(self) -> np.ndarray:

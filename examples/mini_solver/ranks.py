@@ -6,8 +6,12 @@ import os
 
 import numpy as np
 
+from kernels.backend import cuda
+
 from .case import FRINGE
-from .errors import CaseError
+from .errors import CaseError, NoWay
+from .mailboxes import Mailboxes
+from .moves import Moves
 
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
 LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -111,31 +115,49 @@ class Ranks:
 class Exchange:
     """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later directions.
 
-    On the CPU buffers go to MPI as they are. On a device they are packed there, and `way` says how they travel: "cuda_mpi" (MPI
-    takes device memory), "staged" (through pinned host memory), "nccl" (from device to device, in order with the kernels, so
-    that the host never waits), "auto": cuda_mpi where Open MPI says that it can, else staged.
+    On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a neighbour on the
+    same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host memory), "nccl" (from device to
+    device, in order with the kernels), "auto": ipc where all ranks can and each has a device, or MPS, else cuda_mpi where Open MPI says
+    that it can, else staged.
+    With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain; `complaint` says for what.
     """
 
-    def __init__(self, ranks, array, backend, way="auto"):
-        self.ranks, self.array, self.backend = ranks, array, backend
-        self._buffers, self._messages = {}, None
-        for d in range(ranks.dimensions):
-            for side in (0, 1):
-                other = ranks.neighbour(d, 2*side - 1)
-                if other is None or other == ranks.rank:
-                    continue
-                shape = self._slab(d, side, inside=True).shape
-                self._buffers[d, side] = (other, backend.empty(shape), backend.empty(shape))
-        if ranks.size == 1:
-            self.way = "none"
-        elif backend.name != "cuda":
-            self.way = "host"
+    def __init__(self, ranks, array, backend, way="auto", alarm=None):
+        self.ranks, self.array, self.backend, self._alarm = ranks, array, backend, alarm
+        self._buffers, self._messages, self.mailboxes = {}, None, None
+        self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)      # direction with other ranks
+        sides = {(d, side): ranks.neighbour(d, 2*side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
+        remote = {at: (other, self._slab(*at, inside=True).shape) for at, other in sides.items() if other not in (None, ranks.rank)}
+        self.way = "none" if ranks.size == 1 else "host" if backend.name != "cuda" else self._choose(way, remote)
+        if self.way == "ipc":
+            boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
         else:
-            self.way = way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
+            boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
+            self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
         if self.way == "staged":
-            self._pinned = {at: [_pinned(backend, out.shape) for _ in range(2)] for at, (_, out, _) in self._buffers.items()}
+            self._pinned = {at: [_pinned(backend, shape) for _ in range(2)] for at, (_, shape) in remote.items()}
         elif self.way == "nccl":
             self._messages = _nccl(ranks, backend)
+        self._pack, self._unpack = [], []
+        for d in range(ranks.dimensions):
+            out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
+            # a direction with one periodic block copies its own other side
+            into = [(self._slab(d, side, inside=False), boxes[d, side][1] if (d, side) in boxes else self._slab(d, 1 - side, inside=True))
+                    for side in (0, 1) if sides[d, side] is not None]
+            count = self.mailboxes.count(d) if self.way == "ipc" else 0
+            for moves, parts in ((self._pack, out), (self._unpack, into)):
+                moves.append(Moves(backend, parts, boxes, count) if parts else None)
+
+    def _choose(self, way, remote):
+        if way in ("auto", "ipc"):
+            try:
+                self.mailboxes = Mailboxes(self.ranks, self.backend, remote, 0 if self._alarm is None else self._alarm.data.ptr,
+                                           sharing=way == "ipc" or cuda.mps().startswith("running"))
+                return "ipc"
+            except NoWay as error:
+                if way == "ipc":
+                    raise NoWay(f"[parallel] exchange = 'ipc': {error}; choose 'staged'.") from None
+        return way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
 
     def _slab(self, d, side, inside):
         """Three layers at a side, of the block (inside) or of its fringe."""
@@ -145,18 +167,30 @@ class Exchange:
         cut[3 - d] = slice(start, start + FRINGE)
         return self.array[tuple(cut)]
 
+    def fill(self, d):
+        """The fringe of direction d."""
+        if self.way == "ipc" and self._pack[d]:
+            self._pack[d]()
+            self.mailboxes.signal[d](post=True, wait=True)
+            self._unpack[d]()
+        else:
+            self.finish(d, self.start(d))
+
     def start(self, d):
         """Pack, and set the messages of direction d going; returns what `finish` takes."""
-        mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
-        for side, _, out, _ in mine:
-            out[...] = self._slab(d, side, inside=True)
-            if self.way == "staged":
-                _copy(self.backend, self._pinned[d, side][0], out)
-        if not mine:
+        if not self._pack[d]:
             return []
+        self._pack[d]()
+        if self.way == "ipc":
+            self.mailboxes.signal[d](post=True, wait=False)
+            return []
+        mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
         if self.way == "nccl":
             self._device_messages(mine)
             return []
+        if self.way == "staged":
+            for side, _, out, _ in mine:
+                _copy(self.backend, self._pinned[d, side][0], out)
         if self.way != "host":
             self.backend.synchronize()
         waiting = []
@@ -180,20 +214,29 @@ class Exchange:
         nccl.groupEnd()
 
     def finish(self, d, waiting):
-        """Wait, unpack; a direction with one periodic block copies its own other side."""
+        """Wait, unpack."""
         for request in waiting:
             request.Wait()
+        if self._pack[d] and self.way == "ipc":
+            self.mailboxes.signal[d](post=False, wait=True)
         for side in (0, 1):
-            if (d, side) in self._buffers:
-                _, _, into = self._buffers[d, side]
-                if self.way == "staged":
-                    _copy(self.backend, into, self._pinned[d, side][1])
-                self._slab(d, side, inside=False)[...] = into
-            elif self.ranks.neighbour(d, 2*side - 1) == self.ranks.rank:
-                self._slab(d, side, inside=False)[...] = self._slab(d, 1 - side, inside=True)
+            if self.way == "staged" and (d, side) in self._buffers:
+                _copy(self.backend, self._buffers[d, side][2], self._pinned[d, side][1])
+        if self._unpack[d]:
+            self._unpack[d]()
+
+    def complaint(self) -> str:
+        """What went wrong on the device, where nobody could say so; "" if nothing."""
+        return self.mailboxes.complaint() if self.mailboxes else ""
+
+    def close(self):
+        """Collective, at the end: memory that neighbours have open is freed."""
+        if self.mailboxes:
+            self.mailboxes.close()
+            self.mailboxes = None
 
     def traffic(self) -> str:
-        return {"cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(self.way, self.way)
+        return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(self.way, self.way)
 
 
 def cuda_aware() -> bool:
@@ -216,14 +259,14 @@ def ways(backend) -> list[str]:
     """The ways from device to device that are there."""
     if backend.name != "cuda":
         return ["auto"]
-    return ["staged", *["nccl"]*(_nccl_module(backend) is not None), *["cuda_mpi"]*cuda_aware()]
+    return ["ipc", "staged", *["nccl"]*(_nccl_module(backend) is not None), *["cuda_mpi"]*cuda_aware()]
 
 
 def _nccl(ranks, backend):
     """(CuPy's NCCL module, a communicator of these ranks)."""
     nccl = _nccl_module(backend)
     if not all(ranks.everyone(nccl is not None)):
-        raise CaseError("[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose 'staged'.")
+        raise NoWay("[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose 'staged'.")
     name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
     try:
         return nccl, nccl.NcclCommunicator(ranks.size, name, ranks.rank)

@@ -210,7 +210,10 @@ def main(case, comm=None, restart=None, folder=None) -> int:
     """Run a case; messages for the user on stderr. One rank that fails ends all: the last restart file stays."""
     rank = comm.rank if comm is not None else 0
     try:
-        return Run(case, comm, restart, folder)()
+        run = Run(case, comm, restart, folder)
+        status = run()
+        run.flow.close()
+        return status
     except FlowError as error:                     # raised on every rank
         if rank == 0:
             print(f"the run failed: {error}", file=sys.stderr, flush=True)

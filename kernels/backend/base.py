@@ -53,6 +53,11 @@ class Backend(abc.ABC):
     def elapsed(self, start, end) -> float:
         """Seconds between two marks; may wait."""
 
+    def record(self, work):
+        """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing. Raises
+        BackendError where a device cannot record it."""
+        return work
+
     @abc.abstractmethod
     def gather(self, block, start: int, count: int, view): ...
 

@@ -184,6 +184,22 @@ class CudaBackend(Backend):
         end.synchronize()
         return self.cp.cuda.get_elapsed_time(start, end)*1e-3
 
+    def record(self, work):
+        self._use()
+        cp, stream = self.cp, self.cp.cuda.Stream(non_blocking=True)
+        try:
+            with stream:
+                stream.begin_capture()
+                try:
+                    work()
+                finally:
+                    graph = stream.end_capture()
+                graph.upload()
+                stream.synchronize()
+        except (self._runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError) as error:
+            raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
+        return graph.launch
+
     # ---- memory
     @functools.cached_property
     def marshal(self):

@@ -52,7 +52,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R inverse = 1.0/(at<R>(a.gamma_c, t) - 1.0);
     R energy = L[FLUX_E] + inverse*L[FLUX_A];
 #endif
-    const double w0 = a.w0, step = a.w1*a.dt;
+    const double w0 = a.w0, step = a.w1*a.length[0];         // dt from memory: a CUDA graph repeats the launch as it is
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     FOR_SPECIES(v, NS + 3) {
         double *row = a.U + v*a.ld_U;
