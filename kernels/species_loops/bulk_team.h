@@ -22,12 +22,12 @@ POINT_FN void bulk_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "
 POINT_FN void over_teams(const Loops &a)
 {
     typedef Pack<VECTOR> P;
-    constexpr int PIECE = POINTS*NS*NS, GRAIN = 16/sizeof(real), LANES = NS/VECTOR, ROWS = BLOCK/LANES;       // a thread keeps its columns
-    static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0 && ROWS, "pieces start on 16 bytes, rows on packs");
+    constexpr int PIECE = POINTS*NS*NS, GRAIN = 16/sizeof(real);
+    static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
     alignas(128) extern __shared__ double shared_memory[];
     real *const buffer = (real *)shared_memory;                             // two pieces, then the inputs
     real *const in = buffer + 2*((PIECE + 31)/32*32);
-    const int me = threadIdx.x, x = me % LANES*VECTOR, row = me/LANES < ROWS ? me/LANES : POINTS*NS;
+    const int me = threadIdx.x;
     int turn = 0;
     ROLLED for (long first = blockIdx.x*(long)POINTS; first < a.n; first += gridDim.x*(long)POINTS, turn ^= 1) {
         const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, values = points*NS, all = values*NS;
@@ -39,12 +39,9 @@ POINT_FN void over_teams(const Loops &a)
         }
         if (me == 0) bulk_wait<1>();            // the copy before last has read this buffer
         __syncthreads();
-        if constexpr (POINTS == 1) {
-            const P ax_x = fetch<P>(ax + x), bx_x = fetch<P>(bx + x);
-            UNROLL_BY(4) for (int j = row; j < NS; j += ROWS) *(P *)(made + j*NS + x) = outer(ax_x, bx_x, spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
-        } else UNROLL_BY(4) for (int j = row; j < values; j += ROWS) {
-            const int k = j - j % NS + x;
-            *(P *)(made + j*NS + x) = outer(fetch<P>(ax + k), fetch<P>(bx + k), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
+        UNROLL_BY(4) for (int i = me*VECTOR; i < all; i += BLOCK*VECTOR) {
+            const int j = i/NS, x = i - j*NS + j/NS*NS;
+            *(P *)(made + i) = outer(fetch<P>(ax + x), fetch<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
         }
         bulk_fence();                           // each thread's own stores, before the copy engine reads them
         __syncthreads();
