@@ -158,7 +158,7 @@ class Post:
     available, NcclError = True, RuntimeError
 
     def __init__(self, be):          # noqa: F811
-        self.be, self.sent, self.wanted, self.grouped = be, {}, [], 0
+        self.be, self.sent, self.wanted, self.grouped, self.ended = be, {}, [], 0, []
         self.meeting, self.said = None, {}
 
     def together(self, works):
@@ -205,7 +205,8 @@ class Post:
             assert self.grouped and self.be.cp.memory.kind(address) == DEVICE
             return np.ctypeslib.as_array((ctypes.c_double*count).from_address(address))
         return types.SimpleNamespace(send=lambda p, n, kind, to, stream: self.put((number, to), at(p, n)),
-                                     recv=lambda p, n, kind, of, stream: self.wanted.append(((of, number), at(p, n))))
+                                     recv=lambda p, n, kind, of, stream: self.wanted.append(((of, number), at(p, n))),
+                                     destroy=lambda: self.ended.append(number))
 
     def groupStart(self):
         self.grouped += 1
@@ -270,6 +271,7 @@ def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypat
             blocks.check(number, field)
     assert not any(blocks.post.sent.values())                # every message was taken
     blocks.post.together([e.close for e in blocks.exchanges])
+    assert sorted(blocks.post.ended) == (list(range(len(blocks.ranks))) if way == "nccl" else [])
 
 
 def test_nccl_that_is_not_there_is_told(be):        # noqa: F811

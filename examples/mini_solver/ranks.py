@@ -1,6 +1,7 @@
 """Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without mpi4py."""
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 
@@ -230,10 +231,14 @@ class Exchange:
         return self.mailboxes.complaint() if self.mailboxes else ""
 
     def close(self):
-        """Collective, at the end: memory that neighbours have open is freed."""
+        """Collective, at the end: memory that neighbours have open is freed, and NCCL's communicator."""
         if self.mailboxes:
             self.mailboxes.close()
             self.mailboxes = None
+        if self._messages:                          # NCCL waits for the other ranks here: not when some garbage is collected
+            self.backend.synchronize()
+            self._messages[1].destroy()
+            self._messages = None
 
     def traffic(self) -> str:
         return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(self.way, self.way)
@@ -252,6 +257,11 @@ def cuda_aware() -> bool:
 
 def _nccl_module(backend):
     nccl = getattr(backend.cp.cuda, "nccl", None)
+    if nccl is None:                                # CuPy 14 loads it when it is imported
+        try:
+            nccl = importlib.import_module("cupy.cuda.nccl")
+        except ImportError:
+            return None
     return nccl if nccl is not None and getattr(nccl, "available", True) else None
 
 
