@@ -18,6 +18,7 @@ from .errors import ArgumentError
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
 LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
+BY_TILES = ("friction_fit", "Tc", "pc")     # what mixture_diffusion by matrix units does without
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
 # precision: header on a CPU, number type of a stage there, of one of kernels with twin=True. "mixed": arrays given and returned are
@@ -97,6 +98,7 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
     if precision == "single" and how and how.pairs == "units":        # of a GPU's matrix units only those for doubles are accurate enough
         how = dataclasses.replace(how, hold="reload", unroll=4, pairs=10)
     pairs = how.pairs if how else panel_rows(mixture.ns)
+    by_tiles = pairs == "units" and mixture.ns > 1 and "friction_tiles" in mixture.pairs        # in place of BY_TILES
     for kernel in kernels:
         if precision == "single" and kernel.double_only:
             raise ArgumentError(f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.")
@@ -104,6 +106,8 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
         made.update(kernel.writes)
         for name in kernel.constants:
             optional, name = name.endswith("?"), name.rstrip("?")
+            if by_tiles and kernel.name == "mixture_diffusion" and name in BY_TILES:
+                continue
             if name in mixture.constants:
                 values[name] = mixture.constants[name]
             elif name in mixture.pairs:
@@ -238,10 +242,16 @@ def in_constant_memory(p: Plan) -> bool:
     return p.how.constants == "constant" and 8*struct_size(p) <= 60*1024
 
 
+def column_stride(p: Plan) -> int:
+    """From a species' values in shared memory to the next one's: a lane reads four species of eight points, which lie in different
+    banks by those 8."""
+    return p.how.threads + 8
+
+
 def shared_bytes(p: Plan) -> int:
     """Dynamic shared memory of a block."""
     species = sum(p.rows(a) for a in p.reads if quantities[a].per == "ns" and a not in p.writes)
-    held = p.dtype.itemsize*p.how.threads*p.how.points*species if p.how.hold == "shared" else 0
+    held = p.dtype.itemsize*column_stride(p)*p.how.points*species if p.how.hold == "shared" else 0
     return held + (8*struct_size(p) if p.how.constants == "shared" else 0)
 
 
@@ -269,7 +279,7 @@ def cuda_source(p: Plan) -> str:
             lines.append(field)
         else:
             if how.hold == "shared" and name not in kept:
-                copies.append(f"const Column<POINTS> {name}{{column + {shared}*POINTS*blockDim.x}};")
+                copies.append(f"const Column<POINTS> {name}{{column + {shared}*POINTS*COLUMN_STRIDE}};")
                 copies.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.copy(s, Field<POINTS>{{at_{name}, ld_{name}, here}});")
                 shared += p.rows(name)
             else:
@@ -309,7 +319,8 @@ def cuda_source(p: Plan) -> str:
     if shared_bytes(p):
         copies += ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
     body = "\n    ".join(prologue + copies + lines)
-    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n" + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
+    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n#define COLUMN_STRIDE {column_stride(p)}\n"
+            + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
             + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
             + "".join(_include(h.name) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
             + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n')

@@ -31,10 +31,17 @@ template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a
 }
 #endif
 
+// Hides where a number comes from, so that what follows from it is not kept in registers over a loop.
+#ifdef FRAME_STAND_IN
+static inline int fresh(int x) { return x; }
+#else
+POINT_FN int fresh(int x) { asm volatile("" : "+r"(x)); return x; }
+#endif
+
 // Rows of the matrix product: the lane's two of the 16 points (half 0 or 1 of the warp), and its four species of each step.
 struct Lane {
     int lane, row, species;
-    POINT_FN Lane() : lane(threadIdx.x & 31), row(lane >> 2), species(lane & 3) {}
+    POINT_FN Lane() : lane(fresh(threadIdx.x & 31)), row(lane >> 2), species(lane & 3) {}
     POINT_FN int point(int half, int r) const { return 16*half + 8*r + row; }
     POINT_FN void from_owners(double x, int half, double (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
@@ -55,16 +62,18 @@ struct Lane {
     }
 };
 
+// Here and below the two halves of the warp are a loop that is not unrolled: their operands would fill the registers twice.
 // yKy, yKz, zKz; pair(s, n, x, y, z) forms the two vectors' elements from a species value and one number of the point.
 template <class M, class R, class Species, class Pair>
 POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
-    const Lane at;
-    UNROLL for (int half = 0; half < 2; ++half) {
-        double y[STEPS][2], z[STEPS][2], x_row[2], sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        double x_row[2], sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
         OtherPoint n[2];
         at.from_owners(x.v[0], half, x_row);
         at.points_of(Y, half, n);
+        double y[STEPS][2], z[STEPS][2];
         UNROLL for (int i = 0; i < STEPS; ++i) {
             const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;      // beyond NS the matrix is 0
             UNROLL for (int r = 0; r < 2; ++r) {
@@ -101,9 +110,9 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
 template <class M, class R, class Species, class Element>
 POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &element) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
-    const Lane at;
     R total;
-    UNROLL for (int half = 0; half < 2; ++half) {
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
         double y[STEPS][2], sum[2] = {0, 0};
         OtherPoint n[2];
         at.points_of(Y, half, n);
@@ -125,51 +134,57 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
     return total + total;
 }
 
-// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Both halves of
-// the warp share what is read of the matrices.
+// A constant that stands outside the struct is in device memory, where nothing writes to it.
+template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
+#ifndef FRAME_STAND_IN
+    if constexpr (OUTSIDE) return __ldg(address);
+#endif
+    return *address;
+}
+
+// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const R W, const Others &others, const R scale, Out &D) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS;
-    const Lane at;
     const auto mole_fraction = [&](double n, int s, double W) { return R(n)*m.inv_W[s]*R(W); };
-    double x[2][STEPS][2], powers[2][2], mean[2][2], scales[2][2], total[2][2], largest[2][2], rest[2][2];
-    OtherPoint n[2][2];
-    OtherResult to[2][2];
-    UNROLL for (int half = 0; half < 2; ++half) {
-        at.from_owners(variable.v[0], half, powers[half]);
-        at.from_owners(W.v[0], half, mean[half]);
-        at.from_owners(scale.v[0], half, scales[half]);
-        at.from_owners(others.total.v[0], half, total[half]);
-        at.from_owners(others.largest.v[0], half, largest[half]);
-        at.from_owners(others.rest.v[0], half, rest[half]);
-        at.points_of(Y, half, n[half]);
-        UNROLL for (int r = 0; r < 2; ++r) to[half][r] = D.to_lane(at.point(half, r));
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        double x[STEPS][2], powers[2], mean[2], scales[2], total[2], limit[2], rest[2];
+        OtherPoint n[2];
+        OtherResult to[2];
+        at.from_owners(variable.v[0], half, powers);
+        at.from_owners(W.v[0], half, mean);
+        at.points_of(Y, half, n);
         UNROLL for (int i = 0; i < STEPS; ++i) {
             const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-            UNROLL for (int r = 0; r < 2; ++r) x[half][i][r] = at_least(mole_fraction(n[half][r][s], s, mean[half][r]), 1e-20).v[0];
+            UNROLL for (int r = 0; r < 2; ++r) x[i][r] = at_least(mole_fraction(n[r][s], s, mean[r]), 1e-20).v[0];
         }
-    }
-    const double *b = m.friction_tiles + at.lane;
-    for_constants<TILES>([&](auto tile) {
-        constexpr int first = 2*tile.value;
-        double c[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-        UNROLL for (int term = TERMS - 1; term >= 0; --term) {
-            double column[STEPS];
-            UNROLL for (int i = 0; i < STEPS; ++i) column[i] = b[32*((term*TILES + tile)*STEPS + i)];
-            UNROLL for (int half = 0; half < 2; ++half) {
-                UNROLL for (int q = 0; q < 4; ++q) c[half][q] *= powers[half][q >> 1];
-                multiply_add<STEPS>(c[half], x[half], column);
+        at.from_owners(scale.v[0], half, scales);
+        at.from_owners(others.total.v[0], half, total);
+        at.from_owners(others.limit.v[0], half, limit);
+        at.from_owners(others.rest.v[0], half, rest);
+        UNROLL for (int r = 0; r < 2; ++r) to[r] = D.to_lane(at.point(half, r));
+        const double *b = m.friction_tiles + at.lane;
+        for_constants<TILES>([&](auto tile) {
+            constexpr int first = 2*tile.value;
+            double c[4] = {0, 0, 0, 0};
+            UNROLL for (int term = TERMS - 1; term >= 0; --term) {
+                double column[STEPS];
+                UNROLL for (int i = 0; i < STEPS; ++i)
+                    column[i] = constant_at<sizeof(m.friction_tiles) == sizeof(double *)>(b + 32*((term*TILES + tile)*STEPS + i));
+                if (term < TERMS - 1) UNROLL for (int q = 0; q < 4; ++q) c[q] *= powers[q >> 1];
+                multiply_add<STEPS>(c, x, column);
             }
-        }
-        for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
-            constexpr int step = first + q.value;
-            const int s = 4*step + at.species;
-            UNROLL for (int half = 0; half < 2; ++half) UNROLL for (int r = 0; r < 2; ++r) {
-                const Others of_row{R(total[half][r]), R(largest[half][r]), R(rest[half][r])};
-                const R share = R(x[half][step][r])*m.W[s < M::NS ? s : M::NS - 1];
-                const R result = of_row(share)/(R(scales[half][r])*R(c[half][2*r + q.value]));
-                if (s < M::NS) to[half][r].set(s, result.v[0]);
-            }
+            for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
+                constexpr int step = first + q.value;
+                const int s = 4*step + at.species;
+                UNROLL for (int r = 0; r < 2; ++r) {
+                    const Others of_row{R(total[r]), R(limit[r]), R(rest[r])};
+                    const R share = R(x[step][r])*m.W[s < M::NS ? s : M::NS - 1];
+                    const R result = of_row(share)/(R(scales[r])*R(c[2*r + q.value]));
+                    to[r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
+                }
+            });
         });
-    });
+    }
 }

@@ -44,8 +44,8 @@ POINT_FN double quotient(double a, double b) {
 }
 POINT_FN double root(double x) {
     const double y = rsqrt_start(x), s = x*y, e = fma(-s, y, 1.0);
-    const double better = fma(s, e*fma(0.375, e, 0.5), s);
-    return x > 0.0 ? fma(fma(-better, better, x), 0.5*y, better) : x < 0.0 ? NOT_A_NUMBER : x;
+    const double better = fma(s, e*fma(0.375, e, 0.5), s), best = fma(fma(-better, better, x), 0.5*y, better);      // NaN where x is 0 or less
+    return x == 0.0 ? x : best;
 }
 // exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation
 POINT_FN double exponential(double x, bool less_one = false) {
@@ -211,6 +211,18 @@ template <int N> struct Place {
     }
 };
 
+// A store under a condition: one instruction and no branch.
+#ifdef FRAME_STAND_IN
+static inline void store_if(bool wanted, outside *to, outside x) { if (wanted) *to = x; }
+#else
+POINT_FN void store_if(bool wanted, double *to, double x) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f64 [%1], %2; }" :: "r"((int)wanted), "l"(to), "d"(x) : "memory");
+}
+POINT_FN void store_if(bool wanted, float *to, float x) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f32 [%1], %2; }" :: "r"((int)wanted), "l"(to), "f"(x) : "memory");
+}
+#endif
+
 // Species values at the point of another thread of the warp.
 struct OtherPoint {
     const outside *base;
@@ -221,7 +233,7 @@ struct OtherResult {
     outside *base;
     long stride;
     bool in;
-    POINT_FN void set(int s, double x) const { if (in) base[s*stride] = outside(x); }
+    POINT_FN void set(int s, double x, bool known = true) const { store_if(in && known, base + s*stride, outside(x)); }
 };
 constexpr unsigned WARP = 0xffffffffu;
 
@@ -247,7 +259,7 @@ template <int N> struct Field {
         return x;
     }
     POINT_FN void set(int s, points<N> x) const {
-        UNROLL for (int k = 0; k < N; ++k) if (place.in[k]) base[s*stride + place.at[k]] = outside(x.v[k]);
+        UNROLL for (int k = 0; k < N; ++k) store_if(place.in[k], base + s*stride + place.at[k], outside(x.v[k]));
     }
     POINT_FN OtherPoint of_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride}; }
     POINT_FN OtherResult to_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride, bool(__shfl_sync(WARP, int(place.in[0]), lane))}; }
@@ -258,13 +270,13 @@ template <int N> struct Column {
     outside *base;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
-        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*blockDim.x];
+        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*COLUMN_STRIDE];
         return x;
     }
     POINT_FN void copy(int s, const Field<N> &from) const {
-        UNROLL for (int k = 0; k < N; ++k) copy_async(base + (s*N + k)*blockDim.x, from.base + s*from.stride + from.place.at[k]);
+        UNROLL for (int k = 0; k < N; ++k) copy_async(base + (s*N + k)*COLUMN_STRIDE, from.base + s*from.stride + from.place.at[k]);
     }
     POINT_FN OtherPoint of_lane(int lane) const {
-        return {base - (int)(threadIdx.x & 31) + lane, (long)(N*blockDim.x)};
+        return {base - (int)(threadIdx.x & 31) + lane, (long)(N*COLUMN_STRIDE)};
     }
 };

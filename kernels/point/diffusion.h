@@ -273,20 +273,21 @@ POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &
         }
 }
 
-// The sum of the others' shares of a total, without cancellation: only one share can be more than half of it, and the others
-// of that one are summed.
+// The sum of the others' shares of a total, without cancellation: only one share can be more than 0.6 of it, and the others
+// of that one are summed. `about`: the total but for 1e-5 of it.
 template <class R> struct Others {
-    R total, largest, rest;
-    template <int NS, class Value> POINT_FN static Others of(const Value &value) {
-        R largest = value(0), rest = R(0.0);
-        FOR_SPECIES(s, NS - 1) {
-            const R share = value(s + 1);
-            rest += smaller(share, largest);
-            largest = larger(share, largest);
+    R total, limit, rest;
+    template <int NS, class Value> POINT_FN static Others of(const R about, const Value &value) {
+        const R limit = 0.6*about;
+        R total = R(0.0), rest = R(0.0);
+        FOR_SPECIES(s, NS) {
+            const R share = value(s);
+            total += share;
+            rest += select(share < limit, share, R(0.0));
         }
-        return {largest + rest, largest, rest};
+        return {total, limit, rest};
     }
-    POINT_FN R operator()(const R share) const { return select(share < largest, total - share, rest); }
+    POINT_FN R operator()(const R share) const { return select(share < limit, total - share, rest); }
 };
 
 // D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation.
@@ -296,7 +297,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
     if constexpr (M::NS == 1) D.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
     else {
         const Floored<M, R, Species> x{m, Y, W};
-        const auto others = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        const auto others = Others<R>::template of<M::NS>(W, [&](int s) { return x[s]*m.W[s]; });
         const R scale = state.factor*W*state.p;
 #ifdef MATRIX_UNITS
         if constexpr (M::takahashi_off && !M::diffusion_cantera) friction_products(m, state.variable, Y, W, others, scale, D);
@@ -319,8 +320,8 @@ POINT_FN void mixture_diffusion_mole(const M &m, const Species &Y, const R W, co
     if constexpr (M::NS == 1) D_mole.set(0, D[0]);
     else {
         const Floored<M, R, Species> x{m, Y, W};
-        const auto moles = Others<R>::template of<M::NS>([&](int s) { return x[s]; });
-        const auto mass = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        const auto moles = Others<R>::template of<M::NS>(R(1.0), [&](int s) { return x[s]; });
+        const auto mass = Others<R>::template of<M::NS>(W, [&](int s) { return x[s]*m.W[s]; });
         FOR_SPECIES(s, M::NS) D_mole.set(s, D[s]*(W*moles(x[s])/mass(x[s]*m.W[s])));
     }
 }
@@ -332,7 +333,7 @@ POINT_FN void mixture_diffusion_mass(const M &m, const R T, const R p, const Spe
     if constexpr (M::NS == 1) D_mass.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
     else {
         const Floored<M, R, Species> x{m, Y, W};
-        const auto others = Others<R>::template of<M::NS>([&](int s) { return x[s]*m.W[s]; });
+        const auto others = Others<R>::template of<M::NS>(W, [&](int s) { return x[s]*m.W[s]; });
         const R scale = state.factor*state.p;
         friction_sums<2>(m, state, x, [&](int s, int j, const R xj) { return s ? xj*m.W[j] : xj; },
                          [&](int k, const R xk, const R (&sum)[2]) {
