@@ -188,17 +188,23 @@ def make():
         for row in range(height):
             ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
 
+    registered = {}
+
     def register(address, size, flags):
-        if memory.kind(address) != PAGEABLE:
+        if any(a < address + size and address < a + s for a, s in registered.items()):
             raise CUDARuntimeError("cudaErrorHostMemoryAlreadyRegistered")
+        registered[address] = size
         memory.add(address, size, PINNED)
+
+    def unregister(address):
+        del registered[address], memory.ranges[address]
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
         getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024},
         setDevice=lambda d: None, driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
-        getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+        getLastError=lambda: 0, hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
         block = np.empty(size, np.uint8).view(Pinned)
