@@ -26,8 +26,8 @@ compare() {        # NAME SECONDS arguments...
 }
 
 # shellcheck disable=SC2086
-compare small 70 --cells ${SMALL:-64}
+compare small 70 --ours central "central, PR N2" --cells ${SMALL:-64}
 # shellcheck disable=SC2086
-compare large 70 --cells ${LARGE:-128} --times ${LARGE_TIMES:-2}
+compare large 70 --ours central "central, PR N2" --cells ${LARGE:-128} --times ${LARGE_TIMES:-2}
 echo "$(($(date +%s) - begun)) s in all"
 exit $failed
