@@ -338,6 +338,27 @@ def test_block_call_on_pinned_arrays(be):
     assert found[0][1].any() and kinds(be, Y) == [0, 0]
 
 
+def test_a_host_pins_and_finalize_unpins(be):
+    from frame.frame import Frame
+
+    field, frame = np.zeros((50, 40, 30), order="F"), Frame()
+    frame.set_option("backend", "cuda")
+    frame.initialize(-1, 1000, 1, 6, 0)
+    frame.pin(field.ctypes.data, field.size)
+    assert kinds(be, field) == [1, 1]
+    with pytest.raises(ArgumentError, match="overlaps"):
+        frame.pin_array([("pin", 1, field.ctypes.data + 80, (50, 40), (1, 50), 8)])
+    frame.finalize()
+    assert kinds(be, field) == [0, 0]
+    frame.set_option("backend", "cuda")
+    frame.initialize(-1, 1000, 1, 6, 0)
+    # a section in reverse order, every second plane: from its lowest to its highest byte
+    frame.pin_array([("pin", 1, field[-1].ctypes.data, (50, 40, 15), (-1, 50, 4000), 8)])
+    frame.unpin(field.ctypes.data, field.size - 2000)
+    assert kinds(be, field) == [0, 0]
+    frame.finalize()
+
+
 def test_a_refusal_to_pin(be, monkeypatch):
     field, runtime = np.zeros(10000), be.cp.cuda.runtime
 
