@@ -1,7 +1,7 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
 # make test        sets up the same way and runs every test that needs no GPU
-# make gpu-carry   collects what the GPU session needs on a machine without network (tests/gpu_session.sh)
+# make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
 PY = .venv/bin/python
 RANKS ?= 2
 JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
@@ -68,7 +68,7 @@ build/castles: $(CASTLES) build/libframe.so
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host
-	HOST="$(HOST)" sh tests/gpu_carry.sh
+	HOST="$(HOST)" CASTLES="$(CASTLES)" sh tests/gpu_carry.sh
 
 clean:
 	rm -rf build .carry .pytest_cache

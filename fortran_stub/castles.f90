@@ -115,6 +115,7 @@ contains
       t = t + dt
     end do
     took(1) = MPI_Wtime() - start
+    call releaseCells(s)
     took(2:3) = [property_time, comm_time]
     took(4) = took(1) - took(2) - took(3)
     ok = ok .and. all(ieee_is_finite(inside(g%Q)))

@@ -3,6 +3,7 @@ module castlesBlock
   use mpi
   use speciesTables, only : dp
   use castlesConfig, only : CastlesInputs
+  use frame_interface, only : frame_pin, frame_unpin
   use castlesProperties
   implicit none
   private
@@ -53,8 +54,8 @@ contains
     end do
     g%spacing = inputs%spacing
     g%nq = inputs%ns + 5
-    if (associated(g%Q)) deallocate(g%Q)
-    allocate(g%Q(g%n(1) + 2*FRINGE, g%n(2) + 2*FRINGE, g%n(3) + 2*FRINGE, g%nq))
+    if (associated(g%Q)) call releaseField(g%Q)
+    call allocateField(g)
     call fillStream(inputs, g, 1)
 
     allocate(state(1, g%n(2), g%n(3), g%nq), rho(1, g%n(2), g%n(3)), h(1, g%n(2), g%n(3)))
@@ -81,11 +82,24 @@ contains
     old => g%Q
     g%n(1) = have + more
     g%global(1) = g%n(1)
-    allocate(g%Q(g%n(1) + 2*FRINGE, g%n(2) + 2*FRINGE, g%n(3) + 2*FRINGE, g%nq))
+    call allocateField(g)
     call fillStream(inputs, g, have + 1)
     g%Q(:FRINGE + have, :, :, :) = old(:FRINGE + have, :, :, :)
-    deallocate(old)
+    call releaseField(old)
   end subroutine growGrid
+
+  !> The field stays where it is until it is released, and the layer may count on it.
+  subroutine allocateField(g)
+    type(Grid), intent(inout) :: g
+    allocate(g%Q(g%n(1) + 2*FRINGE, g%n(2) + 2*FRINGE, g%n(3) + 2*FRINGE, g%nq))
+    call frame_pin(g%Q)
+  end subroutine allocateField
+
+  subroutine releaseField(Q)
+    real(dp), pointer, contiguous, intent(inout) :: Q(:,:,:,:)
+    call frame_unpin(Q)
+    deallocate(Q)
+  end subroutine releaseField
 
   subroutine fillStream(inputs, g, from)
     type(CastlesInputs), intent(in) :: inputs

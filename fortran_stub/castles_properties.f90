@@ -2,11 +2,11 @@
 module castlesProperties
   use mpi
   use speciesTables, only : dp
-  use frame_interface, only : frame_block, frame_in, frame_out
+  use frame_interface, only : frame_block, frame_in, frame_out, frame_pin, frame_unpin
   use castlesPlain
   implicit none
   private
-  public :: Cells, allocateCells, propertiesOfFaces, propertiesOfCells, temperatureOfInlet, use_frame, property_time
+  public :: Cells, allocateCells, releaseCells, propertiesOfFaces, propertiesOfCells, temperatureOfInlet, use_frame, property_time
 
   logical  :: use_frame = .false.
   real(dp) :: property_time = 0           ! s, copies in and out included
@@ -18,13 +18,27 @@ module castlesProperties
 
 contains
 
+  !> The arrays stay where they are until releaseCells, and the layer may count on it.
   subroutine allocateCells(n, ns, s)
-    integer, intent(in)      :: n(3), ns
-    type(Cells), intent(out) :: s
+    integer, intent(in)        :: n(3), ns
+    type(Cells), intent(inout) :: s
+    call releaseCells(s)
     allocate(s%rho(n(1), n(2), n(3)), s%h(n(1), n(2), n(3)), s%c(n(1), n(2), n(3)), s%rhop(n(1), n(2), n(3)), &
              s%rhoT(n(1), n(2), n(3)), s%hp(n(1), n(2), n(3)), s%hT(n(1), n(2), n(3)), s%mu(n(1), n(2), n(3)), &
              s%lam(n(1), n(2), n(3)), s%rhoY(n(1), n(2), n(3), ns), s%hY(n(1), n(2), n(3), ns), s%D(n(1), n(2), n(3), ns))
+    call frame_pin(s%rho); call frame_pin(s%h); call frame_pin(s%c); call frame_pin(s%rhop); call frame_pin(s%rhoT)
+    call frame_pin(s%hp); call frame_pin(s%hT); call frame_pin(s%mu); call frame_pin(s%lam)
+    call frame_pin(s%rhoY); call frame_pin(s%hY); call frame_pin(s%D)
   end subroutine allocateCells
+
+  subroutine releaseCells(s)
+    type(Cells), intent(inout) :: s
+    if (.not. allocated(s%rho)) return
+    call frame_unpin(s%rho); call frame_unpin(s%h); call frame_unpin(s%c); call frame_unpin(s%rhop); call frame_unpin(s%rhoT)
+    call frame_unpin(s%hp); call frame_unpin(s%hT); call frame_unpin(s%mu); call frame_unpin(s%lam)
+    call frame_unpin(s%rhoY); call frame_unpin(s%hY); call frame_unpin(s%D)
+    deallocate(s%rho, s%h, s%c, s%rhop, s%rhoT, s%hp, s%hT, s%mu, s%lam, s%rhoY, s%hY, s%D)
+  end subroutine releaseCells
 
   !> rho and h0 at every point of Q(:, :, :, p u v w T Y): interpolated states at faces.
   subroutine propertiesOfFaces(Q, rho, h0)

@@ -5,9 +5,17 @@ module castlesRhs
   use speciesTables, only : dp
   use castlesBlock, only : Grid, FRINGE
   use castlesProperties
+  use frame_interface, only : frame_pin, frame_unpin
   implicit none
   private
   public :: rhs, acousticRate
+
+  !> Faces of one direction: states on their low sides, then on their high sides, and what they give. Kept from call to call, so
+  !! that the layer may count on them to stay where they are.
+  type :: FaceStates
+    real(dp), allocatable :: Q(:,:,:,:), rho(:,:,:), h0(:,:,:)
+  end type FaceStates
+  type(FaceStates), target :: faces(3)
 
 contains
 
@@ -64,23 +72,37 @@ contains
     type(Cells), intent(in)    :: s
     integer, intent(in)        :: d
     real(dp), intent(inout), contiguous :: R(:,:,:,:)
-    real(dp), allocatable :: Qf(:,:,:,:), rho(:,:,:), h0(:,:,:)
     integer :: n(3), e(3), m, j, k, nf
     e = 0
     e(d) = 1
     n = g%n + e
     nf = n(3)
-    allocate(Qf(n(1), n(2), 2*nf, g%nq), rho(n(1), n(2), 2*nf), h0(n(1), n(2), 2*nf))      ! low sides, then high sides
-    do m = 1, g%nq
-      call interpolate(g%Q(:, :, :, m), FRINGE + 1 - FRINGE*e, e, Qf(:, :, :nf, m), Qf(:, :, nf + 1:, m))
-    end do
-    call propertiesOfFaces(Qf, rho, h0)
-    do k = 1, nf
-      do j = 1, n(2)
-        call line(g, s, d, n(1), j, k, nf, e, Qf, rho, h0, R)
+    call fitFaces([n(1), n(2), 2*nf, g%nq], faces(d))
+    associate (f => faces(d))
+      do m = 1, g%nq
+        call interpolate(g%Q(:, :, :, m), FRINGE + 1 - FRINGE*e, e, f%Q(:, :, :nf, m), f%Q(:, :, nf + 1:, m))
       end do
-    end do
+      call propertiesOfFaces(f%Q, f%rho, f%h0)
+      do k = 1, nf
+        do j = 1, n(2)
+          call line(g, s, d, n(1), j, k, nf, e, f%Q, f%rho, f%h0, R)
+        end do
+      end do
+    end associate
   end subroutine fluxes
+
+  !> Space for that many states and variables, anew where the block has grown.
+  subroutine fitFaces(n, f)
+    integer, intent(in)             :: n(4)
+    type(FaceStates), intent(inout) :: f
+    if (allocated(f%Q)) then
+      if (all(shape(f%Q) == n)) return
+      call frame_unpin(f%Q); call frame_unpin(f%rho); call frame_unpin(f%h0)
+      deallocate(f%Q, f%rho, f%h0)
+    end if
+    allocate(f%Q(n(1), n(2), n(3), n(4)), f%rho(n(1), n(2), n(3)), f%h0(n(1), n(2), n(3)))
+    call frame_pin(f%Q); call frame_pin(f%rho); call frame_pin(f%h0)
+  end subroutine fitFaces
 
   !> A line of faces in x. Rusanov's dissipation; its speed is the mean of the two cells'. Viscous: derivatives normal to the
   !! face; the diffusion fluxes are corrected so that they sum to zero, and carry partial enthalpies.

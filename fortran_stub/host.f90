@@ -46,6 +46,7 @@ program demoHost
   ! The first use of a collection compiles it or loads it from the cache: not part of the time of a step.
   t0 = MPI_Wtime()
   call allocateBlock(inputs, rank, 1, nscalar + inputs%ns, b)
+  call layerKeeps(b)
   call fillField(inputs, rank, 0.0_dp, b)
   call fortranProperties(b, .true., .false.)
   call layerProperties(inputs, b, wanted, transport)
@@ -60,7 +61,13 @@ program demoHost
   ok = .true.
   do step = 1, inputs%steps
     ! The mesh has been refined: another block, the same layer.
+    t0 = MPI_Wtime()
+    call layerForgets(b)
+    t_layer = t_layer + MPI_Wtime() - t0
     call allocateBlock(inputs, rank, step, nscalar + inputs%ns, b)
+    t0 = MPI_Wtime()
+    call layerKeeps(b)
+    t_layer = t_layer + MPI_Wtime() - t0
     call fillField(inputs, rank, 0.1_dp*(step - 1), b)
     if (.not. wanted(1)) call fortranProperties(b, .true., .false.)      ! viscous alone: the flow solver has rho by now
 

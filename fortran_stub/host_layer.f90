@@ -7,12 +7,12 @@ module hostLayer
   use propertiesModule, only : nscalar, scalar_names
   implicit none
   private
-  public :: layerStart, layerSpecies, layerProperties
+  public :: layerStart, layerSpecies, layerProperties, layerKeeps, layerForgets
 
   external :: frame_setoption, frame_setparameter, frame_setcomm, frame_initialize, frame_tvproperties_loadmixture
   external :: frame_getspecies, frame_castles_populateinputstripe, frame_castles_populateoutputstripe
   external :: frame_tvproperties_eosthermalproperties, frame_tvproperties_eosviscousproperties
-  external :: frame_tvproperties_eosthermalandviscousproperties
+  external :: frame_tvproperties_eosthermalandviscousproperties, frame_pin, frame_unpin
 
 contains
 
@@ -86,6 +86,23 @@ contains
       if (words(i) == word) return
     end do
   end function place
+
+  !> A block that has just been allocated: the layer may count on it to stay where it is, so that a GPU copies straight from and to it.
+  subroutine layerKeeps(b)
+    type(Block), intent(inout) :: b
+    call frame_pin(b%Q, %VAL(size(b%Q)))
+    call frame_pin(b%layer, %VAL(size(b%layer)))
+    call frame_pin(b%fortran, %VAL(size(b%fortran)))
+  end subroutine layerKeeps
+
+  !> Before the block is deallocated.
+  subroutine layerForgets(b)
+    type(Block), intent(inout) :: b
+    if (.not. associated(b%Q)) return
+    call frame_unpin(b%Q, %VAL(size(b%Q)))
+    call frame_unpin(b%layer, %VAL(size(b%layer)))
+    call frame_unpin(b%fortran, %VAL(size(b%fortran)))
+  end subroutine layerForgets
 
   !> Properties of the block's interior: chunk by chunk, in, compute, out. The last chunk is partly full. wanted(1:nscalar) says
   !! which scalars to bring back, transport whether D too.

@@ -163,6 +163,12 @@ ENTRIES: tuple[Entry, ...] = (
         _int("nvOut", "number of variables of outData", 1, VARIABLES),
     ), "block", "A whole block in one call: the layer runs the chunk loop.", short=""),
 
+    Entry("pin", (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)), "pin",
+          "Tell the layer an array that it will see often: on a GPU its memory is pinned, so that copies run at the link's speed; elsewhere "
+          "nothing happens. It must not be freed before unpin or finalize.", short=""),
+    Entry("unpin", (Arg("data", "address", "the array given to pin"), _int("n", "number of its values", 0)), "unpin",
+          "Before the array is freed or moved.", short=""),
+
     # Behind the hand-written generic procedures of the Fortran module: arrays by descriptor.
     Entry("put", (Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner"),
                   _int("first", "first point of the stripe, 0: 1", -MOST, MOST), _int("last", "last point, 0: all", -MOST, MOST)),
@@ -172,4 +178,6 @@ ENTRIES: tuple[Entry, ...] = (
           "get", "populateoutputstripe for any array.", short="", old=False),
     Entry("block", (Arg("collection", "tag"), Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner")),
           "block_of_fields", "All inputs, all outputs and a collection at once.", short="", old=False),
+    Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
+    Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),
 )

@@ -69,7 +69,7 @@ class Frame:
         self._properties.impl.check.rank = self.comm.rank
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
-            if self._properties.impl.views or self._properties.impl.mixture is not None:
+            if self._properties.impl.views or self._properties.impl.mixture is not None or self._properties.pinned:
                 raise StateError("frame_setcomm would change the device after work has begun on another: "
                                  "call it right after frame_initialize.")
             self.backend = backend
@@ -78,6 +78,8 @@ class Frame:
     def finalize(self) -> None:
         """Free views, launchers, device memory, the duplicate communicator. Python stays: initialize may follow."""
         if self._properties is not None:
+            for address, end in self._properties.pinned.items():
+                self.backend.unpin(address, end - address)
             self._properties.impl.free()
             self.backend.release()
         self._properties = self.backend = self._arguments = None
@@ -139,7 +141,8 @@ class Frame:
 
 
 # What TVProperties answers, looked up on the object of this initialize.
-for _name in ("populate_input", "populate_output", "launch", "put", "get", "block", "block_of_fields", "load_mixture", "populate_preos",
+for _name in ("populate_input", "populate_output", "launch", "put", "get", "block", "block_of_fields", "pin", "unpin",
+              "pin_array", "unpin_array", "load_mixture", "populate_preos",
               "populate_chung", "get_species", "eosthermalproperties", "eosviscousproperties", "eosthermalandviscousproperties",
               "eoscriticalstate", "eosrhoh0fromtp", "eosrhohfromtpprop", "eostfromhp", "eostfromerho", "eosgammajacobianproperties"):
     setattr(Frame, _name, _asked(_name))

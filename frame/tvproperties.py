@@ -30,6 +30,7 @@ class TVProperties:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._selections: dict[tuple, object] = {}
+        self.pinned: dict[int, int] = {}        # arrays of the host: address, end
         self._preos: dict | None = None
         self._chung: dict | None = None
 
@@ -139,6 +140,44 @@ class TVProperties:
         name, block = self._field(fields[0], lo, hi)
         self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
 
+    # ---- memory that stays ----
+
+    def pin(self, address: int, n: int) -> None:
+        """Keep n doubles of the host's where copies reach them straight, until unpin or finalize; the host must not free them before.
+        The same checks on every backend. Errors: ArgumentError for memory that overlaps a pinned array, BackendError when the
+        driver refuses."""
+        self._pin(address, address + 8*n)
+
+    def unpin(self, address: int, n: int) -> None:
+        """Errors: ArgumentError for memory that is not pinned, as it was given to pin."""
+        self._unpin(address, address + 8*n)
+
+    def pin_array(self, fields) -> None:
+        self._pin(*_reach(fields[0]))
+
+    def unpin_array(self, fields) -> None:
+        self._unpin(*_reach(fields[0]))
+
+    def _pin(self, low: int, high: int) -> None:
+        if low == high:             # a rank that owns nothing of this array
+            return
+        for start, end in self.pinned.items():
+            if low < end and start < high:
+                what = "is pinned already" if (low, high) == (start, end) else f"overlaps one that is pinned ({_range(start, end)})"
+                raise ArgumentError(f"the array to pin ({_range(low, high)}) {what}: unpin that one first; was it freed without?")
+        self.impl.backend.pin(low, high - low)
+        self.pinned[low] = high
+
+    def _unpin(self, low: int, high: int) -> None:
+        if low == high:
+            return
+        if self.pinned.get(low) != high:
+            others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
+            raise ArgumentError(f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, or pinned "
+                                "with another size?")
+        self.impl.backend.unpin(low, high - low)
+        del self.pinned[low]
+
     # ---- work ----
 
     def launch(self, tag: str, n_active: int) -> None:
@@ -198,3 +237,16 @@ class TVProperties:
     def eosgammajacobianproperties(self, n_active: int) -> None:
         """rho h c and their derivatives in p, T and Y (each Y_k alone): what Gamma = dU/dQ is made of."""
         self.impl.safe_launch("gamma_jacobian_properties", n_active)
+
+
+def _reach(field) -> tuple[int, int]:
+    """First byte of an array of the host, and the one behind its last."""
+    _, _, address, extent, stride, size = field
+    if not all(extent):
+        return address, address
+    steps = [(n - 1)*s for n, s in zip(extent, stride)]
+    return address + size*sum(min(s, 0) for s in steps), address + size*(sum(max(s, 0) for s in steps) + 1)
+
+
+def _range(low: int, high: int) -> str:
+    return f"{high - low} bytes at {low:#x}"

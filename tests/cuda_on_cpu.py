@@ -252,10 +252,16 @@ def make():
         except OSError as error:
             raise CUDARuntimeError(f"cudaErrorInvalidValue: {error}") from None
 
+    registered = {}
+
     def register(address, size, flags):
-        if memory.kind(address) != PAGEABLE:
+        if any(a < address + size and address < a + s for a, s in registered.items()):
             raise CUDARuntimeError("cudaErrorHostMemoryAlreadyRegistered")
+        registered[address] = size
         memory.add(address, size, PINNED)
+
+    def unregister(address):
+        del registered[address], memory.ranges[address]
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
@@ -264,7 +270,7 @@ def make():
         malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
         ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
-        getLastError=lambda: 0, hostUnregister=lambda a: memory.ranges.pop(a), pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+        getLastError=lambda: 0, hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
         block = np.empty(size, np.uint8).view(Pinned)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make gpu-carry: what tests/gpu_session.sh needs on a GPU machine that has CuPy and gcc and nothing else, no network:
-# wheels for its Python (GPU_PYTHON, default 3.12), the Fortran host compiled for any recent x86-64, Open MPI, libgfortran.
+# make gpu-carry: what tests/gpu_*.sh need on a GPU machine that has CuPy and gcc and nothing else, no network:
+# wheels for its Python (GPU_PYTHON, default 3.12), the Fortran hosts compiled for any recent x86-64, Open MPI, libgfortran.
 # Everything goes into .carry/, which git ignores; send it along with the working tree.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,14 +8,19 @@ carry=.carry
 rm -rf $carry
 mkdir -p $carry/wheels $carry/lib $carry/modules $carry/openmpi/bin
 
+# PyFR and what it needs that the machine lacks are for tests/gpu_taylor_green.sh.
 .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
     --python-version "${GPU_PYTHON:-3.12}" --implementation cp \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform manylinux_2_5_x86_64 \
-    --platform manylinux1_x86_64 -d $carry/wheels cffi pycparser ruamel.yaml f90nml mpi4py
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 -d $carry/wheels \
+    cffi pycparser ruamel.yaml f90nml mpi4py pyfr gimmik mako platformdirs pytools rtree siphash24
 
 # Linked against this machine's libframe; there it finds the one that is built there, in build/.
 # shellcheck disable=SC2086
-mpifort.openmpi -O3 -march=x86-64-v3 -J $carry/modules $HOST -o $carry/demo_host -Lbuild -lframe -Wl,-rpath,'$ORIGIN/../build'
+for host in demo_host castles; do
+    if [ $host = castles ]; then sources=$CASTLES; else sources=$HOST; fi
+    mpifort.openmpi -O3 -march=x86-64-v3 -J $carry/modules $sources -o $carry/$host -Lbuild -lframe -Wl,-rpath,'$ORIGIN/../build'
+done
 rm -r $carry/modules
 
 # Open MPI: launcher, plugins, help texts, and every library that these and the host need, but for the C library's own.
@@ -31,7 +36,7 @@ done
 # Fabrics and schedulers of clusters drag in half a system; one node needs shared memory and TCP.
 inside=$carry/openmpi/${plugins#"$prefix"/}
 for plugin in ofi ucx openib psm psm2 slurm flux jsm romio321 treematch monitoring; do rm -f "$inside"/*_$plugin.so; done
-for file in $carry/demo_host $carry/openmpi/bin/* "$inside"/*.so; do ldd "$file" 2>/dev/null || :; done |
+for file in $carry/demo_host $carry/castles $carry/openmpi/bin/* "$inside"/*.so; do ldd "$file" 2>/dev/null || :; done |
     sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u |
     grep -vE '/(libframe|libpython[0-9.]*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libmvec|libgcc_s|libstdc\+\+|ld-linux-x86-64)\.so' |
     while read -r library; do cp -L "$library" $carry/lib/; done

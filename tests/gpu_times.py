@@ -91,12 +91,12 @@ def copies(be):
             out = wall_seconds(be, lambda: [be.scatter(block, s, c, view) for s, c in pieces])
             print(f"{where:<34}{chunk:>9}{useful/into:>8.1f}{useful/out:>8.1f}", flush=True)
     be.cp.cuda.runtime.hostUnregister(field.ctypes.data)
-    print(f"{'whole block call, thermal_viscous':<34}{'chunk':>9}{'ns/point':>9}{'GB/s':>8}")
     impl_times(be, (134, 134, 134), 3)
 
 
 def impl_times(be, shape, fringe):
-    """The block call on pageable arrays, T, p, Y in, rho, h, c, mu, lam, D out: NS = 10, Takahashi off, so that copies count."""
+    """The block call, and the chunk loop of the old style, on pageable arrays and on ones that the host has pinned; T, p, Y in, rho, h,
+    c, mu, lam, D out: NS = 10, Takahashi off, so that copies count. All three have to give the same bits."""
     from frame.tvimpl import TVImpl
 
     ns, names = 10, ("rho", "h", "c", "mu", "lam", "D")
@@ -108,13 +108,39 @@ def impl_times(be, shape, fringe):
     def block(field):
         return Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (fringe,)*3 + (0,), (*inner, field.shape[3]))
 
-    points = block(T).points
-    for chunk in (16384, 131072, 1048576):
-        impl = TVImpl(be, chunk, ns, 1)
-        impl.set_mixture(Mixture(species_set(ns), takahashi="off"))
-        t = wall_seconds(be, lambda: impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))],
-                                                [(n, block(f)) for n, f in zip(names, results)]), 5)
-        print(f"{'':<34}{chunk:>9}{t/points*1e9:>9.1f}{8e-9*points*(12 + 15)/t:>8.1f}", flush=True)
+    points, given, wanted = block(T).points, [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [(n, block(f)) for n, f in zip(names, results)]
+    first = None
+
+    def loop(impl):
+        for start in range(1, points + 1, impl.chunk):
+            end = min(start + impl.chunk - 1, points)
+            for name, b in given:
+                impl.populate_input(name, b, start, end)
+            impl.safe_launch("thermal_viscous", end - start + 1)
+            for name, b in wanted:
+                impl.populate_output(name, b, start, end)
+
+    print(f"{'thermal_viscous, NS = 10':<34}{'chunk':>9}{'ns/point':>9}{'GB/s':>8}")
+    for held in (False, True):
+        began = time.perf_counter()
+        if held:
+            for f in (T, p, Y, *results):
+                be.pin(f.ctypes.data, f.nbytes)
+            size = sum(f.nbytes for f in (T, p, Y, *results))
+            print(f"pinning these {size/2**20:.0f} MiB took {(time.perf_counter() - began)*1e3:.1f} ms")
+        for chunk in (16384, 131072, 1048576):
+            impl = TVImpl(be, chunk, ns, 1)
+            impl.set_mixture(Mixture(species_set(ns), takahashi="off"))
+            for what, work in (("block call", lambda: impl.block("thermal_viscous", given, wanted)), ("chunk loop", lambda: loop(impl))):
+                for f in results:
+                    f[...] = np.nan
+                t = wall_seconds(be, work, 5)
+                first = first or [f.tobytes() for f in results]
+                same = all(f.tobytes() == b for f, b in zip(results, first))
+                print(f"{what + (', pinned once' if held else ', pageable') + ('' if same else ', OTHER BITS'):<34}{chunk:>9}{t/points*1e9:>9.1f}"
+                      f"{8e-9*points*(12 + 15)/t:>8.1f}", flush=True)
+    for f in (T, p, Y, *results):
+        be.unpin(f.ctypes.data, f.nbytes)
 
 
 def launch(be):

@@ -255,6 +255,121 @@ def test_block_call_overlaps_and_agrees(be, chunk):
     assert [be.cp.cuda.runtime.pointerGetAttributes(f.ctypes.data).type for f in (T, Y, D)] == [0, 0, 0]
 
 
+def kinds(be, field):
+    """Memory types of the field's first and last element: 0 pageable, 1 pinned."""
+    return [be.cp.cuda.runtime.pointerGetAttributes(field.ctypes.data + at).type for at in (0, field.nbytes - 8)]
+
+
+def test_pinned_arrays_may_share_pages(be):
+    """Four arrays behind each other, their ends within pages: each is reached, whichever of them are pinned, and a page stays
+    pinned as long as one of its arrays is."""
+    parts = np.split(np.random.default_rng(9).random(4*10000 + 8)[3:40003], 4)
+    assert all(a.ctypes.data % 4096 for a in parts[1:])
+
+    def reach():
+        for a in parts:
+            block = Block(a.ctypes.data, (100, 100, 1, 1), (1, 100, 10000, 10000), (2, 3, 0, 0), (90, 80, 1, 1))
+            view, want = be.empty((1, be.pad(7000))), a.copy()
+            be.gather(block, 50, 7000, view)
+            inner = want.reshape(100, 100)[3:83, 2:92]
+            assert np.array_equal(be.to_host(view)[0, :7000], inner.reshape(-1)[50:7050])
+            turned = inner.reshape(-1).copy()
+            turned[50:7050] *= -1
+            inner[...] = turned.reshape(80, 90)
+            be.scatter(block, 50, 7000, be.from_host(-be.to_host(view)))
+            assert np.array_equal(a, want)
+
+    pinned = set()
+    for what, k in (("pin", 0), ("pin", 2), ("pin", 1), ("unpin", 2), ("pin", 3), ("unpin", 0), ("unpin", 1), ("unpin", 3)):
+        getattr(be, what)(parts[k].ctypes.data, parts[k].nbytes)
+        (pinned.add if what == "pin" else pinned.remove)(k)
+        assert all(kinds(be, parts[j]) == [1, 1] for j in pinned)
+        reach()
+    assert kinds(be, parts[1]) == kinds(be, parts[2]) == [0, 0]
+
+
+def test_an_array_between_pinned_ones_is_staged(be):
+    """Its first and last page are its neighbours', and pinned; the pages between are not."""
+    parts = np.split(np.random.default_rng(10).random(3*50000 + 8)[3:150003], 3)
+    for k in (0, 2):
+        be.pin(parts[k].ctypes.data, parts[k].nbytes)
+    middle = Block(parts[1].ctypes.data, (50000, 1, 1, 1), (1, 50000, 50000, 50000), (0, 0, 0, 0), (50000, 1, 1, 1))
+    assert be.marshal._where(middle) == 0
+    view = be.empty((1, be.pad(50000)))
+    be.gather(middle, 0, 50000, view)
+    assert np.array_equal(be.to_host(view)[0, :50000], parts[1])
+    for k in (0, 2):
+        be.unpin(parts[k].ctypes.data, parts[k].nbytes)
+    assert kinds(be, parts[0]) == kinds(be, parts[2]) == [0, 0]
+
+
+def test_block_call_on_pinned_arrays(be):
+    """The same bits as on arrays that are pinned for the call; what was pinned before stays so, and is not copied by way of a buffer."""
+    from frame.tvimpl import TVImpl
+
+    shape, ns = (40, 40, 30), 10
+    rng = np.random.default_rng(11)
+    T, p, Y = (np.asfortranarray(x) for x in (300 + 2000*rng.random((*shape, 1)), 1e6 + 1e7*rng.random((*shape, 1)), rng.dirichlet(np.ones(ns), shape)))
+    impl = TVImpl(be, 20000, ns, 1)
+    impl.set_mixture(mixture(ns))
+    block = lambda f: Block(f.ctypes.data, f.shape, tuple(s//8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3]))      # noqa: E731
+    found = []
+    for pinned in ((), (Y,), (T, p, Y)):
+        rho, D = np.zeros((*shape, 1), order="F"), np.zeros((*shape, ns), order="F")
+        held = [*pinned, D] if pinned else []
+        for f in held:
+            be.pin(f.ctypes.data, f.nbytes)
+        impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))])
+        for f in held:
+            assert kinds(be, f) == [1, 1]
+            be.unpin(f.ctypes.data, f.nbytes)
+        found.append((rho, D))
+    for rho, D in found[1:]:
+        assert np.array_equal(rho, found[0][0]) and np.array_equal(D, found[0][1])
+    assert found[0][1].any() and kinds(be, Y) == [0, 0]
+
+
+def test_a_host_pins_and_finalize_unpins(be):
+    from frame.frame import Frame
+
+    field, frame = np.zeros((50, 40, 30), order="F"), Frame()
+    frame.set_option("backend", "cuda")
+    frame.initialize(-1, 1000, 1, 6, 0)
+    frame.pin(field.ctypes.data, field.size)
+    assert kinds(be, field) == [1, 1]
+    with pytest.raises(ArgumentError, match="overlaps"):
+        frame.pin_array([("pin", 1, field.ctypes.data + 80, (50, 40), (1, 50), 8)])
+    frame.finalize()
+    assert kinds(be, field) == [0, 0]
+    frame.set_option("backend", "cuda")
+    frame.initialize(-1, 1000, 1, 6, 0)
+    # a section in reverse order, every second plane: from its lowest to its highest byte
+    frame.pin_array([("pin", 1, field[-1].ctypes.data, (50, 40, 15), (-1, 50, 4000), 8)])
+    frame.unpin(field.ctypes.data, field.size - 2000)
+    assert kinds(be, field) == [0, 0]
+    frame.finalize()
+
+
+def test_a_refusal_to_pin(be, monkeypatch):
+    field, runtime = np.zeros(10000), be.cp.cuda.runtime
+
+    def refuse(*_):
+        raise runtime.CUDARuntimeError(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "hostRegister", refuse)
+        with pytest.raises(BackendError, match="refuses to pin 80000 bytes .*ulimit"):
+            be.pin(field.ctypes.data, field.nbytes)
+    be.pin(field.ctypes.data, field.nbytes)
+    assert kinds(be, field) == [1, 1]
+    be.unpin(field.ctypes.data, field.nbytes)
+    # what the host has pinned itself is left to it
+    runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
+    be.pin(field.ctypes.data, field.nbytes)
+    be.unpin(field.ctypes.data, field.nbytes)
+    assert kinds(be, field) == [1, 1]
+    runtime.hostUnregister(field.ctypes.data)
+
+
 def test_view_of_one_row(be):
     field = np.random.default_rng(6).random(50)
     block = Block(field.ctypes.data, (50, 1, 1, 1), (1, 50, 50, 50), (5, 0, 0, 0), (40, 1, 1, 1))

@@ -215,6 +215,19 @@ def test_descriptors_of_the_wrong_kind():
     assert got["assumed size"][0] == 0
 
 
+def test_pinned_arrays():
+    """The checks are the same without a GPU, where there is nothing to pin."""
+    got = told(traps("pin", **RETURN))
+    wrong = {"early": (2, "before frame_initialize"), "twice": (3, "is pinned already"), "part": (3, "88 bytes at"),
+             "other size": (3, "is not pinned; pinned: 32000 bytes"), "unpinned twice": (3, "is not pinned; pinned: 48 bytes"),
+             "not allocated": (3, "not allocated"), "old part": (3, "overlaps one that is pinned (32000 bytes"),
+             "old other size": (3, "16000 bytes"), "negative": (3, "n = -1")}
+    for call, (status, words) in wrong.items():
+        assert got[call][0] == status and words in got[call][1], (call, got[call])
+    right = ("pin", "another", "the same memory", "nothing", "nothing again", "old", "old unpin", "after finalize", "finalize")
+    assert [got[call] for call in right] == [(0, "")]*len(right)
+
+
 # ---- linking ------------------------------------------------------------------------------------------------------
 
 def test_no_mpi_and_no_fast_math_in_the_library():

@@ -70,6 +70,13 @@ class Backend(abc.ABC):
         have happened before that. Yields lanes: contexts whose work is ordered within each, and free between them."""
         yield (contextlib.nullcontext(),)
 
+    def pin(self, address: int, nbytes: int) -> None:
+        """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to and from it
+        may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not overlap."""
+
+    def unpin(self, address: int, nbytes: int) -> None:
+        """Before the memory is freed."""
+
     @abc.abstractmethod
     def to_host(self, array) -> np.ndarray: ...
 

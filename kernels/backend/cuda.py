@@ -216,6 +216,15 @@ class CudaBackend(Backend):
         self._use()
         self.marshal.scatter(block, start, count, view)
 
+    def pin(self, address, nbytes):
+        """Raises BackendError where the driver refuses, over the system's limit of locked memory for one."""
+        self._use()
+        self.marshal.pin(address, nbytes)
+
+    def unpin(self, address, nbytes):
+        self._use()
+        self.marshal.unpin(address, nbytes)
+
     @contextlib.contextmanager
     def session(self, blocks):
         """Pins the blocks; two streams, so that copies in, kernels and copies out of different stripes overlap."""

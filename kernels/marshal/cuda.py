@@ -2,14 +2,14 @@
 
 How a block is reached depends on where it lies, which the driver knows from the address:
 
-- device or managed memory, or host memory that is pinned (by the host or by `lasting`): one kernel reads or writes it
+- device or managed memory, or host memory that is pinned (by the host, by `pin` or by `lasting`): one kernel reads or writes it
   where it is;
 - pageable host memory: the compiled CPU marshal packs the selected points into a pinned buffer, in the view's type, and one copy takes
   that to the device. Packing returns before the copy has arrived, so it runs beside the kernels of the chunk before.
 
 Either way a scatter touches the selected points alone: fringe data that the host writes between two calls stays.
-No address is kept when a call returns: when memory is freed, its pinned pages stay with the driver, and a later
-array at the same address would be another one.
+No address is kept when a call returns, but of what was given to `pin`: when memory is freed, its pinned pages stay with
+the driver, and a later array at the same address would be another one.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pathlib
 import numpy as np
 
 from ..backend.base import check_rows
-from ..errors import ArgumentError
+from ..errors import ArgumentError, BackendError
 
 SOURCE = pathlib.Path(__file__).with_suffix(".cu")
 THREADS = 256                       # as in cuda.cu
@@ -41,6 +41,8 @@ class CudaMarshal:
         self._in = [_Staging(cp), _Staging(cp)]
         self._out = _Staging(cp)
         self._deferred = False
+        self._pinned: list[tuple[int, int]] = []          # what `pin` was given: address, end
+        self._registered: list[tuple[int, int]] = []      # the whole pages that were pinned for it: address, end; none twice
 
     def gather(self, block, start: int, count: int, view) -> None:
         """Selected points start .. start+count-1 of each selected variable -> view[v, :count]."""
@@ -83,14 +85,10 @@ class CudaMarshal:
         (pinned already, or over the system's limit) and small arrays are staged as before.
         """
         pinned = []
-        for address, nbytes in _pages(b for b in blocks if not b.on_device):
-            if nbytes < PIN_FROM:
-                continue
-            try:
-                self.runtime.hostRegister(address, nbytes, 0)
-                pinned.append(address)
-            except self.runtime.CUDARuntimeError:
-                self.runtime.getLastError()      # a refusal is an answer here; it must not surface at the next launch
+        for low, high in _pages(_ends(b) for b in blocks if not b.on_device):
+            for start, end in self._gaps(low, high):
+                if end - start >= PIN_FROM and self._register(start, end) is None:
+                    pinned.append(start)
         self._deferred = True
         try:
             yield
@@ -99,9 +97,55 @@ class CudaMarshal:
             for address in pinned:
                 self.runtime.hostUnregister(address)
 
-    def release(self) -> None:
-        """Give back the pinned buffers."""
+    def pin(self, address: int, nbytes: int) -> None:
+        """Pin this memory until `unpin`. Pages that the host itself has pinned, and the device's memory, are left as they are.
+        Errors: BackendError."""
+        self._pinned.append((address, address + nbytes))
+        if self.runtime.pointerGetAttributes(address).type in (DEVICE, MANAGED):
+            return
+        for low, high in _pages([(address, address + nbytes - 1)]):
+            for start, end in self._gaps(low, high):
+                refusal = self._register(start, end)
+                if refusal is None:
+                    self._registered.append((start, end))
+                elif "AlreadyRegistered" not in refusal:
+                    self.unpin(address, nbytes)
+                    raise BackendError(f"the driver refuses to pin {nbytes} bytes at {address:#x} ({refusal}): is the memory there, and within "
+                                       "the system's limit of locked memory (ulimit -l)?")
+
+    def unpin(self, address: int, nbytes: int) -> None:
+        """Pages that another pinned array shares stay until that one goes."""
+        self._pinned.remove((address, address + nbytes))
         self._wait()
+        for start, end in list(self._registered):
+            if not any(low < end and start < high for low, high in self._pinned):
+                self.runtime.hostUnregister(start)
+                self._registered.remove((start, end))
+
+    def _register(self, start: int, end: int) -> str | None:
+        """None, or the driver's refusal: an answer here, which must not surface at the next launch."""
+        try:
+            self.runtime.hostRegister(start, end - start, 0)
+        except self.runtime.CUDARuntimeError as error:
+            self.runtime.getLastError()
+            return str(error)
+        return None
+
+    def _gaps(self, low: int, high: int) -> list[tuple[int, int]]:
+        """What of low .. high `pin` has not pinned."""
+        out = []
+        for start, end in sorted(self._registered):
+            if start < high and low < end:
+                if low < start:
+                    out.append((low, start))
+                low = end
+        return [*out, (low, high)] if low < high else out
+
+    def release(self) -> None:
+        """Give back the pinned buffers, unpin the host's memory."""
+        self._wait()
+        for address, end in list(self._pinned):
+            self.unpin(address, end - address)
         for slot in (*self._in, self._out):
             slot.free()
 
@@ -116,9 +160,14 @@ class CudaMarshal:
         """Memory type of the block's selection; pageable unless both of its ends are reachable from the device."""
         if block.on_device:
             return DEVICE
-        ends = _ends(block)
-        kinds = [self.runtime.pointerGetAttributes(end).type for end in ends]
-        return kinds[0] if kinds[0] == kinds[1] else PAGEABLE
+        low, high = _ends(block)
+        kinds = [self.runtime.pointerGetAttributes(end).type for end in (low, high)]
+        if kinds[0] != kinds[1]:
+            return PAGEABLE
+        # both ends may lie on pages of pinned neighbours, with others between them
+        if kinds[0] == PINNED and self._registered and self._gaps(low, high + 1) not in ([], [(low, high + 1)]):
+            return PAGEABLE
+        return kinds[0]
 
     def _launch(self, function, block, start, count, view, row) -> None:
         sx, sy, sz, sv = block.strides
@@ -155,22 +204,22 @@ class _Staging:
 
 
 def _ends(block) -> tuple[int, int]:
-    """Addresses of the lowest and the highest element of the selection."""
+    """Addresses of the lowest and the highest byte of the selection."""
     reach = [(n - 1)*stride for n, stride in zip(block.n, block.strides)]
-    return block.first + block.size*sum(min(r, 0) for r in reach), block.first + block.size*sum(max(r, 0) for r in reach)
+    return block.first + block.size*sum(min(r, 0) for r in reach), block.first + block.size*(sum(max(r, 0) for r in reach) + 1) - 1
 
 
-def _pages(blocks):
-    """(address, bytes) of the whole pages under the blocks' selections; selections that share a page become one range, for
-    a page cannot be pinned twice."""
-    ranges = sorted((low//PAGE*PAGE, (high + block.size + PAGE - 1)//PAGE*PAGE) for block in blocks for low, high in [_ends(block)])
+def _pages(ends):
+    """(address, end) of the whole pages under memory whose first and last bytes these are; what shares a page becomes one range, for a page cannot
+    be pinned twice."""
+    ranges = sorted((low//PAGE*PAGE, high//PAGE*PAGE + PAGE) for low, high in ends)
     merged: list[list[int]] = []
     for low, high in ranges:
         if merged and low < merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], high)
         else:
             merged.append([low, high])
-    return [(low, high - low) for low, high in merged]
+    return [(low, high) for low, high in merged]
 
 
 def _row(view, block, count: int) -> int:

@@ -4,12 +4,13 @@
 program traps
   use frame_interface, only: lasterror => frame_lasterror, laststatus => frame_laststatus, put => frame_put, get => frame_get, &
       init => frame_initialize, register => frame_registerkernel, launch => frame_launch, finalize => frame_finalize, &
-      setoption => frame_setoption, setcomm => frame_setcomm
+      setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin
 #ifdef WITH_MPI
   use mpi
 #endif
   implicit none
   external :: frame_initialize, frame_registerkernel, frame_launch, frame_finalize, frame_castles_populateinputstripe, frame_setcomm
+  external :: frame_pin, frame_unpin
   character(300) :: what, file
   character(4000) :: message
   character(200) :: open_tag = repeat('A', 200)
@@ -109,6 +110,28 @@ program traps
     call put('T', T, first=0, last=3, stat=status); call tell('first 0')
     call put('Y', reshape(T, [3, 2]), stat=status); call tell('a matrix is two directions')
     call assumed_size(T); call tell('assumed size')
+  case ('pin')
+    call pin(T, status); call tell('early')
+    call init(-1, 6, 1, 1, 0, status)
+    call pin(many, status); call tell('pin')
+    call pin(many, status); call tell('twice')
+    call pin(many(10:20), status); call tell('part')
+    call pin(T, status); call tell('another')
+    call unpin(many(:3000), status); call tell('other size')
+    call unpin(many(4000:1:-1), status); call tell('the same memory')
+    call unpin(many, status); call tell('unpinned twice')
+    call pin(none, status); call tell('not allocated')
+    call pin(many(:0), status); call tell('nothing')
+    call unpin(many(:0), status); call tell('nothing again')
+    call frame_pin(many, %val(4000)); call laststatus(status); call tell('old')
+    call frame_pin(many(11), %val(2)); call laststatus(status); call tell('old part')
+    call frame_unpin(many, %val(2000)); call laststatus(status); call tell('old other size')
+    call frame_pin(T, %val(-1)); call laststatus(status); call tell('negative')
+    call frame_unpin(many, %val(4000)); call laststatus(status); call tell('old unpin')
+    call finalize(status)
+    call init(-1, 6, 1, 1, 0, status)
+    call pin(T, status); call tell('after finalize')
+    call finalize(status); call tell('finalize')
   case ('fpe')                          ! built with -ffpe-trap=invalid,zero,overflow
     call init(-1, 6, 1, 1, 0, status); call tell('init')
     call register(file, status); call tell('file')
