@@ -333,11 +333,11 @@ POINT_FN vec exp(vec x) {
     const ExpParts e = exp_parts(x);
     return (1.0 + e.less_one)*e.scale;
 }
-#endif
 POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale*e.less_one + (e.scale - 1.0);
 }
+#endif
 
 // 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
 POINT_FN vec log_ratio(vec above, vec below, vec difference) {
