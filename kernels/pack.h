@@ -377,7 +377,7 @@ BINARY_FROM_LEFT(+) BINARY_FROM_LEFT(-) BINARY_FROM_LEFT(*) BINARY_FROM_LEFT(/)
 BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
-UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start)
+UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start) UNARY(inverse_fourth_root)
 OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped) OF_TWO(rough_quotient)
 #undef BINARY
 #undef BINARY_FROM_LEFT

@@ -8,29 +8,20 @@ POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
 
 // What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has a
 // polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
-template <class R> struct DiffusionState { R variable, factor, p, T, inv_p, p_tenfold; };
+template <class R> struct DiffusionState { R variable, factor, p, T, p_tenfold; };
 
 template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
-    const R T = state.T = known_temperature(T_given), root = sqrt(T), p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
-    if constexpr (M::diffusion_kinetic) {
-        const R fourth = sqrt(root), r = 1.0/(fourth*p), inv_fourth = r*p, inv_root = square(inv_fourth);
-        state.inv_p = r*fourth;
-        state.variable = inv_fourth;
-        state.factor = inv_root*inv_root*inv_root;
-    } else if constexpr (M::diffusion_cantera) {
-        const R r = 1.0/(T*root*p);
-        state.inv_p = r*(T*root);
-        state.variable = log(T);
-        state.factor = r*p;
-    } else {
-        const R power = T*root*sqrt(root), r = 1.0/(power*p);
-        state.inv_p = r*power;
+    const R T = state.T = known_temperature(T_given), inv_fourth = inverse_fourth_root(T), inv_root = square(inv_fourth);
+    state.factor = inv_root*inv_root*inv_root;
+    if constexpr (M::diffusion_kinetic) state.variable = inv_fourth;
+    else if constexpr (M::diffusion_cantera) state.variable = log(T);
+    else {
         state.variable = T;
-        state.factor = r*p;
+        state.factor *= inv_fourth;
     }
-    state.p = p;
-    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*p;
+    state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
+    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*state.p;
     return state;
 }
 
@@ -264,10 +255,11 @@ template <class M, class R, class Species, class Out>
 POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_ij) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     const Floored<M, R, Species> x{m, Y, W};
+    const R inv_p = 1.0/state.p;
     for (int i = 0; i < M::NS; ++i)
         for (int j = 0; j <= i; ++j) {
             const R xi = x[i], xj = x[j], pD = 1.0/pair_friction(m, state, i, j, xi, xj);
-            const R D = select(xi + xj > 0.0, pD*state.inv_p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
+            const R D = select(xi + xj > 0.0, pD*inv_p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
             D_ij.set(i*M::NS + j, D);
             D_ij.set(j*M::NS + i, D);
         }
