@@ -54,7 +54,8 @@ POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R
     zz = zz + zz;
 }
 
-// The same for one panel, row by row: y and z stay in registers instead of the rows' sums.
+// The same for one panel, row by row: y and z stay in registers instead of the rows' sums. The rows are not to be interleaved:
+// there are no registers for more than one.
 template <class M, class R>
 POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
     const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
@@ -69,6 +70,7 @@ POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz
         yy += y[i]*row_y;
         yz_sum += y[i]*row_z + z[i]*row_y;
         zz += z[i]*row_z;
+        asm volatile("");
     }
     yy = yy + yy;
     zz = zz + zz;
