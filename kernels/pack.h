@@ -33,7 +33,14 @@ typedef scalar lanes_d __attribute__((vector_size(VECTOR_BYTES)));
 typedef whole lanes_i __attribute__((vector_size(VECTOR_BYTES)));
 typedef unsigned_whole lanes_u __attribute__((vector_size(VECTOR_BYTES)));
 
-struct vmask { lanes_i m; };
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+typedef __mmask16 lanes_m;
+#elif VECTOR_BYTES == 64
+typedef __mmask8 lanes_m;
+#else
+typedef lanes_i lanes_m;
+#endif
+struct vmask { lanes_m m; };
 struct vec {
     lanes_d v;
     POINT_FN vec() {}
@@ -54,18 +61,34 @@ POINT_FN vec operator-(vec a) { return vec(-a.v); }
 POINT_FN vec &operator+=(vec &a, vec b) { a.v += b.v; return a; }
 POINT_FN vec &operator-=(vec &a, vec b) { a.v -= b.v; return a; }
 POINT_FN vec &operator*=(vec &a, vec b) { a.v *= b.v; return a; }
-#define COMPARE(op) \
-    POINT_FN vmask operator op(vec a, vec b) { return vmask{(lanes_i)(a.v op b.v)}; } \
-    POINT_FN vmask operator op(vec a, double b) { return vmask{(lanes_i)(a.v op vec(b).v)}; }
-COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+#define COMPARED(op, code) _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, code)
+#elif VECTOR_BYTES == 64
+#define COMPARED(op, code) _mm512_cmp_pd_mask((__m512d)a.v, (__m512d)b.v, code)
+#else
+#define COMPARED(op, code) (lanes_m)(a.v op b.v)
+#endif
+#define COMPARE(op, code) \
+    POINT_FN vmask operator op(vec a, vec b) { return vmask{COMPARED(op, code)}; } \
+    POINT_FN vmask operator op(vec a, double b) { return a op vec(b); }
+COMPARE(<, _CMP_LT_OQ) COMPARE(>, _CMP_GT_OQ) COMPARE(<=, _CMP_LE_OQ) COMPARE(>=, _CMP_GE_OQ)
 #undef COMPARE
-POINT_FN vmask operator&&(vmask a, vmask b) { return vmask{a.m & b.m}; }
-POINT_FN vmask operator||(vmask a, vmask b) { return vmask{a.m | b.m}; }
-POINT_FN vmask operator!(vmask a) { return vmask{~a.m}; }
+#undef COMPARED
+POINT_FN vmask operator&&(vmask a, vmask b) { return vmask{lanes_m(a.m & b.m)}; }
+POINT_FN vmask operator||(vmask a, vmask b) { return vmask{lanes_m(a.m | b.m)}; }
+POINT_FN vmask operator!(vmask a) { return vmask{lanes_m(~a.m)}; }
 
 POINT_FN lanes_i bits(vec a) { return (lanes_i)a.v; }
 POINT_FN vec from_bits(lanes_i a) { return vec((lanes_d)a); }
-POINT_FN vec select(vmask c, vec yes, vec no) { return vec(c.m ? yes.v : no.v); }
+POINT_FN vec select(vmask c, vec yes, vec no) {
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+    return vec((lanes_d)_mm512_mask_blend_ps(c.m, (__m512)no.v, (__m512)yes.v));
+#elif VECTOR_BYTES == 64
+    return vec((lanes_d)_mm512_mask_blend_pd(c.m, (__m512d)no.v, (__m512d)yes.v));
+#else
+    return vec(c.m ? yes.v : no.v);
+#endif
+}
 #if VECTOR_BYTES == 64
 // The cubics at eight lines and, in the upper half, those behind them, at x. Each cubic is 128 bits: lines of lanes i and i + 4 side
 // by side, and a transposition within 128 bits brings a coefficient of all together.
@@ -142,7 +165,7 @@ POINT_FN vec floor_small(vec a) {        // |a| < 2^(MANTISSA - 1)
 #else
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 8
-    return _mm512_movepi64_mask((__m512i)c.m) != 0;
+    return c.m != 0;
 #elif VECTOR_LANES == 4
     return _mm256_movemask_pd((__m256d)c.m) != 0;
 #else
