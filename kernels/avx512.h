@@ -37,7 +37,11 @@ POINT_FN vec sqrt(vec a) {
 POINT_FN vec sqrt(vec a) { return vec((lanes_d)_mm512_sqrt_pd(LANES(a.v))); }
 #endif
 
-// x^(-1/4) within an ulp or so, of x > 0: from 13 bits by the series of (1 - e)^(-1/4)
+// x^(-1/2) and x^(-1/4) of x > 0 from 14 and 13 bits by the series of (1 - e)^(-1/2) and (1 - e)^(-1/4)
+POINT_FN vec inverse_root(vec x) {
+    const lanes_d y = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), e = 1.0 - (x.v*y)*y;
+    return vec(y + y*(e*(0.5 + e*(3.0/8 + e*(5.0/16)))));
+}
 POINT_FN vec inverse_fourth_root(vec x) {
     const lanes_d s = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), y = s*(lanes_d)_mm512_rsqrt14_pd(LANES(s)), y2 = y*y, e = 1.0 - x.v*y2*y2;
     return vec(y + y*(e*(0.25 + e*(5.0/32 + e*(15.0/128 + e*(195.0/2048))))));

@@ -237,14 +237,23 @@ POINT_FN vec cbrt(vec x) {
 // Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its binary
 // logarithm; then a step of Newton. Zero gives a number.
 POINT_FN vec two_thirds_start(vec x) {           // x^(2/3), relative error below 3e-3
+#ifdef AVX512_DOUBLE
+    const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x))*(-1.0/3.0) + 1499678884705075.0*4096;
+    const vec y = from_bits((lanes_i)_mm512_cvtpd_epi64((__m512d)thirds)), xy = x*y;            // x^(-1/3) within 5 %
+#else
     lanes_i n;
     nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12))*(-1.0/3.0) + 1499678884705075.0, n);
-    const vec y = from_bits(n << 12);            // x^(-1/3) within 5 %
-    return x*y*(1.335 - (1.0/3.0)*x*(y*y*y));
+    const vec y = from_bits(n << 12), xy = x*y;
+#endif
+    return xy*(1.335 - (1.0/3.0)*(xy*(y*y)));
 }
 POINT_FN vec inverse_root_start(vec x) {         // 1/sqrt(x), relative error below 2e-3
+#ifdef AVX512_DOUBLE
+    return vec((lanes_d)_mm512_rsqrt14_pd((__m512d)x.v));
+#else
     const vec y = from_bits(0x5fe6eb50c7b537a9LL - (lanes_i)((lanes_u)bits(x) >> 1));
     return y*(1.5 - 0.5*x*y*y);
+#endif
 }
 
 POINT_FN vec table_row(const double *table, vec row) {
@@ -400,7 +409,7 @@ BINARY_FROM_LEFT(+) BINARY_FROM_LEFT(-) BINARY_FROM_LEFT(*) BINARY_FROM_LEFT(/)
 BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
-UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start) UNARY(inverse_fourth_root)
+UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start) UNARY(inverse_root) UNARY(inverse_fourth_root)
 OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped) OF_TWO(rough_quotient)
 #undef BINARY
 #undef BINARY_FROM_LEFT

@@ -108,7 +108,9 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
-template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }       // avx512.h has its own
+// powers that avx512.h has its own ways to
+template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
+template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
 // 0 where fractions that add up to this are a composition, else NaN
 template <class R> POINT_FN R not_whole(const R sum) {
     const R off = sum - 1.0;

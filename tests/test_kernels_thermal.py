@@ -471,7 +471,7 @@ def test_wrong_calls_are_refused():
             mix.properties(names, **arrays)
         assert word in str(caught.value), str(caught.value)
     for call in (lambda: mix.kernel("no_such"), lambda: mix.kernel("sound_speed")(gamma=1.4),
-                 lambda: mix.kernel("sound_speed")(gamma=1.4, rho_p=1e-5, T=300.0),
+                 lambda: mix.kernel("sound_speed")(gamma=1.4, p_v=-1e5, vol=1.0, T=300.0),
                  lambda: mix.properties("rho", **s, backend="abacus"), lambda: mix.properties("rho", **s, precision="half"), lambda: Mixture.from_species(species_set(1), root="lowest"),
                  lambda: Mixture.from_species(species_set(1), roots="gibbs")):
         with pytest.raises(ArgumentError):

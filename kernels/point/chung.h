@@ -47,10 +47,10 @@ template <class M, class R>
 POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m, const R inv_eps_m, const R scale_m,
                            R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T*inv_eps_m;
-    const R Omega_v = 1.16145*exp(-0.14874*log(T_star)) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star), r = 1.0/(T*Omega_v);
-    inv_T_star = eps_m*(r*Omega_v);
-    root_m = scale_m*sqrt(T);
-    eta0 = 26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m)*root_m*(r*T);
+    const R Omega_v = 1.16145*exp(-0.14874*log(T_star)) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star), inv_root = inverse_root(T);
+    inv_T_star = eps_m*(inv_root*inv_root);
+    root_m = scale_m*(T*inv_root);
+    eta0 = (26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m))*root_m/Omega_v;
 }
 
 // y, 1/(1 - y) and 1/y, 9-6.20; y at least SMALLEST, so that the limit at no density needs no case of its own.

@@ -76,8 +76,9 @@ def reciprocals(sp, o, b_mix, v_free, vol):
 
 def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
     _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
-    p_v = a_mix*D_v*inv_D*inv_D - R_s*T*inv_free*inv_free
-    return dict(p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
+    attractive, repulsive = a_mix*D_v*inv_D*inv_D, -R_s*T*inv_free*inv_free
+    p_v = attractive + repulsive
+    return dict(p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
 
 
 def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
@@ -85,11 +86,9 @@ def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
     return dict(phase_flag=Tracked(flag, exact=True), undecided=undecided)
 
 
-def enthalpy_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, shift_mix, v_free, inv_free, inv_D, v_p, cp):
+def enthalpy_slopes(sp, o, T, a_T, b_mix, shift_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp):
     # v p_v + T p_T written out, without its ideal parts
-    v = v_free + b_mix
-    _, D_v = cubic.attraction(v, b_mix, _eos(o))
-    h_p = (a_mix*v*D_v*inv_D*inv_D - T*a_T*inv_D - R_s*T*b_mix*inv_free*inv_free)*v_p
+    h_p = ((v_free + b_mix)*p_v_attractive - T*a_T*inv_D + b_mix*p_v_repulsive)*v_p
     return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
 
 
@@ -187,7 +186,7 @@ THERMAL = {
     "heat_capacity_ratio": lambda sp, o, cp, cv: dict(gamma=cp/cv),
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
     "enthalpy_slopes": enthalpy_slopes,
-    "sound_speed": lambda sp, o, gamma, rho_p: dict(c=np.sqrt(gamma/rho_p)),
+    "sound_speed": lambda sp, o, gamma, p_v, vol: dict(c=vol*np.sqrt(-gamma*p_v)),
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
 }
 TRANSPORT = {
