@@ -354,12 +354,19 @@ POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
+#if VECTOR_BYTES == 64      // one instruction; the last number is the truth table of size outside the sign bit, sign in it; and of x ^ (sign & SIGN)
+#define BITWISE(a, b, table) return vec((lanes_d)_mm512_ternarylogic_epi64((__m512i)bits(a), (__m512i)bits(b), (__m512i)(lanes_i{} + whole(SIGN)), table))
+POINT_FN vec copysign(vec size, vec sign) { BITWISE(size, sign, 0xd8); }
+POINT_FN vec flipped(vec x, vec sign) { BITWISE(x, sign, 0x78); }          // -x where sign is negative
+#undef BITWISE
+#else
 POINT_FN vec copysign(vec size, vec sign) {
     return from_bits((bits(size) & whole(~SIGN)) | (bits(sign) & whole(SIGN)));
 }
 POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
     return from_bits(bits(x) ^ (bits(sign) & whole(SIGN)));
 }
+#endif
 #ifndef AVX512_DOUBLE
 POINT_FN vec exp(vec x) {
     const ExpParts e = exp_parts(x);

@@ -33,8 +33,8 @@ POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const Pa
         y = n*root_a;
         z = n*m.q_mass[s];
     }, a_mix, yz, zz);
-    a_T = -yz*inv_root;
-    a_TT = (zz + yz*inv_root)*(0.5*inv_root*inv_root);
+    a_T = 0.0 - yz*inv_root;                        // one operation, -yz would be a second
+    a_TT = (zz - a_T)*(0.5*inv_root*inv_root);
 }
 
 template <class M, class R, class Species>
@@ -119,7 +119,7 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
         const auto positive = three && alternate, deflated = three && several;
         if (any_of(deflated)) {
             t = halley(t, e, fabs(f));
-            R width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), SMALLEST);
+            R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
             if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
             const R outer = -flipped(t, f);
             const R far = centre + 0.5*flipped(t + width, f);
@@ -127,11 +127,12 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
             u = select(deflated, largest, u);
             if constexpr (M::root_liquid) u = select(positive, smallest, u);
             if constexpr (M::root_gibbs) if (any_of(positive)) {
-                // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...)
-                const R ul = select(positive, polished(smallest, c2, c1, c0), R(1.0)), uv = select(positive, polished(largest, c2, c1, c0), R(1.0));
+                // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
+                // of u it is stationary at the roots, which so need not be better than they are
                 constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
-                const R difference = (ul - uv) - log(ul/uv)
-                    - A/((first - second)*B)*log((ul + first*B)*(uv + second*B)/((ul + second*B)*(uv + first*B)));
+                const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
+                const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
+                const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
                 u = select(positive && difference < 0.0, smallest, u);
             }
         }

@@ -34,7 +34,8 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
     UNROLL for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
         yy += y*row_y[i];
-        yz_sum += y*row_z[i] + z*row_y[i];
+        yz_sum += y*row_z[i];
+        yz_sum += z*row_y[i];
         zz += z*row_z[i];
     }
 }
@@ -68,7 +69,8 @@ POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz
             row_z += z[j]*k[at];
         }
         yy += y[i]*row_y;
-        yz_sum += y[i]*row_z + z[i]*row_y;
+        yz_sum += y[i]*row_z;
+        yz_sum += z[i]*row_y;
         zz += z[i]*row_z;
         asm volatile("");
     }
