@@ -118,4 +118,40 @@ POINT_FN vec cbrt(vec x) {
     const lanes_d y = (z*s)*s, e = 1.0 - y*s, better = y + y*(e*(2.0/3.0 + e*(5.0/9.0 + e*(40.0/81.0))));
     return where_positive(x, (lanes_d)_mm512_scalef_pd(LANES(better), LANES(q)));
 }
+
+// x^a = 2^(a k) c^-a (1 + r)^a with x = 2^k m, 1 <= m < 2, m = (1 + r)/c: c and c^-a by the first four bits of m, 2^(a k) by the last
+// four of k, the rest by nine terms of the binomial series, |r| < 1/32. Tables and series are made by the compiler.
+struct PowerTables { Sixteen of_exponent, c, of_c; double series[10]; };
+constexpr long double exp_of(long double x) {
+    long double sum = 1, term = 1;
+    for (int n = 1; n < 40; ++n) sum += term *= x/n;
+    return sum;
+}
+constexpr long double log1p_of(long double x) {              // 2 atanh(x/(2 + x))
+    const long double s = x/(2 + x);
+    long double sum = 0, odd = s;
+    for (int n = 1; n < 80; n += 2, odd *= s*s) sum += odd/n;
+    return 2*sum;
+}
+constexpr PowerTables power_tables(double a) {
+    PowerTables t = {};
+    for (int j = 0; j < 16; ++j) {
+        const int k = j < 12 ? j : j - 16;
+        t.of_exponent.at[j] = double(exp_of(a*k*0.693147180559945309417232121458L));
+        t.c.at[j] = double(1/(1 + (j + 0.5L)/16));
+        t.of_c.at[j] = double(exp_of(a*log1p_of(1/(long double)(t.c.at[j]) - 1)));
+    }
+    long double term = 1;
+    for (int n = 1; n < 10; ++n) t.series[n] = double(term *= (a - (n - 1))/n);
+    return t;
+}
+template <class Exponent> POINT_FN vec power(Exponent, vec x) {
+    static constexpr PowerTables t = power_tables(Exponent::value);
+    const lanes_d m = (lanes_d)_mm512_getmant_pd(LANES(x.v), _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    const lanes_i first = (lanes_i)_mm512_srli_epi64((__m512i)m, 48), k = (lanes_i)((lanes_d)_mm512_getexp_pd(LANES(x.v)) + ROUNDER);
+    const lanes_d r = m*looked_up(t.c, first) - 1.0, r2 = r*r, r4 = r2*r2, scale = looked_up(t.of_exponent, k)*looked_up(t.of_c, first);
+    const double *const b = t.series;
+    const lanes_d q = ((b[1] + r*b[2]) + r2*(b[3] + r*b[4])) + r4*((b[5] + r*b[6]) + r2*(b[7] + r*b[8] + r2*b[9]));
+    return vec(scale + scale*(r*q));
+}
 #undef LANES

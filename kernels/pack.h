@@ -430,6 +430,7 @@ POINT_FN bool any_of(twinmask c) { return any_of(c.lo || c.hi); }
 POINT_FN bool all_of(twinmask c) { return all_of(c.lo && c.hi); }
 POINT_FN void load(const scalar *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
 POINT_FN void store(scalar *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
+template <class Exponent> POINT_FN twin power(Exponent e, twin x) { return {power(e, x.lo), power(e, x.hi)}; }
 POINT_FN twin log_ratio(twin above, twin below, twin difference) {
     return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
 }

@@ -111,6 +111,7 @@ template <class R> POINT_FN R square(R x) { return x*x; }
 // powers that avx512.h has its own ways to
 template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
+template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
 // 0 where fractions that add up to this are a composition, else NaN
 template <class R> POINT_FN R not_whole(const R sum) {
     const R off = sum - 1.0;

@@ -42,12 +42,14 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
     else fill_m = sixth*(root*t1);
 }
 
+struct NeufeldExponent { static constexpr double value = -0.14874; };
 // Low-pressure limit 9-4.10 with Neufeld's collision integral 9-4.3 and the factor 9-4.11. root_m = sqrt(M_m T)/sigma_m^2.
 template <class M, class R>
 POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m, const R inv_eps_m, const R scale_m,
                            R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T*inv_eps_m;
-    const R Omega_v = 1.16145*exp(-0.14874*log(T_star)) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star), inv_root = inverse_root(T);
+    const R bounded = at_most(at_least(T_star, 0.0625), 4095.0);                  // the fit means nothing there
+    const R Omega_v = 1.16145*power(NeufeldExponent(), bounded) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star), inv_root = inverse_root(T);
     inv_T_star = eps_m*(inv_root*inv_root);
     root_m = scale_m*(T*inv_root);
     eta0 = (26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m))*root_m/Omega_v;
