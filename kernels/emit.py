@@ -2,7 +2,7 @@
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
 intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
-a few neighbouring one-formula kernels share one; kernels declared twin=True work on two packs at a time. A last partial block
+a few neighbouring one-formula kernels share one; kernels work on as many packs at a time as they declare. A last partial block
 runs on padded copies, so there is no remainder loop and a point's result does not depend on its place. With one species what
 follows from the composition alone is found once.
 """
@@ -21,10 +21,12 @@ BLOCK = 128                 # points; with 30 intermediates 34 KB
 LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
-# precision: header on a CPU, number type of a stage there, of one of kernels with twin=True. "mixed": arrays given and returned are
+# precision: header on a CPU, number types of a stage there by packs of a value. "mixed": arrays given and returned are
 # single precision, all between is double; "single": arithmetic and constants too. CUDA has those that are in DEVICE.
-PRECISIONS = {"double": ("pack.h", "vec", "twin"), "mixed": ("pack.h", "vec", "twin"), "single": ("pack.h", "vec", "twin"),
-              "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"), "count": ("counted.h", "counted", "counted")}
+PACKS = {1: "vec", 2: "twin", 4: "quad"}
+PRECISIONS = {"double": ("pack.h", PACKS), "mixed": ("pack.h", PACKS), "single": ("pack.h", PACKS),
+              **{name: (header, dict.fromkeys(PACKS, real)) for name, header, real in
+                 (("scalar", "platform.h", "double"), ("wide", "platform.h", "wide"), ("count", "counted.h", "counted"))}}
 DEVICE = ("double", "mixed", "single")
 FLOAT_ARRAYS = ("mixed", "single")
 
@@ -331,11 +333,19 @@ def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
     return kernels, known
 
 
+def _sweeps(kernel: PointKernel) -> bool:
+    return any(quantities[q].per for q in kernel.reads + kernel.writes)
+
+
+def _packs(kernel: PointKernel, ns: int) -> int:
+    return 2 if kernel.packs == 4 and ns > 10 and _sweeps(kernel) else kernel.packs
+
+
 def _stages(kernels) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in kernels:
-        sweeps = any(quantities[q].per for q in kernel.reads + kernel.writes)
-        closed = not stages or stages[-1][0] is None or stages[-1][0].twin != kernel.twin or len(stages[-1]) == LONGEST
+        sweeps = _sweeps(kernel)
+        closed = not stages or stages[-1][0] is None or stages[-1][0].packs != kernel.packs or len(stages[-1]) == LONGEST
         if sweeps or kernel.alone or closed:
             stages.append([None, kernel] if sweeps or kernel.alone else [kernel])
         else:
@@ -345,7 +355,7 @@ def _stages(kernels) -> list[list[PointKernel]]:
 
 def cpu_source(p: Plan) -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, *types = PRECISIONS[p.precision]
+    header, types = PRECISIONS[p.precision]
     once, known = _of_composition(p)
     checked = [a for a in p.reads if known and not quantities[a].per and a not in p.writes]
     wanted = {q for k in p.kernels if k not in once for q in k.reads} | set(p.writes)
@@ -363,16 +373,16 @@ def cpu_source(p: Plan) -> str:
 
     loops = []                  # what is said of each, its number type, its lines
     if known:
-        lines = [f"{types[0]} {a}; load(at_{a} + t, {a});" for a in whole]
-        lines.append(f"const {types[0]} known = {' + '.join(f'not_whole({a})' for a in whole)};")
-        lines += [f"{types[0]} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);" for a in checked]
-        lines += [f"store(at_{a} + t, {types[0]}(one_{a}) + known);" for a in found if a in p.writes]
-        loops.append(("where one species is not all there is, NaN", types[0], lines))
+        lines = [f"{types[1]} {a}; load(at_{a} + t, {a});" for a in whole]
+        lines.append(f"const {types[1]} known = {' + '.join(f'not_whole({a})' for a in whole)};")
+        lines += [f"{types[1]} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);" for a in checked]
+        lines += [f"store(at_{a} + t, {types[1]}(one_{a}) + known);" for a in found if a in p.writes]
+        loops.append(("where one species is not all there is, NaN", types[1], lines))
     stages = _stages(k for k in p.kernels if k not in once)
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
-        real = types[stage[0].twin]
+        real = types[_packs(stage[0], p.ns)]
         lines, declared = [], set()
         for kernel in stage:
             lines += _nothing(kernel, dropped[kernel], real)
@@ -405,17 +415,17 @@ def cpu_source(p: Plan) -> str:
                 for i, a in enumerate(p.arguments)]
     pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW;" + (f" const long ld_{n} = ROW;" if n in inner else "") for n in [*inner, *checked]]
     pointers += [f"const stored one_{n} = scratch[{place[f'one_{n}']}*ROW];" for n in found]
-    composition = [f"Held<{types[0]}, 1> {a}{{{{1.0}}}};" for a in whole]
+    composition = [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in whole]
     for kernel in once:
-        composition += _nothing(kernel, dropped[kernel], types[0])
-        composition += [f"Held<{types[0]}, 1> {w};" if quantities[w].per else f"{types[0]} {w};" for w in kernel.writes if w not in dropped[kernel]]
+        composition += _nothing(kernel, dropped[kernel], types[1])
+        composition += [f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w};" for w in kernel.writes if w not in dropped[kernel]]
         composition.append(_call(kernel, "m", dropped[kernel]))
     composition += [f"store(scratch + {place[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});" for a in found]
     unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner)) + "".join(f" (void)one_{a};" for a in found)
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
-    text = _defines(p) + _include(header) + f"typedef {types[1]} real;\n" + _struct(p)
+    text = _defines(p) + _include(header) + f"typedef {types[4]} real;\n" + _struct(p)
     text += "".join(f'#include "{h.name}"\n' for h in headers(p))
     text += f"""
 #include <fenv.h>

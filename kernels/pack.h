@@ -395,55 +395,69 @@ template <> struct number<vec> {
     typedef Lines index;
 };
 
-// Two packs as one value: constants are loaded once for both, and what waits for a result in one half goes on in the other.
-struct twinmask { vmask lo, hi; };
-struct twin {
-    vec lo, hi;
-    POINT_FN twin() {}
-    POINT_FN twin(double s) : lo(s), hi(s) {}
-    POINT_FN twin(vec a, vec b) : lo(a), hi(b) {}
+// Two values as one, packs or pairs of them: constants are loaded once for both, and what waits for a result in one half goes on in
+// the other. Four packs need 32 registers; where there are fewer, two stand for them.
+template <class M> struct two_masks { M lo, hi; };
+template <class V> struct two {
+    V lo, hi;
+    POINT_FN two() {}
+    POINT_FN two(double s) : lo(s), hi(s) {}
+    POINT_FN two(V a, V b) : lo(a), hi(b) {}
 };
-#define BINARY(result, op) \
-    POINT_FN result operator op(twin a, twin b) { return {a.lo op b.lo, a.hi op b.hi}; } \
-    POINT_FN result operator op(twin a, double b) { return {a.lo op b, a.hi op b}; }
-#define BINARY_FROM_LEFT(op) POINT_FN twin operator op(double a, twin b) { return {a op b.lo, a op b.hi}; }
-#define UPDATE(op) POINT_FN twin &operator op(twin &a, twin b) { a.lo op b.lo; a.hi op b.hi; return a; }
-#define LOGICAL(op) POINT_FN twinmask operator op(twinmask a, twinmask b) { return {a.lo op b.lo, a.hi op b.hi}; }
-#define UNARY(name) POINT_FN twin name(twin a) { return {name(a.lo), name(a.hi)}; }
-#define OF_TWO(name) POINT_FN twin name(twin a, twin b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
-BINARY(twin, +) BINARY(twin, -) BINARY(twin, *) BINARY(twin, /)
-BINARY_FROM_LEFT(+) BINARY_FROM_LEFT(-) BINARY_FROM_LEFT(*) BINARY_FROM_LEFT(/)
-BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=)
+template <class M> POINT_FN two_masks<M> masks(M lo, M hi) { return {lo, hi}; }
+typedef two<vec> twin;
+#if VECTOR_BYTES == 64
+typedef two<twin> quad;
+#else
+typedef twin quad;
+#endif
+#define OF_TWO template <class V> POINT_FN
+#define BINARY(op) \
+    OF_TWO two<V> operator op(two<V> a, two<V> b) { return {a.lo op b.lo, a.hi op b.hi}; } \
+    OF_TWO two<V> operator op(two<V> a, double b) { return {a.lo op b, a.hi op b}; } \
+    OF_TWO two<V> operator op(double a, two<V> b) { return {a op b.lo, a op b.hi}; }
+#define COMPARE(op) \
+    OF_TWO auto operator op(two<V> a, two<V> b) { return masks(a.lo op b.lo, a.hi op b.hi); } \
+    OF_TWO auto operator op(two<V> a, double b) { return masks(a.lo op b, a.hi op b); }
+#define UPDATE(op) OF_TWO two<V> &operator op(two<V> &a, two<V> b) { a.lo op b.lo; a.hi op b.hi; return a; }
+#define LOGICAL(op) template <class M> POINT_FN two_masks<M> operator op(two_masks<M> a, two_masks<M> b) { return {a.lo op b.lo, a.hi op b.hi}; }
+#define OF_ONE(name) OF_TWO two<V> name(two<V> a) { return {name(a.lo), name(a.hi)}; }
+#define OF_BOTH(name) OF_TWO two<V> name(two<V> a, two<V> b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
+BINARY(+) BINARY(-) BINARY(*) BINARY(/)
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
-UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start) UNARY(inverse_root) UNARY(inverse_fourth_root)
-OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped) OF_TWO(rough_quotient)
-#undef BINARY
-#undef BINARY_FROM_LEFT
-#undef UPDATE
-#undef LOGICAL
-#undef UNARY
-#undef OF_TWO
-POINT_FN twinmask operator!(twinmask a) { return {!a.lo, !a.hi}; }
-POINT_FN twin select(twinmask c, twin yes, twin no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
-POINT_FN bool any_of(twinmask c) { return any_of(c.lo || c.hi); }
-POINT_FN bool all_of(twinmask c) { return all_of(c.lo && c.hi); }
-POINT_FN void load(const scalar *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
-POINT_FN void store(scalar *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
-template <class Exponent> POINT_FN twin power(Exponent e, twin x) { return {power(e, x.lo), power(e, x.hi)}; }
-POINT_FN twin log_ratio(twin above, twin below, twin difference) {
+OF_ONE(fabs) OF_ONE(sqrt) OF_ONE(exp) OF_ONE(expm1) OF_ONE(log) OF_ONE(cbrt) OF_ONE(floor_small)
+OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
+OF_BOTH(larger) OF_BOTH(smaller) OF_BOTH(copysign) OF_BOTH(flipped) OF_BOTH(rough_quotient)
+OF_TWO two<V> operator-(two<V> a) { return {-a.lo, -a.hi}; }
+template <class M> POINT_FN two_masks<M> operator!(two_masks<M> a) { return {!a.lo, !a.hi}; }
+template <class M, class V> POINT_FN two<V> select(two_masks<M> c, two<V> yes, two<V> no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
+template <class M> POINT_FN bool any_of(two_masks<M> c) { return any_of(c.lo || c.hi); }
+template <class M> POINT_FN bool all_of(two_masks<M> c) { return all_of(c.lo && c.hi); }
+template <class Exponent, class V> POINT_FN two<V> power(Exponent e, two<V> x) { return {power(e, x.lo), power(e, x.hi)}; }
+OF_TWO two<V> log_ratio(two<V> above, two<V> below, two<V> difference) {
     return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
 }
 
-template <> struct number<twin> {
-    static constexpr int lanes = 2*VECTOR_LANES;
+template <class V> struct number<two<V>> {
+    static constexpr int lanes = 2*number<V>::lanes;
     static constexpr bool wide = false;
     typedef scalar stored;
 };
+OF_TWO void load(const scalar *address, two<V> &x) { load(address, x.lo); load(address + number<V>::lanes, x.hi); }
+OF_TWO void store(scalar *address, two<V> x) { store(address, x.lo); store(address + number<V>::lanes, x.hi); }
+#undef OF_TWO
+#undef BINARY
+#undef COMPARE
+#undef UPDATE
+#undef LOGICAL
+#undef OF_ONE
+#undef OF_BOTH
 
 // use(part) for each of a value's packs, part(x) being that pack of x
 template <class Use> POINT_FN void one_by_one(const Use &use, vec) { use([](auto &x) -> auto & { return x; }); }
-template <class Use> POINT_FN void one_by_one(const Use &use, twin) {
-    use([](auto &x) -> auto & { return x.lo; });
-    use([](auto &x) -> auto & { return x.hi; });
+template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
+    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.lo); }); }, V());
+    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.hi); }); }, V());
 }

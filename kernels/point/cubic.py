@@ -46,7 +46,7 @@ PAIRS = "b_mass g_mass? q_mass? shift_mass? pair_constant? pair_linear? pair_squ
 
 def shared(name, reads, writes, source, valid, **more):
     """What holds for every equation of state."""
-    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, twin=True, **more)
+    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
 
 
 def kernel(name, reads, writes, source, valid, **more):
