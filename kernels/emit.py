@@ -2,7 +2,7 @@
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
 intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
-a few neighbouring one-formula kernels share one; kernels work on as many packs at a time as they declare. A last partial block
+neighbouring kernels of one formula share one; kernels work on as many packs at a time as they declare. A last partial block
 runs on padded copies, so there is no remainder loop and a point's result does not depend on its place. With one species what
 follows from the composition alone is found once.
 """
@@ -18,7 +18,6 @@ from .errors import ArgumentError
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
-LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
 # precision: header on a CPU, number types of a stage there by packs of a value. "mixed": arrays given and returned are
@@ -345,7 +344,7 @@ def _stages(kernels) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in kernels:
         sweeps = _sweeps(kernel)
-        closed = not stages or stages[-1][0] is None or stages[-1][0].packs != kernel.packs or len(stages[-1]) == LONGEST
+        closed = not stages or stages[-1][0] is None or stages[-1][0].packs != kernel.packs
         if sweeps or kernel.alone or closed:
             stages.append([None, kernel] if sweeps or kernel.alone else [kernel])
         else:

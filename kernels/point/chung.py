@@ -36,7 +36,7 @@ point_kernel("chung_dilute", header="chung.h", packs=4, reads="T eps_m omega_m m
              source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN, valid="0.3 <= T_star <= 100 (fit of the collision integral)")
 point_kernel("chung_density", header="chung.h", packs=4, reads="rho fill_m", writes="fill inv_gap inv_fill", source=POLING + "9-6.20" + NOT_SEEN,
              valid="rho Vc/6 < 1")
-point_kernel("chung_viscosity", header="chung.h", packs=4, alone=True, reads=POLAR + " unit_m inv_T_star" + DENSE, writes="mu",
+point_kernel("chung_viscosity", header="chung.h", packs=4, reads=POLAR + " unit_m inv_T_star" + DENSE, writes="mu",
              source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN, valid="rho Vc/6 < 1", when={"viscosity": "chung"},
              note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa in E_i only and has "
                   "none, and takes E_2 >= 0, without which mu <= 0 in cold water")
