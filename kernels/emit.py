@@ -2,8 +2,9 @@
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
 intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
-a few neighbouring one-formula kernels share one; kernels declared twin=True work on two packs at a time. A last partial block
-runs on padded copies, so there is no remainder loop and a point's result does not depend on its place.
+neighbouring kernels of one formula share one; kernels work on as many packs at a time as they declare. A last partial block
+runs on padded copies, so there is no remainder loop and a point's result does not depend on its place. With one species what
+follows from the composition alone is found once.
 """
 from __future__ import annotations
 
@@ -17,14 +18,15 @@ from .errors import ArgumentError
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 128                 # points; with 30 intermediates 34 KB
-LONGEST = 4                 # kernels of one formula in a stage of a CPU program: more do not fit the processor's reorder buffer
 BY_TILES = ("friction_fit", "Tc", "pc")     # what mixture_diffusion by matrix units does without
 LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
-# precision: header on a CPU, number type of a stage there, of one of kernels with twin=True. "mixed": arrays given and returned are
+# precision: header on a CPU, number types of a stage there by packs of a value. "mixed": arrays given and returned are
 # single precision, all between is double; "single": arithmetic and constants too. CUDA has those that are in DEVICE.
-PRECISIONS = {"double": ("pack.h", "vec", "twin"), "mixed": ("pack.h", "vec", "twin"), "single": ("pack.h", "vec", "twin"),
-              "scalar": ("platform.h", "double", "double"), "wide": ("platform.h", "wide", "wide"), "count": ("counted.h", "counted", "counted")}
+PACKS = {1: "vec", 2: "twin", 4: "quad"}
+PRECISIONS = {"double": ("pack.h", PACKS), "mixed": ("pack.h", PACKS), "single": ("pack.h", PACKS),
+              **{name: (header, dict.fromkeys(PACKS, real)) for name, header, real in
+                 (("scalar", "platform.h", "double"), ("wide", "platform.h", "wide"), ("count", "counted.h", "counted"))}}
 DEVICE = ("double", "mixed", "single")
 FLOAT_ARRAYS = ("mixed", "single")
 
@@ -328,11 +330,32 @@ def cuda_source(p: Plan) -> str:
 
 # ---------------------------------------------------------------- CPU
 
-def _stages(p: Plan) -> list[list[PointKernel]]:
-    stages: list[list[PointKernel]] = []
+def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
+    """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so known,
+    the given ones first."""
+    known = [a for a in ("Y", "X") if p.ns == 1 and a in p.reads and a not in p.writes]
+    kernels = []
     for kernel in p.kernels:
-        sweeps = any(quantities[q].per for q in kernel.reads + kernel.writes)
-        closed = not stages or stages[-1][0] is None or stages[-1][0].twin != kernel.twin or len(stages[-1]) == LONGEST
+        alike = all(quantities[q].per in ("", "ns") for q in kernel.writes) and not set(kernel.writes) & set(p.reads)
+        if kernel.reads and set(kernel.reads) <= set(known) and alike:
+            kernels.append(kernel)
+            known += [w for w in kernel.writes if w not in known]
+    return kernels, known
+
+
+def _sweeps(kernel: PointKernel) -> bool:
+    return any(quantities[q].per for q in kernel.reads + kernel.writes)
+
+
+def _packs(kernel: PointKernel, ns: int) -> int:
+    return 2 if kernel.packs == 4 and ns > 10 and _sweeps(kernel) else kernel.packs
+
+
+def _stages(kernels) -> list[list[PointKernel]]:
+    stages: list[list[PointKernel]] = []
+    for kernel in kernels:
+        sweeps = _sweeps(kernel)
+        closed = not stages or stages[-1][0] is None or stages[-1][0].packs != kernel.packs
         if sweeps or kernel.alone or closed:
             stages.append([None, kernel] if sweeps or kernel.alone else [kernel])
         else:
@@ -342,28 +365,44 @@ def _stages(p: Plan) -> list[list[PointKernel]]:
 
 def cpu_source(p: Plan) -> str:
     """extern "C" frame_run(constants, pointers, row strides, n, threads); arrays in the order of p.arguments."""
-    header, *types = PRECISIONS[p.precision]
-    inner = [w for k in p.kernels for w in k.writes if w not in p.arguments]
-    inner = list(dict.fromkeys(inner))
+    header, types = PRECISIONS[p.precision]
+    once, known = _of_composition(p)
+    checked = [a for a in p.reads if known and not quantities[a].per and a not in p.writes]
+    wanted = {q for k in p.kernels if k not in once for q in k.reads} | set(p.writes)
+    whole, found = [a for a in known if a in p.reads], [a for a in known if a not in p.reads and a in wanted]
+    inner = list(dict.fromkeys(w for k in p.kernels for w in k.writes if w not in p.arguments and w not in known))
     at, place = 0, {}
-    for name in inner:
+    for name in [*inner, *checked, *(f"one_{a}" for a in found)]:
         place[name] = at
-        at += p.rows(name)
+        at += p.rows(name) if name in inner else 1
     outside, dropped = sum(p.rows(a) for a in p.arguments), _dropped(p)
-    stages = _stages(p)
+
+    def unvaried(name, real):
+        value = f"one_{name}" if name in found else "1.0"
+        return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if quantities[name].per else f"const {real} {name}({value});"
+
+    loops = []                  # what is said of each, its number type, its lines
+    if known:
+        lines = [f"{types[1]} {a}; load(at_{a} + t, {a});" for a in whole]
+        lines.append(f"const {types[1]} known = {' + '.join(f'not_whole({a})' for a in whole)};")
+        lines += [f"{types[1]} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);" for a in checked]
+        lines += [f"store(at_{a} + t, {types[1]}(one_{a}) + known);" for a in found if a in p.writes]
+        loops.append(("where one species is not all there is, NaN", types[1], lines))
+    stages = _stages(k for k in p.kernels if k not in once)
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
-    body = []
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
-        real = types[stage[0].twin]
-        lines, known = [], set()
+        real = types[_packs(stage[0], p.ns)]
+        lines, declared = [], set()
         for kernel in stage:
             lines += _nothing(kernel, dropped[kernel], real)
             for name in kernel.reads + kernel.writes:
-                if name in known or name in dropped[kernel]:
+                if name in declared or name in dropped[kernel]:
                     continue
-                known.add(name)
-                if quantities[name].per:
+                declared.add(name)
+                if name in known:
+                    lines.append(unvaried(name, real))
+                elif quantities[name].per:
                     lines.append(f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};")
                 elif name in kernel.reads:
                     lines.append(f"{real} {name}; load(at_{name} + t, {name});")
@@ -372,20 +411,31 @@ def cpu_source(p: Plan) -> str:
             lines.append(_call(kernel, "m", dropped[kernel]))
         made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later and w not in dropped[k])
         lines += [f"store(at_{w} + t, {w});" for w in made]
+        loops.append((", ".join(k.name for k in stage), real, lines))
+    body = []
+    for number, (said, real, lines) in enumerate(loops):
         for k, a in enumerate(p.arguments):
-            part = (number - k) % len(stages)
+            part = (number - k) % len(loops)
             if part < p.rows(a) and quantities[a].per in ("", "ns"):
-                write = "true" if a in p.writes else "false"
-                lines.append(f"ask_ahead<number<{real}>::lanes, {write}>(at_{a} + t, ld_{a}, {p.rows(a)}, {part}, {len(stages)});")
+                write, array = "true" if a in p.writes else "false", "given" if a in checked else "at"
+                lines.append(f"ask_ahead<number<{real}>::lanes, {write}>({array}_{a} + t, ld_{a}, {p.rows(a)}, {part}, {len(loops)});")
         inside = "\n        ".join(lines)
-        body.append(f"    // {', '.join(k.name for k in stage)}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}")
-    pointers = [f"stored *__restrict at_{a} = outer[{i}]; const long ld_{a} = stride[{i}];" for i, a in enumerate(p.arguments)]
-    pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW; const long ld_{n} = ROW;" for n in inner]
-    unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner))
+        body.append(f"    // {said}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}")
+    pointers = [f"stored *__restrict {'given' if a in checked else 'at'}_{a} = outer[{i}]; const long ld_{a} = stride[{i}];"
+                for i, a in enumerate(p.arguments)]
+    pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW;" + (f" const long ld_{n} = ROW;" if n in inner else "") for n in [*inner, *checked]]
+    pointers += [f"const stored one_{n} = scratch[{place[f'one_{n}']}*ROW];" for n in found]
+    composition = [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in whole]
+    for kernel in once:
+        composition += _nothing(kernel, dropped[kernel], types[1])
+        composition += [f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w};" for w in kernel.writes if w not in dropped[kernel]]
+        composition.append(_call(kernel, "m", dropped[kernel]))
+    composition += [f"store(scratch + {place[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});" for a in found]
+    unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner)) + "".join(f" (void)one_{a};" for a in found)
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
-    text = _defines(p) + _include(header) + f"typedef {types[1]} real;\n" + _struct(p)
+    text = _defines(p) + _include(header) + f"typedef {types[4]} real;\n" + _struct(p)
     text += "".join(f'#include "{h.name}"\n' for h in headers(p))
     text += f"""
 #include <fenv.h>
@@ -401,6 +451,13 @@ template <int POINTS, bool WRITE> static inline void ask_ahead(const stored *now
 {{
     for (int r = part; r < rows; r += parts)
         for (long k = 0; k < POINTS; k += 64/long(sizeof(stored))) __builtin_prefetch(now + r*stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
+}}
+
+// what follows from the composition alone, where it is the same at every point
+static void composed(const Mixture &m, stored *scratch)
+{{
+    (void)m; (void)scratch;
+    {chr(10).join('    ' + line for line in composition).strip()}
 }}
 
 // all stages over `count` points, a multiple of LANES
@@ -453,6 +510,7 @@ extern "C" int frame_run(const void *constants, outside *const *array, const lon
         if (threads > 1) feholdexcept(&host), fesetenv(FE_DFL_ENV);
         stored *scratch = (stored *)aligned_alloc(64, ({max(at, 1)} + {outside})*ROW*sizeof(stored));
         failed = !scratch;
+        if (scratch) composed(m, scratch);
 #pragma omp for schedule(static)
         for (long first = 0; first < n; first += BLOCK) {{
             if (scratch) some_points(m, array, ld, scratch, first, n - first < BLOCK ? n - first : BLOCK);

@@ -439,7 +439,7 @@ class Mixture:
         return call(self, dict(outputs=names, given=list(arrays)), names, arrays, backend, precision)
 
     def kernel(self, name):
-        """A single kernel as a function of its declared arguments: `mix.kernel("sound_speed")(gamma=..., rho_p=...)`."""
+        """A single kernel as a function of its declared arguments: `mix.kernel("sound_speed")(gamma=..., p_v=..., vol=...)`."""
         from .arrays import call
 
         if name not in declare.kernels:

@@ -10,7 +10,7 @@ from .emit import Launch
 
 def default(kernels, mixture) -> Launch:
     """What was best or nearly so for the project's collections on an H200, among those that spill no registers up to 20
-    species (or two values at most)."""
+    species (or three values at most)."""
     ns, options = mixture.ns, mixture.options
     sweeps_pairs = any(k.name in ("mixture_diffusion", "mixture_diffusion_mass") for k in kernels)
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species

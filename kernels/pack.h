@@ -33,7 +33,14 @@ typedef scalar lanes_d __attribute__((vector_size(VECTOR_BYTES)));
 typedef whole lanes_i __attribute__((vector_size(VECTOR_BYTES)));
 typedef unsigned_whole lanes_u __attribute__((vector_size(VECTOR_BYTES)));
 
-struct vmask { lanes_i m; };
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+typedef __mmask16 lanes_m;
+#elif VECTOR_BYTES == 64
+typedef __mmask8 lanes_m;
+#else
+typedef lanes_i lanes_m;
+#endif
+struct vmask { lanes_m m; };
 struct vec {
     lanes_d v;
     POINT_FN vec() {}
@@ -54,18 +61,34 @@ POINT_FN vec operator-(vec a) { return vec(-a.v); }
 POINT_FN vec &operator+=(vec &a, vec b) { a.v += b.v; return a; }
 POINT_FN vec &operator-=(vec &a, vec b) { a.v -= b.v; return a; }
 POINT_FN vec &operator*=(vec &a, vec b) { a.v *= b.v; return a; }
-#define COMPARE(op) \
-    POINT_FN vmask operator op(vec a, vec b) { return vmask{(lanes_i)(a.v op b.v)}; } \
-    POINT_FN vmask operator op(vec a, double b) { return vmask{(lanes_i)(a.v op vec(b).v)}; }
-COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+#define COMPARED(op, code) _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, code)
+#elif VECTOR_BYTES == 64
+#define COMPARED(op, code) _mm512_cmp_pd_mask((__m512d)a.v, (__m512d)b.v, code)
+#else
+#define COMPARED(op, code) (lanes_m)(a.v op b.v)
+#endif
+#define COMPARE(op, code) \
+    POINT_FN vmask operator op(vec a, vec b) { return vmask{COMPARED(op, code)}; } \
+    POINT_FN vmask operator op(vec a, double b) { return a op vec(b); }
+COMPARE(<, _CMP_LT_OQ) COMPARE(>, _CMP_GT_OQ) COMPARE(<=, _CMP_LE_OQ) COMPARE(>=, _CMP_GE_OQ)
 #undef COMPARE
-POINT_FN vmask operator&&(vmask a, vmask b) { return vmask{a.m & b.m}; }
-POINT_FN vmask operator||(vmask a, vmask b) { return vmask{a.m | b.m}; }
-POINT_FN vmask operator!(vmask a) { return vmask{~a.m}; }
+#undef COMPARED
+POINT_FN vmask operator&&(vmask a, vmask b) { return vmask{lanes_m(a.m & b.m)}; }
+POINT_FN vmask operator||(vmask a, vmask b) { return vmask{lanes_m(a.m | b.m)}; }
+POINT_FN vmask operator!(vmask a) { return vmask{lanes_m(~a.m)}; }
 
 POINT_FN lanes_i bits(vec a) { return (lanes_i)a.v; }
 POINT_FN vec from_bits(lanes_i a) { return vec((lanes_d)a); }
-POINT_FN vec select(vmask c, vec yes, vec no) { return vec(c.m ? yes.v : no.v); }
+POINT_FN vec select(vmask c, vec yes, vec no) {
+#if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
+    return vec((lanes_d)_mm512_mask_blend_ps(c.m, (__m512)no.v, (__m512)yes.v));
+#elif VECTOR_BYTES == 64
+    return vec((lanes_d)_mm512_mask_blend_pd(c.m, (__m512d)no.v, (__m512d)yes.v));
+#else
+    return vec(c.m ? yes.v : no.v);
+#endif
+}
 #if VECTOR_BYTES == 64
 // The cubics at eight lines and, in the upper half, those behind them, at x. Each cubic is 128 bits: lines of lanes i and i + 4 side
 // by side, and a transposition within 128 bits brings a coefficient of all together.
@@ -142,7 +165,7 @@ POINT_FN vec floor_small(vec a) {        // |a| < 2^(MANTISSA - 1)
 #else
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 8
-    return _mm512_movepi64_mask((__m512i)c.m) != 0;
+    return c.m != 0;
 #elif VECTOR_LANES == 4
     return _mm256_movemask_pd((__m256d)c.m) != 0;
 #else
@@ -214,14 +237,23 @@ POINT_FN vec cbrt(vec x) {
 // Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its binary
 // logarithm; then a step of Newton. Zero gives a number.
 POINT_FN vec two_thirds_start(vec x) {           // x^(2/3), relative error below 3e-3
+#ifdef AVX512_DOUBLE
+    const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x))*(-1.0/3.0) + 1499678884705075.0*4096;
+    const vec y = from_bits((lanes_i)_mm512_cvtpd_epi64((__m512d)thirds)), xy = x*y;            // x^(-1/3) within 5 %
+#else
     lanes_i n;
     nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12))*(-1.0/3.0) + 1499678884705075.0, n);
-    const vec y = from_bits(n << 12);            // x^(-1/3) within 5 %
-    return x*y*(1.335 - (1.0/3.0)*x*(y*y*y));
+    const vec y = from_bits(n << 12), xy = x*y;
+#endif
+    return xy*(1.335 - (1.0/3.0)*(xy*(y*y)));
 }
 POINT_FN vec inverse_root_start(vec x) {         // 1/sqrt(x), relative error below 2e-3
+#ifdef AVX512_DOUBLE
+    return vec((lanes_d)_mm512_rsqrt14_pd((__m512d)x.v));
+#else
     const vec y = from_bits(0x5fe6eb50c7b537a9LL - (lanes_i)((lanes_u)bits(x) >> 1));
     return y*(1.5 - 0.5*x*y*y);
+#endif
 }
 
 POINT_FN vec table_row(const double *table, vec row) {
@@ -322,22 +354,29 @@ POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
+#if VECTOR_BYTES == 64      // one instruction; the last number is the truth table of size outside the sign bit, sign in it; and of x ^ (sign & SIGN)
+#define BITWISE(a, b, table) return vec((lanes_d)_mm512_ternarylogic_epi64((__m512i)bits(a), (__m512i)bits(b), (__m512i)(lanes_i{} + whole(SIGN)), table))
+POINT_FN vec copysign(vec size, vec sign) { BITWISE(size, sign, 0xd8); }
+POINT_FN vec flipped(vec x, vec sign) { BITWISE(x, sign, 0x78); }          // -x where sign is negative
+#undef BITWISE
+#else
 POINT_FN vec copysign(vec size, vec sign) {
     return from_bits((bits(size) & whole(~SIGN)) | (bits(sign) & whole(SIGN)));
 }
 POINT_FN vec flipped(vec x, vec sign) {          // -x where sign is negative
     return from_bits(bits(x) ^ (bits(sign) & whole(SIGN)));
 }
+#endif
 #ifndef AVX512_DOUBLE
 POINT_FN vec exp(vec x) {
     const ExpParts e = exp_parts(x);
     return (1.0 + e.less_one)*e.scale;
 }
-#endif
 POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale*e.less_one + (e.scale - 1.0);
 }
+#endif
 
 // 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
 POINT_FN vec log_ratio(vec above, vec below, vec difference) {
@@ -356,54 +395,69 @@ template <> struct number<vec> {
     typedef Lines index;
 };
 
-// Two packs as one value: constants are loaded once for both, and what waits for a result in one half goes on in the other.
-struct twinmask { vmask lo, hi; };
-struct twin {
-    vec lo, hi;
-    POINT_FN twin() {}
-    POINT_FN twin(double s) : lo(s), hi(s) {}
-    POINT_FN twin(vec a, vec b) : lo(a), hi(b) {}
+// Two values as one, packs or pairs of them: constants are loaded once for both, and what waits for a result in one half goes on in
+// the other. Four packs need 32 registers; where there are fewer, two stand for them.
+template <class M> struct two_masks { M lo, hi; };
+template <class V> struct two {
+    V lo, hi;
+    POINT_FN two() {}
+    POINT_FN two(double s) : lo(s), hi(s) {}
+    POINT_FN two(V a, V b) : lo(a), hi(b) {}
 };
-#define BINARY(result, op) \
-    POINT_FN result operator op(twin a, twin b) { return {a.lo op b.lo, a.hi op b.hi}; } \
-    POINT_FN result operator op(twin a, double b) { return {a.lo op b, a.hi op b}; }
-#define BINARY_FROM_LEFT(op) POINT_FN twin operator op(double a, twin b) { return {a op b.lo, a op b.hi}; }
-#define UPDATE(op) POINT_FN twin &operator op(twin &a, twin b) { a.lo op b.lo; a.hi op b.hi; return a; }
-#define LOGICAL(op) POINT_FN twinmask operator op(twinmask a, twinmask b) { return {a.lo op b.lo, a.hi op b.hi}; }
-#define UNARY(name) POINT_FN twin name(twin a) { return {name(a.lo), name(a.hi)}; }
-#define OF_TWO(name) POINT_FN twin name(twin a, twin b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
-BINARY(twin, +) BINARY(twin, -) BINARY(twin, *) BINARY(twin, /)
-BINARY_FROM_LEFT(+) BINARY_FROM_LEFT(-) BINARY_FROM_LEFT(*) BINARY_FROM_LEFT(/)
-BINARY(twinmask, <) BINARY(twinmask, >) BINARY(twinmask, <=) BINARY(twinmask, >=)
+template <class M> POINT_FN two_masks<M> masks(M lo, M hi) { return {lo, hi}; }
+typedef two<vec> twin;
+#if VECTOR_BYTES == 64
+typedef two<twin> quad;
+#else
+typedef twin quad;
+#endif
+#define OF_TWO template <class V> POINT_FN
+#define BINARY(op) \
+    OF_TWO two<V> operator op(two<V> a, two<V> b) { return {a.lo op b.lo, a.hi op b.hi}; } \
+    OF_TWO two<V> operator op(two<V> a, double b) { return {a.lo op b, a.hi op b}; } \
+    OF_TWO two<V> operator op(double a, two<V> b) { return {a op b.lo, a op b.hi}; }
+#define COMPARE(op) \
+    OF_TWO auto operator op(two<V> a, two<V> b) { return masks(a.lo op b.lo, a.hi op b.hi); } \
+    OF_TWO auto operator op(two<V> a, double b) { return masks(a.lo op b, a.hi op b); }
+#define UPDATE(op) OF_TWO two<V> &operator op(two<V> &a, two<V> b) { a.lo op b.lo; a.hi op b.hi; return a; }
+#define LOGICAL(op) template <class M> POINT_FN two_masks<M> operator op(two_masks<M> a, two_masks<M> b) { return {a.lo op b.lo, a.hi op b.hi}; }
+#define OF_ONE(name) OF_TWO two<V> name(two<V> a) { return {name(a.lo), name(a.hi)}; }
+#define OF_BOTH(name) OF_TWO two<V> name(two<V> a, two<V> b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
+BINARY(+) BINARY(-) BINARY(*) BINARY(/)
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
-UNARY(operator-) UNARY(fabs) UNARY(sqrt) UNARY(exp) UNARY(expm1) UNARY(log) UNARY(cbrt) UNARY(floor_small) UNARY(two_thirds_start) UNARY(inverse_root_start)
-OF_TWO(larger) OF_TWO(smaller) OF_TWO(copysign) OF_TWO(flipped) OF_TWO(rough_quotient)
-#undef BINARY
-#undef BINARY_FROM_LEFT
-#undef UPDATE
-#undef LOGICAL
-#undef UNARY
-#undef OF_TWO
-POINT_FN twinmask operator!(twinmask a) { return {!a.lo, !a.hi}; }
-POINT_FN twin select(twinmask c, twin yes, twin no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
-POINT_FN bool any_of(twinmask c) { return any_of(c.lo || c.hi); }
-POINT_FN bool all_of(twinmask c) { return all_of(c.lo && c.hi); }
-POINT_FN void load(const scalar *address, twin &x) { load(address, x.lo); load(address + VECTOR_LANES, x.hi); }
-POINT_FN void store(scalar *address, twin x) { store(address, x.lo); store(address + VECTOR_LANES, x.hi); }
-POINT_FN twin log_ratio(twin above, twin below, twin difference) {
+OF_ONE(fabs) OF_ONE(sqrt) OF_ONE(exp) OF_ONE(expm1) OF_ONE(log) OF_ONE(cbrt) OF_ONE(floor_small)
+OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
+OF_BOTH(larger) OF_BOTH(smaller) OF_BOTH(copysign) OF_BOTH(flipped) OF_BOTH(rough_quotient)
+OF_TWO two<V> operator-(two<V> a) { return {-a.lo, -a.hi}; }
+template <class M> POINT_FN two_masks<M> operator!(two_masks<M> a) { return {!a.lo, !a.hi}; }
+template <class M, class V> POINT_FN two<V> select(two_masks<M> c, two<V> yes, two<V> no) { return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)}; }
+template <class M> POINT_FN bool any_of(two_masks<M> c) { return any_of(c.lo || c.hi); }
+template <class M> POINT_FN bool all_of(two_masks<M> c) { return all_of(c.lo && c.hi); }
+template <class Exponent, class V> POINT_FN two<V> power(Exponent e, two<V> x) { return {power(e, x.lo), power(e, x.hi)}; }
+OF_TWO two<V> log_ratio(two<V> above, two<V> below, two<V> difference) {
     return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
 }
 
-template <> struct number<twin> {
-    static constexpr int lanes = 2*VECTOR_LANES;
+template <class V> struct number<two<V>> {
+    static constexpr int lanes = 2*number<V>::lanes;
     static constexpr bool wide = false;
     typedef scalar stored;
 };
+OF_TWO void load(const scalar *address, two<V> &x) { load(address, x.lo); load(address + number<V>::lanes, x.hi); }
+OF_TWO void store(scalar *address, two<V> x) { store(address, x.lo); store(address + number<V>::lanes, x.hi); }
+#undef OF_TWO
+#undef BINARY
+#undef COMPARE
+#undef UPDATE
+#undef LOGICAL
+#undef OF_ONE
+#undef OF_BOTH
 
 // use(part) for each of a value's packs, part(x) being that pack of x
 template <class Use> POINT_FN void one_by_one(const Use &use, vec) { use([](auto &x) -> auto & { return x; }); }
-template <class Use> POINT_FN void one_by_one(const Use &use, twin) {
-    use([](auto &x) -> auto & { return x.lo; });
-    use([](auto &x) -> auto & { return x.hi; });
+template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
+    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.lo); }); }, V());
+    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.hi); }); }, V());
 }

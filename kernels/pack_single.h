@@ -4,7 +4,7 @@
 
 POINT_FN bool any_of(vmask c) {
 #if VECTOR_LANES == 16
-    return _mm512_movepi32_mask((__m512i)c.m) != 0;
+    return c.m != 0;
 #elif VECTOR_LANES == 8
     return _mm256_movemask_ps((__m256)c.m) != 0;
 #else

@@ -108,6 +108,15 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
+// powers that avx512.h has its own ways to
+template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
+template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
+template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
+// 0 where fractions that add up to this are a composition, else NaN
+template <class R> POINT_FN R not_whole(const R sum) {
+    const R off = sum - 1.0;
+    return select(off < WHOLE && off > -WHOLE, R(0.0), R(NOT_A_NUMBER));
+}
 
 // work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers, every
 // index has to be known when the loop is unrolled, whatever its bounds depend on.

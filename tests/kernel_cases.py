@@ -81,6 +81,8 @@ def mixture_inputs(q, form="polefree"):
     if hasattr(q, "D"):
         out["D"] = q.D
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
+    repulsive = -q.R_s*q.T*q.inv_free*q.inv_free
+    out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
     return {name: value(v).astype(np.float64) for name, v in out.items()}
 
 

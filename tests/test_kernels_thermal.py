@@ -457,6 +457,25 @@ def test_a_broken_point_is_nan_and_alone(fault):
             assert np.isnan(v[..., k]).all(), f"{fault}: {name} = {v[..., k]}"
 
 
+@pytest.mark.parametrize("composition", ("Y", "X"))
+def test_one_species_is_all_there_is_or_nothing(composition):
+    """What follows from the composition alone is found once with one species; at a point where that is not 1 all is NaN, as with more
+    species, and the others are what they are without it."""
+    T, p = np.linspace(200, 2500, 300), np.geomspace(1e4, 3e7, 300)
+    one, names = np.ones((1, 300)), " ".join(n for n in (EVERYTHING + " D_ij").split() if n != composition)
+    clean = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
+    bad = {7: 0.5, 8: np.nan, 150: -1.0, 299: 1.00001}
+    for k, value in bad.items():
+        one[0, k] = value
+    got = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
+    others = np.setdiff1d(np.arange(300), list(bad))
+    for name in names.split():
+        assert np.isfinite(clean[name]).all() and (got[name][..., others] == clean[name][..., others]).all(), name
+        assert np.isnan(got[name][..., list(bad)]).all(), name
+    W = float(species_set(1).W[0])
+    assert (clean["W"] == clean["W"][0]).all() and abs(clean["W"][0]/W - 1) < 4*np.finfo(float).eps
+
+
 def test_wrong_calls_are_refused():
     mix = mixture(10)
     s = {k: states(10, 40)[k] for k in ("T", "p", "Y")}
@@ -471,7 +490,7 @@ def test_wrong_calls_are_refused():
             mix.properties(names, **arrays)
         assert word in str(caught.value), str(caught.value)
     for call in (lambda: mix.kernel("no_such"), lambda: mix.kernel("sound_speed")(gamma=1.4),
-                 lambda: mix.kernel("sound_speed")(gamma=1.4, rho_p=1e-5, T=300.0),
+                 lambda: mix.kernel("sound_speed")(gamma=1.4, p_v=-1e5, vol=1.0, T=300.0),
                  lambda: mix.properties("rho", **s, backend="abacus"), lambda: mix.properties("rho", **s, precision="half"), lambda: Mixture.from_species(species_set(1), root="lowest"),
                  lambda: Mixture.from_species(species_set(1), roots="gibbs")):
         with pytest.raises(ArgumentError):

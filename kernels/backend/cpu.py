@@ -22,6 +22,8 @@ ALIGN = 64
 # Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
 FLAGS = ["-std=gnu++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC", "-shared", "-fopenmp",
          "-fno-semantic-interposition", "-Wno-psabi"]
+# Kernels are long chains of dependent operations; put side by side where they are independent of one another, more of them run at once.
+INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")         # g++ only
 
 ffi = cffi.FFI()
 ffi.cdef("""
@@ -147,7 +149,8 @@ class CpuBackend(Backend):
 
     def compile(self, plan, name):
         # a few points, or arithmetic by library calls: the compiler's time is what counts
-        extra = ("-O1",) if plan.precision in ("count", "wide") else ()
+        interleaved = () if "clang" in _version(compiler()) else INTERLEAVED
+        extra = ("-O1",) if plan.precision in ("count", "wide") else interleaved
         return load(emit.cpu_source(plan), emit.dependencies(plan), name, extra)
 
     def prepare(self, code, constants, plan, arrays):

@@ -11,7 +11,7 @@
 // single ones; only M_m needs the pairs, through the constant matrix sqrt(M_ij). fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
 template <class M, class R, class Species>
 POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m, R &eps_m, R &omega_m, R &M_m, R &mu_r4, R &kappa_m,
-                            R &inv_sigma2_m, R &inv_eps_m, R &fill_m) {
+                            R &inv_eps_m, R &inv_M_m, R &scale_m, R &unit_m, R &fill_m) {
     R t1 = R(0.0), t2 = R(0.0), t3 = R(0.0), t4 = R(0.0), t5 = R(0.0);
     FOR_SPECIES(s, M::NS) {
         const R y = Y[s];
@@ -21,34 +21,38 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
         t4 += y*m.chung_dipole[s];
         t5 += y*m.chung_kappa[s];
     }
-    const R pairs = quadratic_one<M, R>(m.chung_root_M, Y, [&](int s, const R y) { return y*m.chung_eps_sigma[s]; });
-    const R root = W*t1, r = 1.0/(root*t2), inv_root = r*t2, inv_t1 = W*inv_root, inv_t2 = r*root;
+    const R pairs = W*W*quadratic_one<M, R>(m.chung_root_M, Y, [&](int s, const R y) { return y*m.chung_eps_sigma[s]; });
+    const R root = W*t1, both = root*t2, r = 1.0/(both*pairs), inv_both = r*pairs, inv_root = inv_both*t2, inv_t1 = W*inv_root, inv_t2 = inv_both*root;
     sigma_m = cbrt(root*root);
-    inv_sigma2_m = sigma_m*(inv_root*inv_root);
-    eps_m = square(t2*inv_t1);
+    const R inv_sigma2 = sigma_m*(inv_root*inv_root), root_eps = t2*inv_t1;
+    eps_m = square(root_eps);
     inv_eps_m = square(t1*inv_t2);
     omega_m = t3*inv_t1;
     kappa_m = square(W*t5);
-    M_m = square(W*W*pairs*(inv_eps_m*inv_sigma2_m));
+    const R root_M = pairs*(inv_eps_m*inv_sigma2);
+    M_m = square(root_M);
+    inv_M_m = square(r*both*(eps_m*square(sigma_m)));
+    scale_m = root_M*inv_sigma2;
+    unit_m = scale_m*root_eps;
     // mu_r^4 = 131.3^4 mu_m^4/(Vc_m Tc_m)^2, mu_m^4 = sigma_m^3 (W t4)^2
     constexpr double dipole = 131.3*131.3/1.2593*(0.809*0.809*0.809);
     mu_r4 = square(dipole*(W*t4*inv_eps_m)*inv_root);
     constexpr double sixth = 1e-6/(6.0*0.809*0.809*0.809);
-    if constexpr (M::chung_cantera) fill_m = (1e3*sixth)*(root*root)/M_m;        // Cantera divides by Chung's pseudo molar mass
+    if constexpr (M::chung_cantera) fill_m = (1e3*sixth)*(root*root)*inv_M_m;        // Cantera divides by Chung's pseudo molar mass
     else fill_m = sixth*(root*t1);
 }
 
+struct NeufeldExponent { static constexpr double value = -0.14874; };
 // Low-pressure limit 9-4.10 with Neufeld's collision integral 9-4.3 and the factor 9-4.11. root_m = sqrt(M_m T)/sigma_m^2.
 template <class M, class R>
-POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R M_m, const R mu_r4, const R kappa_m,
-                           const R inv_sigma2_m, const R inv_eps_m, R &T_star, R &inv_T_star, R &inv_M_m, R &root_m, R &eta0) {
+POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m, const R inv_eps_m, const R scale_m,
+                           R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T*inv_eps_m;
-    const R Omega_v = 1.16145*exp(-0.14874*log(T_star)) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star);
-    const R MT = M_m*T, r = 1.0/(MT*Omega_v), r_Omega = r*Omega_v;
-    inv_T_star = eps_m*(r_Omega*M_m);
-    inv_M_m = r_Omega*T;
-    root_m = sqrt(MT)*inv_sigma2_m;
-    eta0 = 26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m)*root_m*(r*MT);
+    const R bounded = at_most(at_least(T_star, 0.0625), 4095.0);                  // the fit means nothing there
+    const R Omega_v = 1.16145*power(NeufeldExponent(), bounded) + 0.52487*exp(-0.77320*T_star) + 2.16178*exp(-2.43787*T_star), inv_root = inverse_root(T);
+    inv_T_star = eps_m*(inv_root*inv_root);
+    root_m = scale_m*(T*inv_root);
+    eta0 = (26.69e-7*(1.0 - 0.2756*omega_m + 0.059035*mu_r4 + kappa_m))*root_m/Omega_v;
 }
 
 // y, 1/(1 - y) and 1/y, 9-6.20; y at least SMALLEST, so that the limit at no density needs no case of its own.
@@ -72,7 +76,7 @@ POINT_FN ChungShape<R> chung_shape(const R y, const R inv_gap, const R inv_y, co
 // mu_r4' = min(mu_r4, m/2), m the smallest positive root in mu_r4 of E1 E4 + E2 + E3 = 0, which is then never reached; and
 // E_2 >= 0: exp(E_5 y) makes its negative values for polar mixtures the largest term of all in cold water, and mu negative.
 template <class M, class R>
-POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R kappa_m, const R inv_T_star, const R root_m, const R eta0,
+POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R kappa_m, const R unit_m, const R inv_T_star, const R eta0,
                               const R fill, const R inv_gap, const R inv_fill, R &mu) {
     R w = omega_m, d4 = mu_r4;
     if constexpr (M::chung_polefree) {
@@ -106,7 +110,7 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     const R r = 1.0/(G.numerator*G.denominator), G2 = r*square(G.numerator), inv_G2 = r*square(G.denominator);
     const R dense = E7*square(fill)*G2*exp(E8 + inv_T_star*(E9 + inv_T_star*E10));
     constexpr double unit = 36.344e-7*(0.809*0.809), root_of_Tc = 1.12218536793169784;      // sqrt(1.2593)
-    mu = (unit*root_of_Tc/26.69e-7)*eta0*(inv_G2 + E6*fill) + (unit*root_of_Tc)*root_m*sqrt(inv_T_star)*dense;
+    mu = (unit*root_of_Tc/26.69e-7)*eta0*(inv_G2 + E6*fill) + (unit*root_of_Tc)*unit_m*dense;
 }
 
 // 10-5.5 to 10-5.8 and Psi under 10-3.14, Table 10-3; cv_mol is ideal-gas cv (the real one in mode `cantera`).

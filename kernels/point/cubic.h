@@ -18,7 +18,7 @@ template <class M> struct cubic {
 // a_ij = (g_ij - q_ij s)^2 takes the place of y_i y_j, and the sums do not depend on T: `pairs`, found once where many T are tried.
 template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &shift_mix) {
-    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
+    const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T*inv_root;
     R yz, zz;
     b_mix = Y[0]*m.b_mass[0];
     FOR_SPECIES(s, M::NS - 1) b_mix += Y[s + 1]*m.b_mass[s + 1];
@@ -33,8 +33,8 @@ POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const Pa
         y = n*root_a;
         z = n*m.q_mass[s];
     }, a_mix, yz, zz);
-    a_T = -yz*inv_root;
-    a_TT = (zz + yz*inv_root)*(0.5*inv_root*inv_root);
+    a_T = 0.0 - yz*inv_root;                        // one operation, -yz would be a second
+    a_TT = (zz - a_T)*(0.5*inv_root*inv_root);
 }
 
 template <class M, class R, class Species>
@@ -70,7 +70,7 @@ template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R
 // One Halley step on u^3 + c2 u^2 + c1 u + c0; a step that is not small (a multiple root) is not taken.
 template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
     const R f = ((u + c2)*u + c1)*u + c0, slope = (3.0*u + 2.0*c2)*u + c1;
-    const R step = f*slope/(slope*slope - f*(3.0*u + c2));
+    const R step = rough_quotient(f*slope, slope*slope - f*(3.0*u + c2));
     return u - select(fabs(step) < (IN_SINGLE ? 1e-3 : 1e-5), step, R(0.0));
 }
 
@@ -88,8 +88,8 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
 
 // the step is off by 4e-9 of itself, less than by its third order
 template <class R> POINT_FN R halley(const R t, const R e, const R g) {
-    const R t2 = t*t, F = t*(t2 - 3.0*e) - g, slope = 3.0*(t2 - e);
-    return t - rough_quotient(F*slope, at_least(slope*slope - 3.0*t*F, SMALLEST));
+    const R t2 = t*t, F = t*(t2 - 3.0*e) - g, slope = t2 - e;               // a third of it
+    return t - rough_quotient(F*slope, at_least(3.0*(slope*slope) - t*F, SMALLEST));
 }
 
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
@@ -98,39 +98,43 @@ template <class M, class R>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          R &Z, R &vol, R &v_free) {
     typedef cubic<M> eos;
-    const R RT = R_s*T, inv = 1.0/(RT*select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv*p, v_ideal = inv*RT*RT;
-    const R B = b_mix*p*inv_RT, A = a_mix*p*inv_RT*inv_RT;
+    const R RT = R_s*T, inv = 1.0/(RT*select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv*p, v_ideal = inv*RT*RT, inv_ideal = inv_RT*p;
+    const R B = b_mix*inv_ideal, A = a_mix*inv_RT*inv_ideal;
     R c2, c1, c0;
     cubic_coefficients(m, A, B, c2, c1, c0);
     const R centre = c2*(-1.0/3.0), e = (c2*c2 - 3.0*c1)*(1.0/9.0), f = ((centre + c2)*centre + c1)*centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
     if constexpr (number<R>::wide) for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
-    R u = centre + copysign(t, -f);
+    R u = centre - flipped(t, f);
     // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes); else one
-    // is, and it is the largest.
-    const R discriminant = cubic_discriminant(c2, c1, c0);
-    auto three = discriminant >= 0.0;
-    // In single precision the discriminant is all rounding near the critical point. There a third of the square of the other roots'
-    // distance is 4 e - t^2, which cancels where these two are nearly equal, and is only asked elsewhere.
-    const R apart = 4.0*e - t*t;
-    if constexpr (IN_SINGLE) three = apart > 0.1*e || (three && apart > -1e-3*e);
-    const auto positive = three && c2 < 0.0 && c1 > 0.0, deflated = positive || (three && f > 0.0);
-    if (any_of(deflated)) {
-        t = halley(t, e, fabs(f));
-        R width = sqrt(at_least(discriminant, 0.0))/at_least(3.0*(t*t - e), SMALLEST);
-        if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
-        const R outer = copysign(t, -f);
-        const R far = centre - 0.5*(outer + copysign(width, outer));
-        const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
-        u = select(deflated, largest, u);
-        if constexpr (M::root_liquid) u = select(positive, smallest, u);
-        if constexpr (M::root_gibbs) if (any_of(positive)) {
-            // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...)
-            const R ul = select(positive, polished(smallest, c2, c1, c0), R(1.0)), uv = select(positive, polished(largest, c2, c1, c0), R(1.0));
-            constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
-            const R difference = (ul - uv) - log(ul/uv)
-                - A/((first - second)*B)*log((ul + first*B)*(uv + second*B)/((ul + second*B)*(uv + first*B)));
-            u = select(positive && difference < 0.0, smallest, u);
+    // is, and it is the largest. Most gases are seen to have one by signs alone.
+    const auto alternate = c2 < 0.0 && c1 > 0.0, several = alternate || f > 0.0;
+    if (any_of(several)) {
+        const R discriminant = cubic_discriminant(c2, c1, c0);
+        auto three = discriminant >= 0.0;
+        // In single precision the discriminant is all rounding near the critical point. There a third of the square of the other roots'
+        // distance is 4 e - t^2, which cancels where these two are nearly equal, and is only asked elsewhere.
+        const R apart = 4.0*e - t*t;
+        if constexpr (IN_SINGLE) three = apart > 0.1*e || (three && apart > -1e-3*e);
+        const auto positive = three && alternate, deflated = three && several;
+        if (any_of(deflated)) {
+            t = halley(t, e, fabs(f));
+            R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
+            if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
+            const R outer = -flipped(t, f);
+            const R far = centre + 0.5*flipped(t + width, f);
+            const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
+            u = select(deflated, largest, u);
+            if constexpr (M::root_liquid) u = select(positive, smallest, u);
+            if constexpr (M::root_gibbs) if (any_of(positive)) {
+                // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
+                // of u it is stationary at the roots, which so need not be better than they are
+                constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
+                const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
+                const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
+                const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
+                u = select(positive && difference < 0.0, smallest, u);
+            }
         }
     }
     u = polished(u, c2, c1, c0);
@@ -139,7 +143,7 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     Z = u + B;
     vol = v_free + b_mix;
     if constexpr (M::translated) {
-        Z -= shift_mix*p*inv_RT;
+        Z -= shift_mix*inv_ideal;
         vol -= shift_mix;
     }
 }
@@ -172,9 +176,11 @@ POINT_FN void molar_volume(const M &, const R W, const R vol, R &v_mol) { v_mol 
 
 template <class M, class R>
 POINT_FN void cubic_pressure_slopes(const M &, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix, const R v_free,
-                                    const R inv_free, const R inv_D, R &p_v, R &p_T, R &v_p) {
+                                    const R inv_free, const R inv_D, R &p_v_attractive, R &p_v_repulsive, R &p_v, R &p_T, R &v_p) {
     const R D_v = 2.0*v_free + cubic<M>::linear*b_mix;
-    p_v = a_mix*D_v*(inv_D*inv_D) - R_s*T*(inv_free*inv_free);
+    p_v_attractive = a_mix*D_v*(inv_D*inv_D);
+    p_v_repulsive = -R_s*T*(inv_free*inv_free);
+    p_v = p_v_attractive + p_v_repulsive;
     p_T = R_s*inv_free - a_T*inv_D;
     v_p = 1.0/p_v;
 }
@@ -216,17 +222,16 @@ POINT_FN void density_slopes(const M &, const R rho, const R p_T, const R v_p, R
 
 // h_p = v + T p_T/p_v with the ideal-gas parts, which cancel, taken out by hand
 template <class M, class R>
-POINT_FN void enthalpy_slopes(const M &, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix, const R shift_mix, const R v_free,
-                              const R inv_free, const R inv_D, const R v_p, const R cp, R &h_p, R &h_T) {
-    const R v = v_free + b_mix, D_v = 2.0*v_free + cubic<M>::linear*b_mix;
-    h_p = (a_mix*v*D_v*(inv_D*inv_D) - T*a_T*inv_D - R_s*T*b_mix*(inv_free*inv_free))*v_p;
+POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, const R shift_mix, const R v_free, const R inv_D,
+                              const R p_v_attractive, const R p_v_repulsive, const R v_p, const R cp, R &h_p, R &h_T) {
+    h_p = ((v_free + b_mix)*p_v_attractive - T*a_T*inv_D + b_mix*p_v_repulsive)*v_p;
     if constexpr (M::translated) h_p -= shift_mix;
     h_T = cp;
 }
 
-// c^2 = (d p/d rho)_s = gamma/rho_p
+// c^2 = (d p/d rho)_s = -v^2 gamma p_v
 template <class M, class R>
-POINT_FN void sound_speed(const M &, const R gamma, const R rho_p, R &c) { c = sqrt(gamma/rho_p); }
+POINT_FN void sound_speed(const M &, const R gamma, const R p_v, const R vol, R &c) { c = vol*sqrt(-gamma*p_v); }
 
 template <class M, class R>
 POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) { e = h - p*vol; }

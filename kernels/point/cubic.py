@@ -18,6 +18,8 @@ quantity("inv_D", "kg2/m6", "1/D, D = (v + delta1 b)(v + delta2 b)")
 quantity("inv_b", "kg/m3", "1/b_mix")
 quantity("v_mol", "m3/mol", "molar volume")
 quantity("rho", "kg/m3", "density")
+quantity("p_v_attractive", "Pa kg/m3", "part of p_v that a_mix brings")
+quantity("p_v_repulsive", "Pa kg/m3", "part of p_v that b_mix brings, and the ideal gas")
 quantity("p_v", "Pa kg/m3", "dp/dv at constant T, Y; specific volume")
 quantity("p_T", "Pa/K", "dp/dT at constant specific volume, Y")
 quantity("v_p", "m3/kg/Pa", "dv/dp at constant T, Y; 1/p_v")
@@ -44,7 +46,7 @@ PAIRS = "b_mass g_mass? q_mass? shift_mass? pair_constant? pair_linear? pair_squ
 
 def shared(name, reads, writes, source, valid, **more):
     """What holds for every equation of state."""
-    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, twin=True, **more)
+    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
 
 
 def kernel(name, reads, writes, source, valid, **more):
@@ -61,7 +63,7 @@ kernel("cubic_root", "T p R_s a_mix b_mix shift_mix", "Z vol v_free", CUBIC + ",
        note="of three roots v > b the one of lower residual Gibbs energy, or as option root says")
 kernel("cubic_reciprocals", "b_mix v_free vol", "rho inv_free inv_D inv_b", "definitions; rho = 1/vol", "v > b")
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
-kernel("cubic_pressure_slopes", "T R_s a_mix a_T b_mix v_free inv_free inv_D", "p_v p_T v_p", CUBIC + ", differentiated", "v > b")
+kernel("cubic_pressure_slopes", "T R_s a_mix a_T b_mix v_free inv_free inv_D", "p_v_attractive p_v_repulsive p_v p_T v_p", CUBIC + ", differentiated", "v > b")
 kernel("cubic_phase_flag", "T p R_s a_mix b_mix v_free p_v", "phase_flag", CUBIC + ", roots counted by the discriminant", "v > b",
        note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the spinodal")
 kernel("cubic_departure", "b_mix v_free inv_b", "cubic_L", CUBIC + ", departure integral", "v > b")
@@ -71,6 +73,6 @@ kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure functi
 kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
 shared("heat_capacity_ratio", "cp cv", "gamma", "definition", "cv > 0")
 shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0")
-kernel("enthalpy_slopes", "T R_s a_mix a_T b_mix shift_mix v_free inv_free inv_D v_p cp", "h_p h_T", "h_p = v - T v_T, h_T = cp", "p_v < 0")
-shared("sound_speed", "gamma rho_p", "c", "c^2 = gamma/rho_p at constant T, Y", "gamma/rho_p > 0")
+kernel("enthalpy_slopes", "T a_T b_mix shift_mix v_free inv_D p_v_attractive p_v_repulsive v_p cp", "h_p h_T", "h_p = v - T v_T, h_T = cp", "p_v < 0")
+shared("sound_speed", "gamma p_v vol", "c", "c^2 = gamma dp/d rho at constant T, Y", "p_v < 0")
 shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")

@@ -8,29 +8,20 @@ POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
 
 // What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has a
 // polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
-template <class R> struct DiffusionState { R variable, factor, p, T, inv_p, p_tenfold; };
+template <class R> struct DiffusionState { R variable, factor, p, T, p_tenfold; };
 
 template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
-    const R T = state.T = known_temperature(T_given), root = sqrt(T), p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
-    if constexpr (M::diffusion_kinetic) {
-        const R fourth = sqrt(root), r = 1.0/(fourth*p), inv_fourth = r*p, inv_root = square(inv_fourth);
-        state.inv_p = r*fourth;
-        state.variable = inv_fourth;
-        state.factor = inv_root*inv_root*inv_root;
-    } else if constexpr (M::diffusion_cantera) {
-        const R r = 1.0/(T*root*p);
-        state.inv_p = r*(T*root);
-        state.variable = log(T);
-        state.factor = r*p;
-    } else {
-        const R power = T*root*sqrt(root), r = 1.0/(power*p);
-        state.inv_p = r*power;
+    const R T = state.T = known_temperature(T_given), inv_fourth = inverse_fourth_root(T), inv_root = square(inv_fourth);
+    state.factor = inv_root*inv_root*inv_root;
+    if constexpr (M::diffusion_kinetic) state.variable = inv_fourth;
+    else if constexpr (M::diffusion_cantera) state.variable = log(T);
+    else {
         state.variable = T;
-        state.factor = r*p;
+        state.factor *= inv_fourth;
     }
-    state.p = p;
-    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*p;
+    state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
+    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*state.p;
     return state;
 }
 
@@ -82,16 +73,15 @@ template <class R> struct TakahashiPlace {
     typename number<R>::narrow x, share;
 };
 
-template <class M, class R>
-POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    typedef typename number<R>::narrow F;
+// tenfold: ten times the pair's reduced pressure
+template <class M, class R, class F>
+POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj, const F tenfold) {
     constexpr double windows = CUBIC_WINDOWS;
     static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
-    const R both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j];
+    const R tc = xi*m.Tc[i] + xj*m.Tc[j];
     // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
-    const R along = smaller(rough_quotient(windows*tc, tc + both*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
+    const R along = smaller(rough_quotient(windows*tc, tc + (xi + xj)*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
     // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
-    const F tenfold = narrow(both*state.p_tenfold)*reciprocal(narrow(pc));
     const F number = smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f)*tenfold), smaller(F(9.0f) + F(0.2f)*tenfold, F(12.0f) + F(0.1f)*tenfold)), F(17.0f));
     const F row = floor_small(number);
     return {table_index(window, row), narrow(along - window), number - row};
@@ -106,8 +96,10 @@ template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const Ta
 
 template <class M, class R>
 POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, xi, xj));
-    else {
+    if constexpr (M::takahashi_smooth && !number<R>::wide) {
+        const auto tenfold = narrow((xi + xj)*state.p_tenfold)*reciprocal(narrow(xi*m.pc[i] + xj*m.pc[j]));
+        return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, xi, xj, tenfold));
+    } else {
         const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
         return 1.0/takahashi_formula(m, state.T*(inv*pc), bounded_index(state.p*(inv*tc), 5.0));
     }
@@ -164,13 +156,15 @@ POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const 
 }
 
 // The same row by row, for packs with the tabulated factor: each row in two sweeps of short chains of dependent operations,
-// so that the processor keeps several pairs in flight.
+// so that the processor keeps several pairs in flight; what each species brings to a pair's reduced pressure is made once.
 template <int SUMS, class M, class R, class Weight>
 POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const R (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
     TakahashiPlace<R> place[M::NS];
+    typename number<R>::narrow above[M::NS], below[M::NS];
+    FOR_SPECIES(s, M::NS) above[s] = narrow(x[s]*state.p_tenfold), below[s] = narrow(x[s]*m.pc[s]);
     for (int i = 0; i < M::NS; ++i) {
         R row[SUMS];
-        for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
+        for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j], (above[i] + above[j])*reciprocal(below[i] + below[j]));
         UNROLL for (int s = 0; s < SUMS; ++s) row[s] = R(0.0);
         for (int j = 0; j < i; ++j) {
             const R f = low_friction(m, state, i, j)*takahashi_reciprocal<M, R>(m, place[j]);
@@ -264,10 +258,11 @@ template <class M, class R, class Species, class Out>
 POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_ij) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     const Floored<M, R, Species> x{m, Y, W};
+    const R inv_p = 1.0/state.p;
     for (int i = 0; i < M::NS; ++i)
         for (int j = 0; j <= i; ++j) {
             const R xi = x[i], xj = x[j], pD = 1.0/pair_friction(m, state, i, j, xi, xj);
-            const R D = select(xi + xj > 0.0, pD*state.inv_p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
+            const R D = select(xi + xj > 0.0, pD*inv_p, R(NOT_A_NUMBER));     // a NaN in x is lost in the index of the table
             D_ij.set(i*M::NS + j, D);
             D_ij.set(j*M::NS + i, D);
         }

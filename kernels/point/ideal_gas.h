@@ -11,8 +11,7 @@ POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
         mean += f*weight[s + 1];
         sum += f;
     }
-    const R off = sum - 1.0;
-    return select(off < WHOLE && off > -WHOLE, mean, R(NOT_A_NUMBER));
+    return mean + not_whole(sum);
 }
 
 template <class M, class R, class Species>

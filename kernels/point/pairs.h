@@ -34,7 +34,8 @@ POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vect
     UNROLL for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
         yy += y*row_y[i];
-        yz_sum += y*row_z[i] + z*row_y[i];
+        yz_sum += y*row_z[i];
+        yz_sum += z*row_y[i];
         zz += z*row_z[i];
     }
 }
@@ -54,7 +55,8 @@ POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R
     zz = zz + zz;
 }
 
-// The same for one panel, row by row: y and z stay in registers instead of the rows' sums.
+// The same for one panel, row by row: y and z stay in registers instead of the rows' sums. The rows are not to be interleaved:
+// there are no registers for more than one.
 template <class M, class R>
 POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
     const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
@@ -67,8 +69,10 @@ POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz
             row_z += z[j]*k[at];
         }
         yy += y[i]*row_y;
-        yz_sum += y[i]*row_z + z[i]*row_y;
+        yz_sum += y[i]*row_z;
+        yz_sum += z[i]*row_y;
         zz += z[i]*row_z;
+        asm volatile("");
     }
     yy = yy + yy;
     zz = zz + zz;

@@ -76,8 +76,9 @@ def reciprocals(sp, o, b_mix, v_free, vol):
 
 def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
     _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
-    p_v = a_mix*D_v*inv_D*inv_D - R_s*T*inv_free*inv_free
-    return dict(p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
+    attractive, repulsive = a_mix*D_v*inv_D*inv_D, -R_s*T*inv_free*inv_free
+    p_v = attractive + repulsive
+    return dict(p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
 
 
 def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
@@ -85,11 +86,9 @@ def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
     return dict(phase_flag=Tracked(flag, exact=True), undecided=undecided)
 
 
-def enthalpy_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, shift_mix, v_free, inv_free, inv_D, v_p, cp):
+def enthalpy_slopes(sp, o, T, a_T, b_mix, shift_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp):
     # v p_v + T p_T written out, without its ideal parts
-    v = v_free + b_mix
-    _, D_v = cubic.attraction(v, b_mix, _eos(o))
-    h_p = (a_mix*v*D_v*inv_D*inv_D - T*a_T*inv_D - R_s*T*b_mix*inv_free*inv_free)*v_p
+    h_p = ((v_free + b_mix)*p_v_attractive - T*a_T*inv_D + b_mix*p_v_repulsive)*v_p
     return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
 
 
@@ -97,27 +96,27 @@ def chung_inputs(T, rho, M, m, form):
     """What the Chung kernels hand each other, by name, from m = pair_rules(...)."""
     sigma = np.cbrt(m.sigma3)
     y = chung.reduced_density(rho, M, m, form)
-    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_sigma2_m=1/sigma**2,
-                inv_eps_m=1/m.eps, fill_m=y/rho, T_star=T/m.eps, inv_T_star=m.eps/T, inv_M_m=1/m.M, root_m=np.sqrt(m.M*T)/sigma**2,
+    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_eps_m=1/m.eps,
+                inv_M_m=1/m.M, scale_m=np.sqrt(m.M)/sigma**2, unit_m=np.sqrt(m.M*m.eps)/sigma**2, fill_m=y/rho, T_star=T/m.eps, inv_T_star=m.eps/T, root_m=np.sqrt(m.M*T)/sigma**2,
                 eta0=chung.dilute(T, m)[0], fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
 
 
 def chung_mixture(sp, o, Y, W):
     m = chung.pair_rules(_X(Y, W, sp), sp, o["chung"])
     y = chung.reduced_density(1, W, m, o["chung"])
-    return dict(sigma_m=np.cbrt(m.sigma3), eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa,
-                inv_sigma2_m=1/np.cbrt(m.sigma3)**2, inv_eps_m=1/m.eps, fill_m=y)
+    sigma = np.cbrt(m.sigma3)
+    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_eps_m=1/m.eps, inv_M_m=1/m.M,
+                scale_m=np.sqrt(m.M)/sigma**2, unit_m=np.sqrt(m.M*m.eps)/sigma**2, fill_m=y)
 
 
 def _polar(omega_m, mu_r4, kappa_m):
     return SimpleNamespace(omega=omega_m, mur4=mu_r4, kappa=kappa_m)
 
 
-def chung_dilute(sp, o, T, eps_m, M_m, inv_sigma2_m, inv_eps_m, **polar):
+def chung_dilute(sp, o, T, eps_m, inv_eps_m, scale_m, **polar):
     m = _polar(**polar)
-    m.M, m.eps, m.sigma3 = M_m, eps_m, inv_sigma2_m**LD("-1.5")
-    root = np.sqrt(M_m*T)*inv_sigma2_m
-    return dict(T_star=T*inv_eps_m, inv_T_star=eps_m/T, inv_M_m=1/M_m, root_m=root, eta0=chung.dilute(T, m)[0])
+    m.M, m.eps, m.sigma3 = scale_m**2, eps_m, LD(1)         # M and sigma enter as sqrt(M)/sigma^2
+    return dict(T_star=T*inv_eps_m, inv_T_star=eps_m/T, root_m=scale_m*np.sqrt(T), eta0=chung.dilute(T, m)[0])
 
 
 def chung_density(sp, o, rho, fill_m):
@@ -125,10 +124,9 @@ def chung_density(sp, o, rho, fill_m):
     return dict(fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
 
 
-def chung_viscosity(sp, o, inv_T_star, root_m, eta0, fill, inv_gap, inv_fill, **polar):
-    unit = root_m*np.sqrt(inv_T_star)*np.sqrt(LD("1.2593"))*LD("0.809")**2
-    # eta0 = 26.69e-7 Fc root_m/Omega_v, so sqrt(T*) Fc/Omega_v = eta0/(26.69e-7 root_m sqrt(1/T*))
-    dilute_star = eta0/(LD("26.69e-7")*root_m*np.sqrt(inv_T_star))
+def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, inv_gap, inv_fill, **polar):
+    unit = unit_m*np.sqrt(LD("1.2593"))*LD("0.809")**2
+    dilute_star = eta0/(LD("26.69e-7")*unit_m)         # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
     return dict(mu=chung.reduced_viscosity(1/inv_T_star, dilute_star, unit, fill, inv_gap, _polar(**polar), o["chung"]))
 
 
@@ -188,7 +186,7 @@ THERMAL = {
     "heat_capacity_ratio": lambda sp, o, cp, cv: dict(gamma=cp/cv),
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
     "enthalpy_slopes": enthalpy_slopes,
-    "sound_speed": lambda sp, o, gamma, rho_p: dict(c=np.sqrt(gamma/rho_p)),
+    "sound_speed": lambda sp, o, gamma, p_v, vol: dict(c=vol*np.sqrt(-gamma*p_v)),
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
 }
 TRANSPORT = {
