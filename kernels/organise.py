@@ -27,7 +27,7 @@ def default(kernels, mixture) -> Launch:
         return Launch(blocks=6, pairs=3) if sweeps_pairs else Launch(64, blocks=12, pairs=3)
     if ns <= 12:
         if not sweeps_pairs and not wilke:
-            return Launch(64, blocks=12, pairs=2)
+            return Launch(64, blocks=10, pairs=5)
         return Launch(blocks=4, pairs=3) if wilke or options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
     if ns <= 24 and sweeps_pairs and not wilke:
         return Launch(blocks=4 if ns <= 20 else 3, hold="shared", unroll=20, pairs="units", constants="shared")
