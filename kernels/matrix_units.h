@@ -136,10 +136,8 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
 
 // A constant that stands outside the struct is in device memory, where nothing writes to it.
 template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
-#ifndef FRAME_STAND_IN
     if constexpr (OUTSIDE) return __ldg(address);
-#endif
-    return *address;
+    else return *address;
 }
 
 // D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power.

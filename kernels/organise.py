@@ -14,12 +14,17 @@ def default(kernels, mixture) -> Launch:
     ns, options = mixture.ns, mixture.options
     sweeps_pairs = any(k.name in ("mixture_diffusion", "mixture_diffusion_mass") for k in kernels)
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
+    tabulated = options["takahashi"] == "smooth" and options["diffusion"] != "cantera"
     linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
     if sweeps_pairs and not linear:
         if ns <= 12:
-            return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
+            if ns <= 6 or not tabulated:
+                return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
+            return Launch(64, blocks=6, pairs=5, constants="shared")
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
-            return Launch(256, hold="shared", unroll=10, blocks=2, pairs="units", constants="shared")
+            return Launch(blocks=3, hold="shared", unroll=10, pairs="units", constants="shared")
+        if tabulated:
+            return Launch(256, hold="reload", unroll=10, blocks=3, pairs="units", constants="shared")
         return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
         return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
@@ -28,7 +33,8 @@ def default(kernels, mixture) -> Launch:
     if ns <= 12:
         if not sweeps_pairs and not wilke:
             return Launch(64, blocks=10, pairs=5)
-        return Launch(blocks=4, pairs=3) if wilke or options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+        roomy = wilke or options["diffusion"] == "fuller" or options["viscosity"] == "lucas"
+        return Launch(blocks=4, pairs=3) if roomy else Launch(256, blocks=3, pairs=5)
     if ns <= 24 and sweeps_pairs and not wilke:
         return Launch(blocks=4 if ns <= 20 else 3, hold="shared", unroll=20, pairs="units", constants="shared")
     if ns <= 24:
