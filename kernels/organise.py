@@ -8,7 +8,7 @@ from . import tune
 from .emit import Launch
 
 
-def default(kernels, mixture) -> Launch:
+def default(kernels, mixture, precision: str = "double") -> Launch:
     """What was best or nearly so for the project's collections on an H200, among those that spill no registers up to 20
     species (or two values at most)."""
     ns, options = mixture.ns, mixture.options
@@ -16,6 +16,9 @@ def default(kernels, mixture) -> Launch:
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
     tabulated = options["takahashi"] == "smooth" and options["diffusion"] != "cantera"
     linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
+    if precision == "single" and linear and 24 < ns <= 53 and any(k.name == "mixture_diffusion" for k in kernels):
+        if all(k.header.stem in ("ideal_gas", "chung") or k.name == "mixture_diffusion" for k in kernels):
+            return Launch(blocks=3, pairs=10, constants="shared")       # single numbers fit the registers; takes 10 s to compile
     if sweeps_pairs and not linear:
         if ns <= 12:
             if ns <= 6 or not tabulated:
@@ -71,13 +74,14 @@ def launch(words: str) -> Launch | None:
     return Launch(**{k: types[k](v) for k, v in given.items()}) if set(given) == set(types) else None
 
 
-def key(product: str, compiler: str, kernels, outputs, mixture, points: int = 10**6) -> tune.Key:
+def key(product: str, compiler: str, kernels, outputs, mixture, points: int = 10**6, precision: str = "double") -> tune.Key:
     names = "+".join(k.name for k in kernels) + " -> " + " ".join(outputs or ())
     shape = f"NS={mixture.ns} k_ij={mixture.structure} " + " ".join(f"{k}={v}" for k, v in mixture.options.items())
-    return tune.Key(product, f"program {hashlib.sha256(names.encode()).hexdigest()[:16]}", shape, "float64", compiler, points)
+    arithmetic = "float32" if precision == "single" else "float64"
+    return tune.Key(product, f"program {hashlib.sha256(names.encode()).hexdigest()[:16]}", shape, arithmetic, compiler, points)
 
 
-def chosen(product: str, compiler: str, kernels, outputs, mixture) -> Launch:
+def chosen(product: str, compiler: str, kernels, outputs, mixture, precision: str = "double") -> Launch:
     """What tuning kept, else the default."""
-    known = tune.choice(key(product, compiler, kernels, outputs, mixture))
-    return (launch(known) if known else None) or default(kernels, mixture)
+    known = tune.choice(key(product, compiler, kernels, outputs, mixture, precision=precision))
+    return (launch(known) if known else None) or default(kernels, mixture, precision)

@@ -113,11 +113,11 @@ def test_single_precision_compiles(precision):
         for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",)*(precision == "mixed"):
             c = declare.collections[name]
             records = declare.resolve(c.outputs, c.given, mix.options)
-            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix), precision)
+            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix, precision), precision)
     mix = Mixture(species_set(2))
     for kernel in declare.kernels.values():
         if kernel.serves(mix.options) and (precision == "mixed" or not kernel.double_only):
-            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix), precision)
+            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix, precision), precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 
