@@ -193,7 +193,7 @@ class _ForArch:
         return 0, array
 
     def plan(self, joined, outputs, mixture, precision="double"):
-        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture), precision)
+        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture, precision), precision)
 
     def compile(self, plan, name):
         from kernels.backend.cuda import program_code

@@ -136,53 +136,61 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
 
 // A constant that stands outside the struct is in device memory, where nothing writes to it.
 template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
-#ifndef FRAME_STAND_IN
     if constexpr (OUTSIDE) return __ldg(address);
-#endif
-    return *address;
+    else return *address;
 }
 
-// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power.
+// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species with
+// one power: both halves of the warp at once, which share what is read of the matrix.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const R W, const Others &others, const R scale, Out &D) {
-    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS;
+    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 && TERMS == 1 ? 2 : 1;
     const auto mole_fraction = [&](double n, int s, double W) { return R(n)*m.inv_W[s]*R(W); };
-    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+    UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
-        double x[STEPS][2], powers[2], mean[2], scales[2], total[2], limit[2], rest[2];
-        OtherPoint n[2];
-        OtherResult to[2];
-        at.from_owners(variable.v[0], half, powers);
-        at.from_owners(W.v[0], half, mean);
-        at.points_of(Y, half, n);
-        UNROLL for (int i = 0; i < STEPS; ++i) {
-            const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-            UNROLL for (int r = 0; r < 2; ++r) x[i][r] = at_least(mole_fraction(n[r][s], s, mean[r]), 1e-20).v[0];
+        double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
+        UNROLL for (int h = 0; h < AT_ONCE; ++h) {
+            double mean[2];
+            OtherPoint n[2];
+            at.from_owners(variable.v[0], begin + h, powers[h]);
+            at.from_owners(W.v[0], begin + h, mean);
+            at.points_of(Y, begin + h, n);
+            UNROLL for (int i = 0; i < STEPS; ++i) {
+                const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = at_least(mole_fraction(n[r][s], s, mean[r]), 1e-20).v[0];
+            }
         }
-        at.from_owners(scale.v[0], half, scales);
-        at.from_owners(others.total.v[0], half, total);
-        at.from_owners(others.limit.v[0], half, limit);
-        at.from_owners(others.rest.v[0], half, rest);
-        UNROLL for (int r = 0; r < 2; ++r) to[r] = D.to_lane(at.point(half, r));
+        double scales[AT_ONCE][2], total[AT_ONCE][2], limit[AT_ONCE][2], rest[AT_ONCE][2];
+        OtherResult to[AT_ONCE][2];
+        UNROLL for (int h = 0; h < AT_ONCE; ++h) {
+            at.from_owners(scale.v[0], begin + h, scales[h]);
+            at.from_owners(others.total.v[0], begin + h, total[h]);
+            at.from_owners(others.limit.v[0], begin + h, limit[h]);
+            at.from_owners(others.rest.v[0], begin + h, rest[h]);
+            UNROLL for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
+        }
         const double *b = m.friction_tiles + at.lane;
         for_constants<TILES>([&](auto tile) {
             constexpr int first = 2*tile.value;
-            double c[4] = {0, 0, 0, 0};
+            double c[AT_ONCE][4];
+            UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int q = 0; q < 4; ++q) c[h][q] = 0;
             UNROLL for (int term = TERMS - 1; term >= 0; --term) {
                 double column[STEPS];
                 UNROLL for (int i = 0; i < STEPS; ++i)
                     column[i] = constant_at<sizeof(m.friction_tiles) == sizeof(double *)>(b + 32*((term*TILES + tile)*STEPS + i));
-                if (term < TERMS - 1) UNROLL for (int q = 0; q < 4; ++q) c[q] *= powers[q >> 1];
-                multiply_add<STEPS>(c, x, column);
+                UNROLL for (int h = 0; h < AT_ONCE; ++h) {
+                    if (term < TERMS - 1) UNROLL for (int q = 0; q < 4; ++q) c[h][q] *= powers[h][q >> 1];
+                    multiply_add<STEPS>(c[h], x[h], column);
+                }
             }
             for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
                 constexpr int step = first + q.value;
                 const int s = 4*step + at.species;
-                UNROLL for (int r = 0; r < 2; ++r) {
-                    const Others of_row{R(total[r]), R(limit[r]), R(rest[r])};
-                    const R share = R(x[step][r])*m.W[s < M::NS ? s : M::NS - 1];
-                    const R result = of_row(share)/(R(scales[r])*R(c[2*r + q.value]));
-                    to[r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
+                UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
+                    const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
+                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1];
+                    const R result = of_row(share)/(R(scales[h][r])*R(c[h][2*r + q.value]));
+                    to[h][r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
                 }
             });
         });

@@ -8,18 +8,26 @@ from . import tune
 from .emit import Launch
 
 
-def default(kernels, mixture) -> Launch:
+def default(kernels, mixture, precision: str = "double") -> Launch:
     """What was best or nearly so for the project's collections on an H200, among those that spill no registers up to 20
     species (or three values at most)."""
     ns, options = mixture.ns, mixture.options
     sweeps_pairs = any(k.name in ("mixture_diffusion", "mixture_diffusion_mass") for k in kernels)
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
+    tabulated = options["takahashi"] == "smooth" and options["diffusion"] != "cantera"
     linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
+    if precision == "single" and linear and options["diffusion"] == "fuller" and 24 < ns <= 53 and any(k.name == "mixture_diffusion" for k in kernels):
+        if all(k.header.stem in ("ideal_gas", "chung") or k.name == "mixture_diffusion" for k in kernels):
+            return Launch(blocks=3, pairs=10, constants="shared")       # single numbers fit the registers; takes 10 s to compile, `kinetic` minutes
     if sweeps_pairs and not linear:
         if ns <= 12:
-            return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
+            if ns <= 6 or not tabulated:
+                return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
+            return Launch(64, blocks=6, pairs=5, constants="shared")
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
-            return Launch(256, hold="shared", unroll=10, blocks=2, pairs="units", constants="shared")
+            return Launch(blocks=3, hold="shared", unroll=10, pairs="units", constants="shared")
+        if tabulated:
+            return Launch(256, hold="reload", unroll=10, blocks=3, pairs="units", constants="shared")
         return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
         return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
@@ -27,8 +35,9 @@ def default(kernels, mixture) -> Launch:
         return Launch(blocks=6, pairs=3) if sweeps_pairs else Launch(64, blocks=12, pairs=3)
     if ns <= 12:
         if not sweeps_pairs and not wilke:
-            return Launch(64, blocks=12, pairs=2)
-        return Launch(blocks=4, pairs=3) if wilke or options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+            return Launch(64, blocks=10, pairs=5)
+        roomy = wilke or options["diffusion"] == "fuller" or options["viscosity"] == "lucas"
+        return Launch(blocks=4, pairs=3) if roomy else Launch(256, blocks=3, pairs=5)
     if ns <= 24 and sweeps_pairs and not wilke:
         return Launch(blocks=4 if ns <= 20 else 3, hold="shared", unroll=20, pairs="units", constants="shared")
     if ns <= 24:
@@ -65,13 +74,14 @@ def launch(words: str) -> Launch | None:
     return Launch(**{k: types[k](v) for k, v in given.items()}) if set(given) == set(types) else None
 
 
-def key(product: str, compiler: str, kernels, outputs, mixture, points: int = 10**6) -> tune.Key:
+def key(product: str, compiler: str, kernels, outputs, mixture, points: int = 10**6, precision: str = "double") -> tune.Key:
     names = "+".join(k.name for k in kernels) + " -> " + " ".join(outputs or ())
     shape = f"NS={mixture.ns} k_ij={mixture.structure} " + " ".join(f"{k}={v}" for k, v in mixture.options.items())
-    return tune.Key(product, f"program {hashlib.sha256(names.encode()).hexdigest()[:16]}", shape, "float64", compiler, points)
+    arithmetic = "float32" if precision == "single" else "float64"
+    return tune.Key(product, f"program {hashlib.sha256(names.encode()).hexdigest()[:16]}", shape, arithmetic, compiler, points)
 
 
-def chosen(product: str, compiler: str, kernels, outputs, mixture) -> Launch:
+def chosen(product: str, compiler: str, kernels, outputs, mixture, precision: str = "double") -> Launch:
     """What tuning kept, else the default."""
-    known = tune.choice(key(product, compiler, kernels, outputs, mixture))
-    return (launch(known) if known else None) or default(kernels, mixture)
+    known = tune.choice(key(product, compiler, kernels, outputs, mixture, precision=precision))
+    return (launch(known) if known else None) or default(kernels, mixture, precision)

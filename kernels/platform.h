@@ -18,6 +18,7 @@
 #define POINT_FN inline __attribute__((always_inline))
 #define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL_BY(count)
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 

@@ -10,6 +10,8 @@ static inline double reciprocal_start(double x) { return float(1.0/x); }
 static inline double rsqrt_start(double x) { return float(1.0/sqrt(x)); }
 static inline double cbrt_approximate(double x) { return float(cbrt(x)); }
 static inline double two_thirds_approximate(double x) { return float(cbrt(x)*cbrt(x)); }
+static inline float rough_reciprocal(float x) { return 1.0f/x; }
+static inline int bits_of(float x) { int b; memcpy(&b, &x, 4); return b; }
 static inline int high_word(double x) { long long b; memcpy(&b, &x, 8); return int(b >> 32); }
 static inline int low_word(double x) { long long b; memcpy(&b, &x, 8); return int(b); }
 static inline double from_words(int high, int low) { return __longlong_as_double(((long long)high << 32) | (unsigned)low); }
@@ -31,6 +33,8 @@ POINT_FN double two_thirds_approximate(double x) {       // 3e-6 for 0 <= x < 1e
 POINT_FN int high_word(double x) { return __double2hiint(x); }
 POINT_FN int low_word(double x) { return __double2loint(x); }
 POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
+POINT_FN float rough_reciprocal(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }      // to 1 ulp
+POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
 // ---- one value
@@ -154,6 +158,7 @@ template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_s
 template <int N> POINT_FN points<N> log_ratio(points<N> a, points<N> b, points<N> d) EACH(logarithm_of_ratio(a.v[k], b.v[k], d.v[k]))
 template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
 template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
+template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))
 // Single precision beside them, and indices into tables.
 template <int N> struct narrow_points {
     float v[N];
@@ -168,16 +173,27 @@ template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_
 template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k]*y.v[k])
 template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
 template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(smaller(x.v[k], y.v[k]))
-template <int N> POINT_FN narrow_points<N> floor_small(narrow_points<N> x) EACH_NARROW(floor_small(x.v[k]))
-template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(1.0f/x.v[k])
+template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k]))
 template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(float(x.v[k]))
-#undef EACH_NARROW
 template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
-template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))
+// The whole number below x; where x is nearly one, it or the one before. x is added to 1.5 2^23, of whose last bits it becomes part:
+// quicker than the conversions between integers and floating-point numbers.
+#define WHOLE_BELOW
+template <int N> struct Whole { narrow_points<N> shifted; };
+constexpr float SHIFT = 12582912.0f;
+constexpr int SHIFT_BITS = 0x4b400000;
+template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> x) {
+    Whole<N> r;
+    UNROLL for (int k = 0; k < N; ++k) r.shifted.v[k] = (x.v[k] - 0.5f) + SHIFT;
+    return r;
+}
+template <int N> POINT_FN narrow_points<N> narrow(Whole<N> x) EACH_NARROW(x.shifted.v[k] - SHIFT)
+template <int N> POINT_FN points<N> widen(Whole<N> x) EACH(from_words(0x43300000, bits_of(x.shifted.v[k])) - (4503599627370496.0 + SHIFT_BITS))
+#undef EACH_NARROW
 // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines.
-template <int N> POINT_FN Lines<N> table_index(points<N> window, narrow_points<N> row) {
+template <int N> POINT_FN Lines<N> table_index(Whole<N> window, Whole<N> row) {
     Lines<N> r;
-    UNROLL for (int k = 0; k < N; ++k) r.at[k] = int(row.v[k])*CUBIC_WINDOWS + int(window.v[k]);
+    UNROLL for (int k = 0; k < N; ++k) r.at[k] = (bits_of(row.shifted.v[k]) - SHIFT_BITS)*CUBIC_WINDOWS + (bits_of(window.shifted.v[k]) - SHIFT_BITS);
     return r;
 }
 template <int N> POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {

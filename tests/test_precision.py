@@ -134,6 +134,21 @@ def test_many_species(backend, name):
         assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
 
 
+def test_many_species_in_registers(be):         # noqa: F811
+    """A GPU holds the mass fractions of many species in registers where they are single numbers and Takahashi's factor is off."""
+    mix = mixture(53, diffusion="fuller", takahashi="off")
+    c = declare.collections["viscous"]
+    given = rounded_states(53, 40)
+    given = {q: given[q] for q in "TpY"} | {"rho": mix.properties("rho", **{q: given[q] for q in "TpY"})["rho"].astype(SINGLE)}
+    double = mix.properties(c.outputs, backend="cpu", **given)
+    assert mix.program(outputs=c.outputs, given=tuple(given), backend=be, precision="single").plan.how.hold == "registers"
+    single = mix.properties(c.outputs, backend=be, precision="single", **given)
+    scale, undecided = scales(mix, list(c.outputs), {q: v.astype(float) for q, v in given.items() if q in "TpY"})
+    for q in c.outputs:
+        off = np.where(undecided, 0, np.abs(single[q] - double[q])/(2.0**-24*scale[q] + np.finfo(SINGLE).tiny))
+        assert off.max() <= SINGLE_TOLERANCE, (q, off.max())
+
+
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_a_point_does_not_depend_on_its_place(backend, precision):
     mix, given = mixture(10), rounded_states(10)

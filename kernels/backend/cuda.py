@@ -127,7 +127,7 @@ class CudaBackend(Backend):
     def plan(self, kernels, outputs, mixture, precision="double"):
         if precision not in emit.DEVICE:
             raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has {', '.join(emit.DEVICE)}.")
-        return emit.plan(kernels, outputs, mixture, organise.chosen(self.product, self.compiler, kernels, outputs, mixture), precision)
+        return emit.plan(kernels, outputs, mixture, organise.chosen(self.product, self.compiler, kernels, outputs, mixture, precision), precision)
 
     def compile(self, plan, name):
         return self._load(program_code(plan, self.arch, name))

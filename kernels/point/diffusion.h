@@ -44,6 +44,10 @@ template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionS
 template <class R> struct TakahashiRow { R row, share; };
 
 // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
+template <class F> POINT_FN F takahashi_number(const F tenfold) {
+    return smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f)*tenfold), smaller(F(9.0f) + F(0.2f)*tenfold, F(12.0f) + F(0.1f)*tenfold)), F(17.0f));
+}
+
 template <class R> POINT_FN TakahashiRow<R> takahashi_row(const R Pr) {
     const R number = smaller(smaller(10.0*Pr, 3.0 + 5.0*Pr), smaller(9.0 + 2.0*Pr, 12.0 + Pr)), row = floor_small(at_most(number, 16.5));
     return {row, number - row};
@@ -73,21 +77,59 @@ template <class R> struct TakahashiPlace {
     typename number<R>::narrow x, share;
 };
 
-// tenfold: ten times the pair's reduced pressure
-template <class M, class R, class F>
-POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj, const F tenfold) {
-    constexpr double windows = CUBIC_WINDOWS;
-    static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
-    const R tc = xi*m.Tc[i] + xj*m.Tc[j];
+#ifdef WHOLE_BELOW
+// What a pair takes of a species. On a GPU, where conversions and divisions are slow, terms of the pair's sums: those in single
+// precision tell which window it is and nearly the reduced pressure, residuals in double how far in and how much it is off.
+template <class R> struct FrictionPart {
+    R x, tc, pc;
+    typename number<R>::narrow along, width, p, pc_narrow;
+    POINT_FN FrictionPart() {}
+    template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
+        if constexpr (M::takahashi_smooth) {
+            tc = x*m.Tc[s], pc = x*m.pc[s];
+            along = narrow(double(CUBIC_WINDOWS)*tc), width = narrow(tc + x*state.T), p = narrow(x*state.p_tenfold), pc_narrow = narrow(pc);
+        }
+    }
+};
+
+template <class M, class R>
+POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int, int, const FrictionPart<R> &i, const FrictionPart<R> &j) {
+    typedef typename number<R>::narrow F;
+    const R both = i.x + j.x, tc = i.tc + j.tc, pc = i.pc + j.pc;
+    const F width = i.width + j.width, pc_narrow = i.pc_narrow + j.pc_narrow;
+    const F r = reciprocal(width*pc_narrow), inv_width = r*pc_narrow, inv_pc = r*width;
+    const F start = (i.p + j.p)*inv_pc, tenfold = start + narrow(both*state.p_tenfold - widen(start)*pc)*inv_pc;
     // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
-    const R along = smaller(rough_quotient(windows*tc, tc + (xi + xj)*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
-    // The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
-    const F number = smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f)*tenfold), smaller(F(9.0f) + F(0.2f)*tenfold, F(12.0f) + F(0.1f)*tenfold)), F(17.0f));
-    const F row = floor_small(number);
+    const auto window = whole_below(smaller((i.along + j.along)*inv_width, F(CUBIC_WINDOWS - 0.001f)));
+    const F number = takahashi_number(tenfold);
+    const auto row = whole_below(number);
+    return {table_index(window, row), narrow(double(CUBIC_WINDOWS)*tc - widen(window)*(tc + both*state.T))*inv_width, number - narrow(row)};
+}
+#else               // a pack would have to read more terms from memory, and divides faster
+template <class R> struct FrictionPart {
+    R x;
+    typename number<R>::narrow p, pc;
+    POINT_FN FrictionPart() {}
+    template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
+        if constexpr (M::takahashi_smooth) p = narrow(x*state.p_tenfold), pc = narrow(x*m.pc[s]);
+    }
+};
+
+template <class M, class R>
+POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &part_i,
+                                           const FrictionPart<R> &part_j) {
+    typedef typename number<R>::narrow F;
+    constexpr double windows = CUBIC_WINDOWS;
+    const R xi = part_i.x, xj = part_j.x, both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j];
+    // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
+    const R along = smaller(rough_quotient(windows*tc, tc + both*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
+    const F number = takahashi_number((part_i.p + part_j.p)*reciprocal(part_i.pc + part_j.pc)), row = floor_small(number);
     return {table_index(window, row), narrow(along - window), number - row};
 }
+#endif
 
 template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const TakahashiPlace<R> &place) {
+    static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
     typename number<R>::narrow low, high;
     two_cubics(m.takahashi_cubics, place.line, place.x, low, high);
     low = at_least(low, -1.0), high = at_least(high, -1.0);
@@ -95,11 +137,11 @@ template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const Ta
 }
 
 template <class M, class R>
-POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    if constexpr (M::takahashi_smooth && !number<R>::wide) {
-        const auto tenfold = narrow((xi + xj)*state.p_tenfold)*reciprocal(narrow(xi*m.pc[i] + xj*m.pc[j]));
-        return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, xi, xj, tenfold));
-    } else {
+POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &part_i,
+                              const FrictionPart<R> &part_j) {
+    if constexpr (M::takahashi_smooth && !number<R>::wide) return takahashi_reciprocal<M, R>(m, takahashi_place(m, state, i, j, part_i, part_j));
+    else {
+        const R xi = part_i.x, xj = part_j.x;
         const R tc = xi*m.Tc[i] + xj*m.Tc[j], pc = xi*m.pc[i] + xj*m.pc[j], inv = (xi + xj)/(tc*pc);
         return 1.0/takahashi_formula(m, state.T*(inv*pc), bounded_index(state.p*(inv*tc), 5.0));
     }
@@ -107,7 +149,7 @@ POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i,
 
 // f_ij over state.factor, at the point's pressure; j <= i
 template <class M, class R>
-POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
+POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &xi, const FrictionPart<R> &xj) {
     const R low = low_friction(m, state, i, j);
     if constexpr (M::takahashi_off) return low;
     else return low*takahashi_over_one(m, state, i, j, xi, xj);
@@ -124,7 +166,8 @@ template <class M, class R, class Species> struct Floored {
 // sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept by panels of M::PANEL
 // rows, whose sums stay in registers.
 template <int FIRST, int SUMS, class M, class R, class Weight>
-POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const R (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
+POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS], const Weight &weight,
+                              R (&sums)[SUMS][M::NS]) {
     if constexpr (FIRST < M::NS) {
         constexpr int rows = M::NS - FIRST < M::PANEL ? M::NS - FIRST : M::PANEL;
         R row[SUMS][rows];
@@ -158,13 +201,12 @@ POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const 
 // The same row by row, for packs with the tabulated factor: each row in two sweeps of short chains of dependent operations,
 // so that the processor keeps several pairs in flight; what each species brings to a pair's reduced pressure is made once.
 template <int SUMS, class M, class R, class Weight>
-POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const R (&x)[M::NS], const Weight &weight, R (&sums)[SUMS][M::NS]) {
+POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS], const Weight &weight,
+                            R (&sums)[SUMS][M::NS]) {
     TakahashiPlace<R> place[M::NS];
-    typename number<R>::narrow above[M::NS], below[M::NS];
-    FOR_SPECIES(s, M::NS) above[s] = narrow(x[s]*state.p_tenfold), below[s] = narrow(x[s]*m.pc[s]);
     for (int i = 0; i < M::NS; ++i) {
         R row[SUMS];
-        for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j], (above[i] + above[j])*reciprocal(below[i] + below[j]));
+        for (int j = 0; j < i; ++j) place[j] = takahashi_place(m, state, i, j, x[i], x[j]);
         UNROLL for (int s = 0; s < SUMS; ++s) row[s] = R(0.0);
         for (int j = 0; j < i; ++j) {
             const R f = low_friction(m, state, i, j)*takahashi_reciprocal<M, R>(m, place[j]);
@@ -183,49 +225,53 @@ template <int SUMS, class M, class R, class Species, class Weight, class Done>
 POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight, const Done &done) {
     constexpr int ROWS = 4;
     for (int first = 0; first < M::NS; first += ROWS) {
-        R row[ROWS][SUMS], own[ROWS];
+        R row[ROWS][SUMS];
+        FrictionPart<R> own[ROWS];
         UNROLL for (int i = 0; i < ROWS; ++i) {
-            own[i] = x[first + i < M::NS ? first + i : M::NS - 1];
+            const int k = first + i < M::NS ? first + i : M::NS - 1;
+            own[i] = FrictionPart<R>(m, state, k, x[k]);
             UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] = R(0.0);
         }
         for (int j = 0; j < M::NS; ++j) {
-            const R other = x[j];
+            const FrictionPart<R> other(m, state, j, x[j]);
             UNROLL for (int i = 0; i < ROWS; ++i) {
                 const int k = first + i < M::NS ? first + i : M::NS - 1;
                 if (k != j) {
                     const R f = k > j ? friction(m, state, k, j, own[i], other) : friction(m, state, j, k, other, own[i]);
-                    UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] += weight(s, j, other)*f;
+                    UNROLL for (int s = 0; s < SUMS; ++s) row[i][s] += weight(s, j, other.x)*f;
                 }
             }
         }
-        UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) done(first + i, own[i], row[i]);
+        UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) done(first + i, own[i].x, row[i]);
     }
 }
 
 // The same for one sum, each pair once: what belongs to the other rows is kept in the results' own place.
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out, const Done &done) {
-    constexpr int ROWS = 8;
+    constexpr int ROWS = 4;
     for (int first = 0; first < M::NS; first += ROWS) {
-        R row[ROWS], own[ROWS];
+        R row[ROWS];
+        FrictionPart<R> own[ROWS];
         UNROLL for (int i = 0; i < ROWS; ++i) {
+            const int k = first + i < M::NS ? first + i : M::NS - 1;
             row[i] = R(0.0);
-            own[i] = x[first + i < M::NS ? first + i : M::NS - 1];
+            own[i] = FrictionPart<R>(m, state, k, x[k]);
         }
-        for (int j = 0; j < first; ++j) {
-            const R other = x[j];
+        UNROLL_BY(1) for (int j = 0; j < first; ++j) {
+            const FrictionPart<R> other(m, state, j, x[j]);
             R column = out[j];
             UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) {
                 const R f = friction(m, state, first + i, j, own[i], other);
-                row[i] += other*f;
-                column += own[i]*f;
+                row[i] += other.x*f;
+                column += own[i].x*f;
             }
             out.set(j, column);
         }
         UNROLL for (int i = 1; i < ROWS; ++i) if (first + i < M::NS) UNROLL for (int j = 0; j < i; ++j) {
             const R f = friction(m, state, first + i, first + j, own[i], own[j]);
-            row[i] += own[j]*f;
-            row[j] += own[i]*f;
+            row[i] += own[j].x*f;
+            row[j] += own[i].x*f;
         }
         UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) out.set(first + i, row[i]);
     }
@@ -237,21 +283,22 @@ template <int SUMS, class M, class R, class Species, class Weight, class Done>
 POINT_FN void friction_sums(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight, const Done &done) {
     R of_row[SUMS];
     if constexpr (SPECIES_ARRAYS) {
-        R own[M::NS], sums[SUMS][M::NS];
-        FOR_SPECIES(s, M::NS) own[s] = x[s];
-        const auto own_weight = [&](int s, int j) { return weight(s, j, own[j]); };
+        R sums[SUMS][M::NS];
+        FrictionPart<R> own[M::NS];
+        FOR_SPECIES(s, M::NS) own[s] = FrictionPart<R>(m, state, s, x[s]);
+        const auto own_weight = [&](int s, int j) { return weight(s, j, own[j].x); };
         if constexpr (M::takahashi_smooth && number<R>::lanes > 1) friction_rows<SUMS>(m, state, own, own_weight, sums);
         else friction_panels<0, SUMS>(m, state, own, own_weight, sums);
         FOR_SPECIES(k, M::NS) {
             UNROLL for (int s = 0; s < SUMS; ++s) of_row[s] = sums[s][k];
-            done(k, own[k], of_row);
+            done(k, own[k].x, of_row);
         }
     } else friction_whole_rows<SUMS>(m, state, x, weight, done);
 }
 
 template <class M, class R>
 POINT_FN R pair_friction(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
-    return state.factor*friction(m, state, i, j, xi, xj);
+    return state.factor*friction(m, state, i, j, FrictionPart<R>(m, state, i, xi), FrictionPart<R>(m, state, j, xj));
 }
 
 template <class M, class R, class Species, class Out>
