@@ -74,7 +74,7 @@ def from_python(backend, repeats: int) -> list[Row]:
     for what, chosen in names.items():
         program = mixture.program(backend=backend, **chosen)
         arrays = {a: backend.empty((program.plan.rows(a), backend.pad(POINTS))) for a in program.plan.arguments}
-        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "gamma": 1.4, "rho_p": 1e-5}.items():
+        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "gamma": 1.4, "p_v": -1e5, "vol": 1.0}.items():
             if name in arrays:
                 arrays[name][...] = value
         launch = program.bind(arrays)
