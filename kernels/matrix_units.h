@@ -144,7 +144,7 @@ template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
 // one power: both halves of the warp at once, which share what is read of the matrix.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const R W, const Others &others, const R scale, Out &D) {
-    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 && TERMS == 1 ? 2 : 1;
+    constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 ? 2 : 1;
     const auto mole_fraction = [&](double n, int s, double W) { return R(n)*m.inv_W[s]*R(W); };
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;

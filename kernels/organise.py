@@ -27,7 +27,7 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
             return Launch(64, blocks=6, pairs=5, constants="shared")
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
             return Launch(blocks=3, hold="shared", unroll=10, pairs="units", constants="shared")
-        if tabulated:
+        if tabulated and not any(k.name == "cubic_root" for k in kernels):
             return Launch(256, hold="reload", unroll=10, blocks=3, pairs="units", constants="shared")
         return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
@@ -36,14 +36,17 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         return Launch(blocks=6, pairs=3) if sweeps_pairs else Launch(64, blocks=12, pairs=3)
     if ns <= 12:
         if not sweeps_pairs and not wilke:
-            return Launch(64, blocks=10, pairs=5)
-        roomy = wilke or options["diffusion"] == "fuller" or options["viscosity"] == "lucas"
-        return Launch(blocks=4, pairs=3) if roomy else Launch(256, blocks=3, pairs=5)
-    if ns <= 24 and sweeps_pairs and not wilke:
-        return Launch(blocks=4 if ns <= 20 else 3, hold="shared", unroll=20, pairs="units", constants="shared")
+            return Launch(64, blocks=10, pairs=2)
+        if wilke or options["viscosity"] == "lucas":
+            return Launch(blocks=4, pairs=3)
+        return Launch(64, blocks=8, pairs=5) if options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+    if ns <= 24 and wilke:
+        return Launch(blocks=2, pairs=5 if sweeps_pairs else 4, constants="shared")
     if ns <= 24:
-        return Launch(blocks=2 if wilke else 3, pairs=5 if sweeps_pairs else 4, constants="shared")
-    return Launch(blocks=2 if sweeps_pairs or wilke else 3, hold="shared", unroll=10, pairs="units", constants="shared")
+        return Launch(blocks=3 if sweeps_pairs and ns > 20 else 4, hold="shared", unroll=20, pairs="units", constants="shared")
+    if sweeps_pairs or wilke:
+        return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
+    return Launch(blocks=3, hold="shared", unroll=25, pairs="units", constants="shared")
 
 
 def candidates(ns: int) -> list[Launch]:

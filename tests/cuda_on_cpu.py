@@ -272,7 +272,7 @@ def make():
         malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
         ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
-        getLastError=lambda: 0, hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+        hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
         block = np.empty(size, np.uint8).view(Pinned)

@@ -123,11 +123,10 @@ class CudaMarshal:
                 self._registered.remove((start, end))
 
     def _register(self, start: int, end: int) -> str | None:
-        """None, or the driver's refusal: an answer here, which must not surface at the next launch."""
+        """None, or the driver's refusal."""
         try:
             self.runtime.hostRegister(start, end - start, 0)
         except self.runtime.CUDARuntimeError as error:
-            self.runtime.getLastError()
             return str(error)
         return None
 
