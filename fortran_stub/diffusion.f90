@@ -78,12 +78,12 @@ contains
     factor = max(factor, merge(1.0e-2_dp, 1.0e-20_dp, takahashi_form == TAKAHASHI_SMOOTH))
   end subroutine diffCalcTakahashi
 
-  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 2e-7. In `table`
+  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 6e-7. In `table`
   !! both programs round powers, 32 eps, and more where they are steep and large, in the cold.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
     error = 0
-    if (takahashi_form == TAKAHASHI_SMOOTH) error = 2.0e-7_dp
+    if (takahashi_form == TAKAHASHI_SMOOTH) error = 6.0e-7_dp
     if (takahashi_form == TAKAHASHI_TABLE) then
       error = 32*epsilon(1.0_dp)
       if (Tr < 1) error = 100*error*max(1.0_dp, abs(factor))

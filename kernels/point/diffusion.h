@@ -105,13 +105,12 @@ POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &
     const auto row = whole_below(number);
     return {table_index(window, row), narrow(double(CUBIC_WINDOWS)*tc - widen(window)*(tc + both*state.T))*inv_width, number - narrow(row)};
 }
-#else               // a pack would have to read more terms from memory, and divides faster
+#else               // a pack would have to read more terms from memory, and divides faster; sums in double are rounded once
 template <class R> struct FrictionPart {
-    R x;
-    typename number<R>::narrow p, pc;
+    R x, p, pc;
     POINT_FN FrictionPart() {}
     template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
-        if constexpr (M::takahashi_smooth) p = narrow(x*state.p_tenfold), pc = narrow(x*m.pc[s]);
+        if constexpr (M::takahashi_smooth) p = x*state.p_tenfold, pc = x*m.pc[s];
     }
 };
 
@@ -123,7 +122,7 @@ POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &
     const R xi = part_i.x, xj = part_j.x, both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j];
     // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
     const R along = smaller(rough_quotient(windows*tc, tc + both*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
-    const F number = takahashi_number((part_i.p + part_j.p)*reciprocal(part_i.pc + part_j.pc)), row = floor_small(number);
+    const F number = takahashi_number(narrow(part_i.p + part_j.p)*reciprocal(narrow(part_i.pc + part_j.pc))), row = floor_small(number);
     return {table_index(window, row), narrow(along - window), number - row};
 }
 #endif
