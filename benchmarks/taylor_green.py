@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -104,6 +105,8 @@ def main():
     points = given.degree + 1
     if points < 2 or any(n % points or n < max(8, 2*points) for n in given.cells):
         parser.error(f"--cells {given.cells}: wanted multiples of {points}, {max(8, 2*points)} or more.")
+    if given.pyfr is not None and not shutil.which((shlex.split(given.pyfr) or [""])[0]):
+        parser.error(f"--pyfr {given.pyfr}: no such program; wanted a Python that has PyFR.")
     backend, rows, wrong = backend_of(given.backend), [], False
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()), flush=True)
     print(f"{'':<28}{'points':>7} {'point stages/s':>14} {'steps':>6} {'s to the end':>12}  error of the kinetic energy (of its loss) at t V/L = "
