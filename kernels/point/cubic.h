@@ -7,6 +7,7 @@
 template <class M> struct cubic {
     static constexpr double delta1 = M::equation_srk ? 1.0 : 1.0 + SQRT2, delta2 = M::equation_srk ? 0.0 : 1.0 - SQRT2;
     static constexpr double sum = M::equation_srk ? 1.0 : 2.0, product = M::equation_srk ? 0.0 : -1.0;
+    static constexpr double half_gap_2 = 0.25*sum*sum - product;      // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
 };
@@ -160,15 +161,15 @@ POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, co
     phase_flag = select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
-// 1/(v - b), 1/D, 1/b and 1/(v - shift) from one division
+// 1/(v - b), 1/D, 1/(v + (delta1 + delta2) b/2) and 1/(v - shift) from one division
 template <class M, class R>
-POINT_FN void cubic_reciprocals(const M &, const R b_mix, const R v_free, const R vol, R &rho, R &inv_free, R &inv_D, R &inv_b) {
-    const R D = v_free*v_free + b_mix*(cubic<M>::linear*v_free + cubic<M>::constant*b_mix);
-    const R free_D = v_free*D, vol_b = vol*b_mix, inv = 1.0/(free_D*vol_b), inv_free_D = inv*vol_b, inv_vol_b = inv*free_D;
+POINT_FN void cubic_reciprocals(const M &, const R b_mix, const R v_free, const R vol, R &rho, R &inv_free, R &inv_D, R &inv_centred) {
+    const R D = v_free*v_free + b_mix*(cubic<M>::linear*v_free + cubic<M>::constant*b_mix), centred = v_free + (0.5*cubic<M>::linear)*b_mix;
+    const R free_D = v_free*D, both = vol*centred, inv = 1.0/(free_D*both), inv_free_D = inv*both, inv_both = inv*free_D;
     inv_free = inv_free_D*D;
     inv_D = inv_free_D*v_free;
-    rho = inv_vol_b*b_mix;
-    inv_b = inv_vol_b*vol;
+    rho = inv_both*centred;
+    inv_centred = inv_both*vol;
 }
 
 template <class M, class R>
@@ -179,17 +180,17 @@ POINT_FN void cubic_pressure_slopes(const M &, const R T, const R R_s, const R a
                                     const R inv_free, const R inv_D, R &p_v_attractive, R &p_v_repulsive, R &p_v, R &p_T, R &v_p) {
     const R D_v = 2.0*v_free + cubic<M>::linear*b_mix;
     p_v_attractive = a_mix*D_v*(inv_D*inv_D);
-    p_v_repulsive = -R_s*T*(inv_free*inv_free);
+    p_v_repulsive = 0.0 - R_s*T*(inv_free*inv_free);         // one operation; a sign in front would be one more
     p_v = p_v_attractive + p_v_repulsive;
     p_T = R_s*inv_free - a_T*inv_D;
     v_p = 1.0/p_v;
 }
 
-// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity
+// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity, which is atanh(x)/x over
+// v + (delta1 + delta2) b/2 for x = (delta1 - delta2) b/2 over the same; x^2 = half_gap_2 (b/..)^2 is below 1/2
 template <class M, class R>
-POINT_FN void cubic_departure(const M &, const R b_mix, const R v_free, const R inv_b, R &cubic_L) {
-    constexpr double first = 1.0 + cubic<M>::delta1, second = 1.0 + cubic<M>::delta2;
-    cubic_L = log_ratio(v_free + first*b_mix, v_free + second*b_mix, (first - second)*b_mix)*(inv_b*(1.0/(first - second)));
+POINT_FN void cubic_departure(const M &, const R b_mix, const R inv_centred, R &cubic_L) {
+    cubic_L = inv_centred*atanh_over_root(cubic<M>::half_gap_2*square(b_mix*inv_centred));
 }
 
 // R T (Z - 1) holds the translation's -p shift
@@ -212,12 +213,16 @@ template <class M, class R>
 POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, const R v_p, R &cp) { cp = cv - T*p_T*p_T*v_p; }
 
 template <class M, class R>
-POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, R &gamma) { gamma = cp/cv; }
+POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
+    const R rigid = 0.0 - p_v*cp, inverse = inverse_root(rigid*cv), share = rigid*inverse;
+    gamma = cp*inverse*share;
+    c = vol*share;
+}
 
 template <class M, class R>
 POINT_FN void density_slopes(const M &, const R rho, const R p_T, const R v_p, R &rho_p, R &rho_T) {
-    rho_p = -rho*rho*v_p;
-    rho_T = -p_T*rho_p;
+    rho_p = 0.0 - rho*rho*v_p;
+    rho_T = 0.0 - p_T*rho_p;
 }
 
 // h_p = v + T p_T/p_v with the ideal-gas parts, which cancel, taken out by hand
@@ -228,10 +233,6 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, 
     if constexpr (M::translated) h_p -= shift_mix;
     h_T = cp;
 }
-
-// c^2 = (d p/d rho)_s = -v^2 gamma p_v
-template <class M, class R>
-POINT_FN void sound_speed(const M &, const R gamma, const R p_v, const R vol, R &c) { c = vol*sqrt(-gamma*p_v); }
 
 template <class M, class R>
 POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) { e = h - p*vol; }
