@@ -443,8 +443,6 @@ OF_TWO void store(scalar *address, two<V> x) { store(address, x.lo); store(addre
 #undef OF_ONE
 #undef OF_BOTH
 
-// use(part) for each of a value's packs, part(x) being that pack of x
-template <class Use> POINT_FN void one_by_one(const Use &use, vec) { use([](auto &x) -> auto & { return x; }); }
 template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
     one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.lo); }); }, V());
     one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.hi); }); }, V());

@@ -106,6 +106,8 @@ template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floo
 template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
+// use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several
+template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) { use([](auto &x) -> auto & { return x; }); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 // powers that avx512.h has its own ways to
 template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }

@@ -93,6 +93,32 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     return t - rough_quotient(F*slope, at_least(3.0*(slope*slope) - t*F, SMALLEST));
 }
 
+// Where `deflated`, u becomes the largest of three real roots or, where all are `positive`, the one that option root says.
+template <class M, class R, class Mask>
+POINT_FN void one_of_three(const R A, const R B, const R centre, const R e, const R f, const R discriminant, const R near, const Mask deflated, const Mask positive, R &u) {
+    typedef cubic<M> eos;
+    const R t = halley(near, e, fabs(f));
+    R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
+    if constexpr (IN_SINGLE) {
+        const R apart = 4.0*e - near*near;
+        width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
+    }
+    const R outer = -flipped(t, f);
+    const R far = centre + 0.5*flipped(t + width, f);
+    const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
+    u = select(deflated, largest, u);
+    if constexpr (M::root_liquid) u = select(positive, smallest, u);
+    if constexpr (M::root_gibbs) if (any_of(positive)) {
+        // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
+        // of u it is stationary at the roots, which so need not be better than they are
+        constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
+        const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
+        const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
+        const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
+        u = select(positive && difference < 0.0, smallest, u);
+    }
+}
+
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
 // of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
 template <class M, class R>
@@ -118,25 +144,9 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
         const R apart = 4.0*e - t*t;
         if constexpr (IN_SINGLE) three = apart > 0.1*e || (three && apart > -1e-3*e);
         const auto positive = three && alternate, deflated = three && several;
-        if (any_of(deflated)) {
-            t = halley(t, e, fabs(f));
-            R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
-            if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
-            const R outer = -flipped(t, f);
-            const R far = centre + 0.5*flipped(t + width, f);
-            const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
-            u = select(deflated, largest, u);
-            if constexpr (M::root_liquid) u = select(positive, smallest, u);
-            if constexpr (M::root_gibbs) if (any_of(positive)) {
-                // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
-                // of u it is stationary at the roots, which so need not be better than they are
-                constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
-                const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
-                const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
-                const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
-                u = select(positive && difference < 0.0, smallest, u);
-            }
-        }
+        if (any_of(deflated)) one_by_one([&](auto part) {       // few packs hold such a point
+            if (any_of(part(deflated))) one_of_three<M>(part(A), part(B), part(centre), part(e), part(f), part(discriminant), part(t), part(deflated), part(positive), part(u));
+        }, R());
     }
     u = polished(u, c2, c1, c0);
     if constexpr (number<R>::wide) u = polished(polished(u, c2, c1, c0), c2, c1, c0);

@@ -74,6 +74,11 @@ def reciprocals(sp, o, b_mix, v_free, vol):
     return dict(rho=1/vol, inv_free=1/v_free, inv_D=1/D, inv_centred=2/D_v)
 
 
+def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
+    root = np.sqrt(-p_v*cp*cv)               # cp/cv and c with the roundings of one root for both
+    return dict(gamma=(cp/root)*(-p_v*cp/root), c=vol*(-p_v*cp/root))
+
+
 def departure(sp, o, b_mix, inv_centred):
     eos = _eos(o)
     return dict(cubic_L=cubic.departure_log(1/inv_centred - (eos.delta1 + eos.delta2)/2*b_mix, b_mix, eos))
@@ -188,7 +193,7 @@ THERMAL = {
     "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(s=s_ig + R_s*np.log(v_free*p/(R_s*T)) + a_T*cubic_L),
     "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T*a_TT*cubic_L),
     "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T*p_T*p_T*v_p),
-    "heat_capacity_ratio": lambda sp, o, cp, cv, p_v, vol: dict(gamma=cp/cv, c=vol*np.sqrt(-cp/cv*p_v)),
+    "heat_capacity_ratio": heat_capacity_ratio,
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
     "enthalpy_slopes": enthalpy_slopes,
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
