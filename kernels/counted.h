@@ -43,7 +43,6 @@ static inline counted cbrt(counted x) { return tally(CUBE_ROOT, __builtin_cbrt(x
 static inline counted flipped(counted x, counted sign) { return tally(CHOICE, __builtin_copysign(1.0, sign.v)*x.v); }
 static inline counted two_thirds_start(counted x) { const double root = __builtin_cbrt(x.v); return tally(START, root*root); }
 static inline counted inverse_root_start(counted x) { return tally(START, 1.0/__builtin_sqrt(x.v)); }
-static inline counted log_ratio(counted, counted below, counted difference) { return tally(LOG, __builtin_log1p(difference.v/below.v)); }
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
 static inline counted narrow(counted x) { return x; }
 static inline counted widen(counted x) { return x; }

@@ -440,7 +440,7 @@ class Mixture:
         return call(self, dict(outputs=names, given=list(arrays)), names, arrays, backend, precision)
 
     def kernel(self, name):
-        """A single kernel as a function of its declared arguments: `mix.kernel("sound_speed")(gamma=..., p_v=..., vol=...)`."""
+        """A single kernel as a function of its declared arguments: `mix.kernel("internal_energy")(p=..., vol=..., h=...)`."""
         from .arrays import call
 
         if name not in declare.kernels:

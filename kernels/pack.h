@@ -378,15 +378,6 @@ POINT_FN vec expm1(vec x) {
 }
 #endif
 
-// 2 atanh(s) = 2 s + s series(s^2), s = (above - below)/(above + below), below taken twice or four times where that is closer.
-POINT_FN vec log_ratio(vec above, vec below, vec difference) {
-    const vmask two = above > 1.43*below, four = above > 2.86*below;
-    const vec near = below*select(four, vec(4.0), select(two, vec(2.0), vec(1.0)));
-    const vec s = select(two, above - near, difference)/(above + near);
-    const vec twos = select(four, vec(2*6.93147180559945309417e-01), select(two, vec(6.93147180559945309417e-01), vec(0.0)));
-    return twos + (2.0*s + s*atanh_series(s*s));
-}
-
 template <> struct number<vec> {
     static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;
@@ -436,9 +427,6 @@ template <class M, class V> POINT_FN two<V> select(two_masks<M> c, two<V> yes, t
 template <class M> POINT_FN bool any_of(two_masks<M> c) { return any_of(c.lo || c.hi); }
 template <class M> POINT_FN bool all_of(two_masks<M> c) { return all_of(c.lo && c.hi); }
 template <class Exponent, class V> POINT_FN two<V> power(Exponent e, two<V> x) { return {power(e, x.lo), power(e, x.hi)}; }
-OF_TWO two<V> log_ratio(two<V> above, two<V> below, two<V> difference) {
-    return {log_ratio(above.lo, below.lo, difference.lo), log_ratio(above.hi, below.hi, difference.hi)};
-}
 
 template <class V> struct number<two<V>> {
     static constexpr int lanes = 2*number<V>::lanes;
@@ -455,8 +443,6 @@ OF_TWO void store(scalar *address, two<V> x) { store(address, x.lo); store(addre
 #undef OF_ONE
 #undef OF_BOTH
 
-// use(part) for each of a value's packs, part(x) being that pack of x
-template <class Use> POINT_FN void one_by_one(const Use &use, vec) { use([](auto &x) -> auto & { return x; }); }
 template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
     one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.lo); }); }, V());
     one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.hi); }); }, V());

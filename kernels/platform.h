@@ -78,8 +78,6 @@ POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign)*x; }
 // starts of iterations: the CPU pack has rough ones
 POINT_FN double two_thirds_start(double x) { const double root = cbrt(x); return root*root; }
 POINT_FN double inverse_root_start(double x) { return 1.0/sqrt(x); }
-// ln(above/below) for 1 <= above/below < 6, with above - below handed in as it is known, so that nothing is lost near 1
-POINT_FN double log_ratio(double, double below, double difference) { return log1p(difference/below); }
 
 #ifdef FRAME_WIDE       // before the templates below: built-in types are not found by argument-dependent look-up
 #include "wide.h"
@@ -108,10 +106,28 @@ template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floo
 template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
+// use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several
+template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) { use([](auto &x) -> auto & { return x; }); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 // powers that avx512.h has its own ways to
 template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
+// atanh(sqrt(w))/sqrt(w) for 0 <= w <= 1/2, relative error 8e-17 (7e-9 in single precision): (it - 1)/w interpolated at Chebyshev points
+template <class R> POINT_FN R atanh_over_root(R w) {
+    const R w2 = w*w;
+    if constexpr (IN_SINGLE) {
+        const R even = 0.33333333 + w2*(0.14301536 + w2*(0.12197567 + w2*(0.57763499 + w2*0.67559262)));
+        const R odd = 0.19999699 + w2*(0.10795217 + w2*(-0.090651369 - w2*0.78514688));
+        return 1.0 + w*(even + w*odd);
+    }
+    const R even = 0.3333333333333334 + w2*(0.14285714289234905 + w2*(0.09090925691372133 + w2*(0.0667674887095401
+                   + w2*(0.06696910695418518 + w2*(0.6578236180746505 + w2*(8.772267647030702 + w2*(40.35748192943202
+                   + w2*(49.85035525102195 + w2*7.62722932289126))))))));
+    const R odd = 0.19999999999985282 + w2*(0.11111110777993315 + w2*(0.07691804772084451 + w2*(0.0574111714749272
+                  + w2*(-0.060455571140087226 + w2*(-2.6150770515827872 + w2*(-21.709744458799758
+                  + w2*(-54.08237546659234 - w2*28.302405205750368)))))));
+    return 1.0 + w*(even + w*odd);
+}
 template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
 // 0 where fractions that add up to this are a composition, else NaN
 template <class R> POINT_FN R not_whole(const R sum) {

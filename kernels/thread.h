@@ -51,6 +51,10 @@ POINT_FN double root(double x) {
     const double better = fma(s, e*fma(0.375, e, 0.5), s), best = fma(fma(-better, better, x), 0.5*y, better);      // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
+POINT_FN double inverse_of_root(double x) {
+    const double y = rsqrt_start(x), e = fma(-x*y, y, 1.0);
+    return fma(y*e, fma(0.375, e, 0.5), y);
+}
 // exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation
 POINT_FN double exponential(double x, bool less_one = false) {
     x = x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x;
@@ -82,12 +86,6 @@ POINT_FN double log_series(double w) {
     return w*fma(q, w, 6.666666666666735130e-01);
 }
 POINT_FN double with_flipped_sign(double x, double sign) { return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x)); }
-// ln(above/below), below taken twice or four times where that is closer; see pack.h
-POINT_FN double logarithm_of_ratio(double above, double below, double difference) {
-    const bool two = above > 1.43*below, four = above > 2.86*below;
-    const double near = below*(four ? 4.0 : two ? 2.0 : 1.0), s = quotient(two ? above - near : difference, above + near);
-    return (four ? 2*6.93147180559945309417e-01 : two ? 6.93147180559945309417e-01 : 0.0) + fma(s, log_series(s*s), 2.0*s);
-}
 POINT_FN double logarithm(double x) {
     const int high = high_word(x), e = (high - 0x3fe6a09e) >> 20;
     const double m = from_words(high - (e << 20), low_word(x)), k = e, f = m - 1.0, s = quotient(f, m + 1.0), half = 0.5*f*f;
@@ -108,7 +106,7 @@ POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUM
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
 POINT_FN float two_thirds_approximate(float x) { const float root = cbrtf(x); return root*root; }
 POINT_FN float rsqrt_start(float x) { return 1.0f/sqrtf(x); }
-POINT_FN float logarithm_of_ratio(float, float below, float difference) { return log1pf(difference/below); }
+POINT_FN float inverse_of_root(float x) { return 1.0f/sqrtf(x); }
 
 // ---- the values of a thread's points
 template <int N> struct mask { bool at[N]; };
@@ -155,7 +153,7 @@ template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
 template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))
 template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k]))
 template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
-template <int N> POINT_FN points<N> log_ratio(points<N> a, points<N> b, points<N> d) EACH(logarithm_of_ratio(a.v[k], b.v[k], d.v[k]))
+template <int N> POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k]))
 template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
 template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
 template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))

@@ -69,12 +69,12 @@ def from_python(backend, repeats: int) -> list[Row]:
     rows = []
     beside, nothing = empty_call(backend)
     takes = per_call(backend, nothing, repeats)
-    names = {"launch of one kernel from Python": dict(kernels=["heat_capacity_ratio"]),
+    names = {"launch of one kernel from Python": dict(kernels=["internal_energy"]),
              "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y"))}
     for what, chosen in names.items():
         program = mixture.program(backend=backend, **chosen)
         arrays = {a: backend.empty((program.plan.rows(a), backend.pad(POINTS))) for a in program.plan.arguments}
-        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "cp": 1400.0, "cv": 1000.0}.items():
+        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "vol": 0.01, "h": 1e5}.items():
             if name in arrays:
                 arrays[name][...] = value
         launch = program.bind(arrays)

@@ -7,6 +7,7 @@
 template <class M> struct cubic {
     static constexpr double delta1 = M::equation_srk ? 1.0 : 1.0 + SQRT2, delta2 = M::equation_srk ? 0.0 : 1.0 - SQRT2;
     static constexpr double sum = M::equation_srk ? 1.0 : 2.0, product = M::equation_srk ? 0.0 : -1.0;
+    static constexpr double half_gap_2 = 0.25*sum*sum - product;      // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
 };
@@ -92,6 +93,32 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     return t - rough_quotient(F*slope, at_least(3.0*(slope*slope) - t*F, SMALLEST));
 }
 
+// Where `deflated`, u becomes the largest of three real roots or, where all are `positive`, the one that option root says.
+template <class M, class R, class Mask>
+POINT_FN void one_of_three(const R A, const R B, const R centre, const R e, const R f, const R discriminant, const R near, const Mask deflated, const Mask positive, R &u) {
+    typedef cubic<M> eos;
+    const R t = halley(near, e, fabs(f));
+    R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
+    if constexpr (IN_SINGLE) {
+        const R apart = 4.0*e - near*near;
+        width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
+    }
+    const R outer = -flipped(t, f);
+    const R far = centre + 0.5*flipped(t + width, f);
+    const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
+    u = select(deflated, largest, u);
+    if constexpr (M::root_liquid) u = select(positive, smallest, u);
+    if constexpr (M::root_gibbs) if (any_of(positive)) {
+        // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
+        // of u it is stationary at the roots, which so need not be better than they are
+        constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
+        const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
+        const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
+        const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
+        u = select(positive && difference < 0.0, smallest, u);
+    }
+}
+
 // u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a step
 // of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
 template <class M, class R>
@@ -117,25 +144,9 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
         const R apart = 4.0*e - t*t;
         if constexpr (IN_SINGLE) three = apart > 0.1*e || (three && apart > -1e-3*e);
         const auto positive = three && alternate, deflated = three && several;
-        if (any_of(deflated)) {
-            t = halley(t, e, fabs(f));
-            R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0*(t*t - e), SMALLEST));
-            if constexpr (IN_SINGLE) width = select(apart > 0.1*e, sqrt(at_least(3.0*apart, 0.0)), width);
-            const R outer = -flipped(t, f);
-            const R far = centre + 0.5*flipped(t + width, f);
-            const R largest = larger(centre + outer, far), smallest = smaller(centre + outer, far);
-            u = select(deflated, largest, u);
-            if constexpr (M::root_liquid) u = select(positive, smallest, u);
-            if constexpr (M::root_gibbs) if (any_of(positive)) {
-                // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...); as a function
-                // of u it is stationary at the roots, which so need not be better than they are
-                constexpr double first = 1.0 + eos::delta1, second = 1.0 + eos::delta2;
-                const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)), below = (ul + second*B)*(uv + first*B);
-                const R over = (first - second)*B, uv_below = uv*below, r = 1.0/(over*uv_below), r_over = r*over;
-                const R difference = (ul - uv) - log(ul*(r_over*below)) - A*(r*uv_below)*log((ul + first*B)*(uv + second*B)*(r_over*uv));
-                u = select(positive && difference < 0.0, smallest, u);
-            }
-        }
+        if (any_of(deflated)) one_by_one([&](auto part) {       // few packs hold such a point
+            if (any_of(part(deflated))) one_of_three<M>(part(A), part(B), part(centre), part(e), part(f), part(discriminant), part(t), part(deflated), part(positive), part(u));
+        }, R());
     }
     u = polished(u, c2, c1, c0);
     if constexpr (number<R>::wide) u = polished(polished(u, c2, c1, c0), c2, c1, c0);
@@ -160,15 +171,15 @@ POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, co
     phase_flag = select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
-// 1/(v - b), 1/D, 1/b and 1/(v - shift) from one division
+// 1/(v - b), 1/D, 1/(v + (delta1 + delta2) b/2) and 1/(v - shift) from one division
 template <class M, class R>
-POINT_FN void cubic_reciprocals(const M &, const R b_mix, const R v_free, const R vol, R &rho, R &inv_free, R &inv_D, R &inv_b) {
-    const R D = v_free*v_free + b_mix*(cubic<M>::linear*v_free + cubic<M>::constant*b_mix);
-    const R free_D = v_free*D, vol_b = vol*b_mix, inv = 1.0/(free_D*vol_b), inv_free_D = inv*vol_b, inv_vol_b = inv*free_D;
+POINT_FN void cubic_reciprocals(const M &, const R b_mix, const R v_free, const R vol, R &rho, R &inv_free, R &inv_D, R &inv_centred) {
+    const R D = v_free*v_free + b_mix*(cubic<M>::linear*v_free + cubic<M>::constant*b_mix), centred = v_free + (0.5*cubic<M>::linear)*b_mix;
+    const R free_D = v_free*D, both = vol*centred, inv = 1.0/(free_D*both), inv_free_D = inv*both, inv_both = inv*free_D;
     inv_free = inv_free_D*D;
     inv_D = inv_free_D*v_free;
-    rho = inv_vol_b*b_mix;
-    inv_b = inv_vol_b*vol;
+    rho = inv_both*centred;
+    inv_centred = inv_both*vol;
 }
 
 template <class M, class R>
@@ -179,17 +190,17 @@ POINT_FN void cubic_pressure_slopes(const M &, const R T, const R R_s, const R a
                                     const R inv_free, const R inv_D, R &p_v_attractive, R &p_v_repulsive, R &p_v, R &p_T, R &v_p) {
     const R D_v = 2.0*v_free + cubic<M>::linear*b_mix;
     p_v_attractive = a_mix*D_v*(inv_D*inv_D);
-    p_v_repulsive = -R_s*T*(inv_free*inv_free);
+    p_v_repulsive = 0.0 - R_s*T*(inv_free*inv_free);         // one operation; a sign in front would be one more
     p_v = p_v_attractive + p_v_repulsive;
     p_T = R_s*inv_free - a_T*inv_D;
     v_p = 1.0/p_v;
 }
 
-// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity
+// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity, which is atanh(x)/x over
+// v + (delta1 + delta2) b/2 for x = (delta1 - delta2) b/2 over the same; x^2 = half_gap_2 (b/..)^2 is below 1/2
 template <class M, class R>
-POINT_FN void cubic_departure(const M &, const R b_mix, const R v_free, const R inv_b, R &cubic_L) {
-    constexpr double first = 1.0 + cubic<M>::delta1, second = 1.0 + cubic<M>::delta2;
-    cubic_L = log_ratio(v_free + first*b_mix, v_free + second*b_mix, (first - second)*b_mix)*(inv_b*(1.0/(first - second)));
+POINT_FN void cubic_departure(const M &, const R b_mix, const R inv_centred, R &cubic_L) {
+    cubic_L = inv_centred*atanh_over_root(cubic<M>::half_gap_2*square(b_mix*inv_centred));
 }
 
 // R T (Z - 1) holds the translation's -p shift
@@ -212,12 +223,16 @@ template <class M, class R>
 POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, const R v_p, R &cp) { cp = cv - T*p_T*p_T*v_p; }
 
 template <class M, class R>
-POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, R &gamma) { gamma = cp/cv; }
+POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
+    const R rigid = 0.0 - p_v*cp, inverse = inverse_root(rigid*cv), share = rigid*inverse;
+    gamma = cp*inverse*share;
+    c = vol*share;
+}
 
 template <class M, class R>
 POINT_FN void density_slopes(const M &, const R rho, const R p_T, const R v_p, R &rho_p, R &rho_T) {
-    rho_p = -rho*rho*v_p;
-    rho_T = -p_T*rho_p;
+    rho_p = 0.0 - rho*rho*v_p;
+    rho_T = 0.0 - p_T*rho_p;
 }
 
 // h_p = v + T p_T/p_v with the ideal-gas parts, which cancel, taken out by hand
@@ -228,10 +243,6 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, 
     if constexpr (M::translated) h_p -= shift_mix;
     h_T = cp;
 }
-
-// c^2 = (d p/d rho)_s = -v^2 gamma p_v
-template <class M, class R>
-POINT_FN void sound_speed(const M &, const R gamma, const R p_v, const R vol, R &c) { c = vol*sqrt(-gamma*p_v); }
 
 template <class M, class R>
 POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) { e = h - p*vol; }

@@ -137,11 +137,11 @@ template <class M, class R> POINT_FN R log_for_ideal(const M &, const R T) {    
 // h_k = h_k,ig - R_k T + 2 (T S_k' - S_k) L + (T a' - a)(V/D - L) b_k/b + T p_T v_k.
 template <class M, class R, class Species, class OutV, class OutH, class OutE>
 POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix, const R a_T, const R b_mix,
-                                       const R v_free, const R inv_free, const R inv_D, const R inv_b, const R p_T, const R v_p, const R cubic_L,
+                                       const R v_free, const R inv_free, const R inv_D, const R p_T, const R v_p, const R cubic_L,
                                        OutV &v_Y, OutH &h_Y, OutE &e_Y) {
     const R D_b = cubic<M>::sum*v_free + (cubic<M>::sum + 2.0*cubic<M>::product)*b_mix, v = v_free + b_mix;
     const R of_b = R_s*T*(inv_free*inv_free) + a_mix*D_b*(inv_D*inv_D), of_gas = inv_free*R_UNIVERSAL*T;
-    const R h_of_b = (T*a_T - a_mix)*(v*inv_D - cubic_L)*inv_b, two_L = 2.0*cubic_L, two_inv_D = 2.0*inv_D, Tp_T = T*p_T, ln_T = log_for_ideal(m, T);
+    const R h_of_b = (T*a_T - a_mix)*(v*inv_D - cubic_L)/b_mix, two_L = 2.0*cubic_L, two_inv_D = 2.0*inv_D, Tp_T = T*p_T, ln_T = log_for_ideal(m, T);
     attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
         const R v_k = (two_inv_D*S - of_gas*m.inv_W[k] - of_b*m.b_mass[k])*v_p;
         R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL*T*m.inv_W[k] + two_L*(T*S_T - S) + h_of_b*m.b_mass[k] + Tp_T*v_k;
@@ -159,9 +159,9 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
 // R_k T ln phi_k = -R_k T ln(p (v - b)/(R_s T)) + R_s T b_k/(v - b) - 2 S_k L - a (V/D - L) b_k/b
 template <class M, class R, class Species, class Out>
 POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix, const R b_mix, const R v_free,
-                             const R inv_free, const R inv_D, const R inv_b, const R cubic_L, Out &ln_phi) {
+                             const R inv_free, const R inv_D, const R cubic_L, Out &ln_phi) {
     const R RT = R_s*T, ln_u = log(p*v_free/RT), inv_RT = 1.0/(R_UNIVERSAL*T), v = v_free + b_mix;
-    const R of_b = RT*inv_free - a_mix*(v*inv_D - cubic_L)*inv_b, two_L = 2.0*cubic_L;
+    const R of_b = RT*inv_free - a_mix*(v*inv_D - cubic_L)/b_mix, two_L = 2.0*cubic_L;
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         R work = of_b*m.b_mass[k] - two_L*S;
         if constexpr (M::translated) work -= p*m.shift_mass[k];

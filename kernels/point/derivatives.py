@@ -29,9 +29,9 @@ def kernel(name, reads, writes, source, valid, **more):
     point_kernel(name, header="derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
-kernel("cubic_partial_properties", "T p Y R_s a_mix a_T b_mix v_free inv_free inv_D inv_b p_T v_p cubic_L", "v_Y h_Y e_Y",
+kernel("cubic_partial_properties", "T p Y R_s a_mix a_T b_mix v_free inv_free inv_D p_T v_p cubic_L", "v_Y h_Y e_Y",
        CUBIC + ", differentiated in the masses", "p_v < 0", constants=f"{PAIRS} {NASA}", when={"equation": "pr srk"})
-kernel("cubic_fugacity", "T p Y R_s a_mix b_mix v_free inv_free inv_D inv_b cubic_L", "ln_phi",
+kernel("cubic_fugacity", "T p Y R_s a_mix b_mix v_free inv_free inv_D cubic_L", "ln_phi",
        CUBIC + ", residual Helmholtz energy differentiated in the masses", "v > b", constants=f"{PAIRS} W", when={"equation": "pr srk"})
 kernel("ideal_partial_properties", "T p", "v_Y h_Y e_Y", "definition", "T > 0, p > 0; low density", constants=NASA, when={"equation": "ideal"})
 kernel("ideal_fugacity", "T p", "ln_phi", "definition, 0", "T > 0, p > 0; low density", when={"equation": "ideal"})

@@ -84,16 +84,16 @@ template <class M, class R> POINT_FN void ideal_pressure(const M &, const R rho,
 // ---- cubic equations
 // What the inversions need of a state: all by the bodies of the cubic equation and of the ideal gas.
 template <class R> struct CubicState {
-    R a, a_T, a_TT, b, shift, Z, vol, v_free, rho, inv_free, inv_D, inv_b, p_v_attractive, p_v_repulsive, p_v, p_T, v_p, L, cp_ig, h_ig, cv, cp;
+    R a, a_T, a_TT, b, shift, Z, vol, v_free, rho, inv_free, inv_D, inv_centred, p_v_attractive, p_v_repulsive, p_v, p_T, v_p, L, cp_ig, h_ig, cv, cp;
 };
 
 template <class M, class R, class Species>
 POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, const PairSums<R> &pairs, const R R_s, CubicState<R> &s) {
     cubic_mixture_at(m, T, Y, pairs, s.a, s.a_T, s.a_TT, s.b, s.shift);
     cubic_root(m, T, p, R_s, s.a, s.b, s.shift, s.Z, s.vol, s.v_free);
-    cubic_reciprocals(m, s.b, s.v_free, s.vol, s.rho, s.inv_free, s.inv_D, s.inv_b);
+    cubic_reciprocals(m, s.b, s.v_free, s.vol, s.rho, s.inv_free, s.inv_D, s.inv_centred);
     cubic_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.p_v_attractive, s.p_v_repulsive, s.p_v, s.p_T, s.v_p);
-    cubic_departure(m, s.b, s.v_free, s.inv_b, s.L);
+    cubic_departure(m, s.b, s.inv_centred, s.L);
     ideal_gas(m, T, Y, s.cp_ig, s.h_ig);
     cubic_cv(m, T, R_s, s.cp_ig, s.a_TT, s.L, s.cv);
     heat_capacity_p(m, T, s.cv, s.p_T, s.v_p, s.cp);

@@ -286,7 +286,7 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
         phase_flag=Tracked(flag, exact=True),
         a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
         gamma=cp/cv, c=vol*np.sqrt(-(cp/cv)*p_v), rho_p=-1/(vol*vol*p_v), rho_T=p_T/(vol*vol*p_v), h_p=h_p,
-        h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_b=1/b, cubic_L=L, u=u)
+        h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_centred=2/D_v, cubic_L=L, u=u)
 
 
 def pressure(T, v, a, b):

@@ -49,7 +49,7 @@ def translation(sp, o):
     return cubic.shift_of_species(sp, o) if o["translation"] != "none" else None
 
 
-def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, inv_b, p_T, v_p, cubic_L):
+def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, p_T, v_p, cubic_L):
     n, W = Y/sp.W[:, None], sp.W[:, None]
     eos, b = cubic.EQUATIONS[o["equation"]], cubic.ab(sp, o["equation"])[1][:, None]
     v = v_free + b_mix
@@ -58,18 +58,18 @@ def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free,
     D_b = total*v_free + (total + 2*product)*b_mix          # dD/db at constant v
     p_n = R*T*inv_free + R_s*T*b*inv_free*inv_free - 2*S*inv_D + a_mix*D_b*b*inv_D*inv_D
     v_n = -p_n*v_p
-    h_n = R*T*ideal_gas.nasa(T, sp)[1] - R*T + 2*cubic_L*(T*S_T - S) + b*inv_b*(T*a_T - a_mix)*(v*inv_D - cubic_L) + T*p_T*v_n
+    h_n = R*T*ideal_gas.nasa(T, sp)[1] - R*T + 2*cubic_L*(T*S_T - S) + b/b_mix*(T*a_T - a_mix)*(v*inv_D - cubic_L) + T*p_T*v_n
     e_n, c = h_n - p*v_n, translation(sp, o)
     if c is not None:
         v_n, h_n = v_n - c[:, None], h_n - p*c[:, None]
     return dict(v_Y=v_n/W, h_Y=h_n/W, e_Y=e_n/W)
 
 
-def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, inv_b, cubic_L):
+def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L):
     n, b = Y/sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
     S, _ = attraction(T, n, sp, o)
     v = v_free + b_mix
-    out = -np.log(p*v_free/(R_s*T)) + (b*R_s*T*inv_free - 2*S*cubic_L - a_mix*b*inv_b*(v*inv_D - cubic_L))/(R*T)
+    out = -np.log(p*v_free/(R_s*T)) + (b*R_s*T*inv_free - 2*S*cubic_L - a_mix*b/b_mix*(v*inv_D - cubic_L))/(R*T)
     c = translation(sp, o)
     return dict(ln_phi=out if c is None else out - p*c[:, None]/(R*T))
 
@@ -82,7 +82,7 @@ def chemical_potentials(sp, o, T, p, Y, W, ln_phi):
 
 def of_state(q, sp, o):
     """NAMES at an oracle result q."""
-    mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D inv_b cubic_L".split()}
+    mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
     out = SimpleNamespace(**partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical))
     out.ln_phi = fugacity(sp, o, q.T, q.p, q.Y, q.R_s, **mechanical)["ln_phi"]
     out.g_Y = chemical_potentials(sp, o, q.T, q.p, q.Y, q.W, out.ln_phi)["g_Y"]

@@ -70,8 +70,18 @@ def _eos(o):
 
 
 def reciprocals(sp, o, b_mix, v_free, vol):
-    D, _ = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
-    return dict(rho=1/vol, inv_free=1/v_free, inv_D=1/D, inv_b=1/b_mix)
+    D, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
+    return dict(rho=1/vol, inv_free=1/v_free, inv_D=1/D, inv_centred=2/D_v)
+
+
+def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
+    root = np.sqrt(-p_v*cp*cv)               # cp/cv and c with the roundings of one root for both
+    return dict(gamma=(cp/root)*(-p_v*cp/root), c=vol*(-p_v*cp/root))
+
+
+def departure(sp, o, b_mix, inv_centred):
+    eos = _eos(o)
+    return dict(cubic_L=cubic.departure_log(1/inv_centred - (eos.delta1 + eos.delta2)/2*b_mix, b_mix, eos))
 
 
 def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
@@ -178,15 +188,14 @@ THERMAL = {
     "ideal_gas_entropy": ideal_entropy, "total_enthalpy": total_enthalpy, "cubic_mixture": cubic_mixture,
     "critical_state": critical_state, "cubic_root": root, "cubic_reciprocals": reciprocals, "cubic_pressure_slopes": slopes,
     "cubic_phase_flag": phase_flag, "molar_volume": lambda sp, o, W, vol: dict(v_mol=W*vol),
-    "cubic_departure": lambda sp, o, b_mix, v_free, inv_b: dict(cubic_L=cubic.departure_log(v_free + b_mix, b_mix, _eos(o))),
+    "cubic_departure": departure,
     "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(h=h_ig + R_s*T*(Z - 1) + (T*a_T - a_mix)*cubic_L),
     "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(s=s_ig + R_s*np.log(v_free*p/(R_s*T)) + a_T*cubic_L),
     "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T*a_TT*cubic_L),
     "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T*p_T*p_T*v_p),
-    "heat_capacity_ratio": lambda sp, o, cp, cv: dict(gamma=cp/cv),
+    "heat_capacity_ratio": heat_capacity_ratio,
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
     "enthalpy_slopes": enthalpy_slopes,
-    "sound_speed": lambda sp, o, gamma, p_v, vol: dict(c=vol*np.sqrt(-gamma*p_v)),
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
 }
 TRANSPORT = {

@@ -35,9 +35,8 @@ POINT_FN FlowSums<R> flow_sums(const M &m, const R root_T, const Species &rho_k)
 
 // integral of dv/D from v to infinity, over the density: ln[(1 + delta1 B)/(1 + delta2 B)]/((delta1 - delta2) B)
 template <class M, class R> POINT_FN R flow_log(const R B) {
-    constexpr double first = cubic<M>::delta1, second = cubic<M>::delta2;
-    const R difference = (first - second)*B;
-    return log_ratio(1.0 + first*B, 1.0 + second*B, difference)/difference;
+    const R inv_centred = 1.0/(1.0 + (0.5*cubic<M>::sum)*B);
+    return inv_centred*atanh_over_root(cubic<M>::half_gap_2*square(B*inv_centred));
 }
 
 // sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2, and p(T) is a quadratic
