@@ -43,7 +43,8 @@ class Launch:
     """How a CUDA kernel is organised. threads: a block; points: a thread; hold: where species inputs stay between sweeps,
     "registers" (every species loop unrolled), "shared" memory or nowhere ("reload"); unroll: of species loops that are not
     unrolled entirely; blocks: a multiprocessor, which limits registers (0: no limit); pairs: rows of a panel of a pair
-    matrix, or "units" for the matrix units; constants: read from "constant" or from "shared" memory."""
+    matrix, or "units" for the matrix units; constants: read from "constant" or from "shared" memory; persistent: only `blocks`
+    a multiprocessor, which take one stretch of points after the other, so that constants are copied to shared memory once."""
 
     threads: int = 128
     points: int = 1
@@ -52,6 +53,7 @@ class Launch:
     blocks: int = 0
     pairs: int | str = 4
     constants: str = "constant"
+    persistent: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -308,7 +310,7 @@ def cuda_source(p: Plan) -> str:
     lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<POINTS>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     unroll = p.ns if how.hold == "registers" else how.unroll
     bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
-    prologue = ["const Place<POINTS> here(n);"]
+    span, prologue = how.threads*how.points, []
     if shared_bytes(p):
         prologue.append("extern __shared__ double shared_memory[];")
     if how.constants == "shared":
@@ -318,9 +320,16 @@ def cuda_source(p: Plan) -> str:
         prologue.append(f"const Mixture &m = {'mixture' if in_constant_memory(p) else '*constants'};")
     if shared:
         prologue.append(f"outside *const column = (outside *)(shared_memory + {struct_size(p) if how.constants == 'shared' else 0}) + threadIdx.x;")
-    if shared_bytes(p):
-        copies += ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
-    body = "\n    ".join(prologue + copies + lines)
+    meet = ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"] if shared_bytes(p) else []
+    if how.persistent:
+        prologue += [*meet, f"UNROLL_BY(1) for (long first = blockIdx.x*{span}L; first < n; first += gridDim.x*{span}L) {{"]
+        copies += ["copies_done();", "__syncwarp();"]*bool(shared)
+        copies += [f"ask_ahead<{span}, {p.rows(a)}>(at_{a}, ld_{a}, first + gridDim.x*{span}L, n);" for a in p.reads]
+        lines += ["__syncwarp();"]*bool(shared) + ["}"]            # other lanes have read this one's column
+    else:
+        prologue.append(f"const long first = blockIdx.x*{span}L;")
+        copies += meet
+    body = "\n    ".join([*prologue, "const Place<POINTS> here(first, n);", *copies, *lines])
     return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n#define COLUMN_STRIDE {column_stride(p)}\n"
             + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
             + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)

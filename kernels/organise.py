@@ -63,6 +63,7 @@ def candidates(ns: int) -> list[Launch]:
                     out.append(Launch(threads, hold=hold, unroll=4, blocks=resident//threads, pairs=10, constants="shared"))
                 if resident <= 512:
                     out.append(Launch(threads, hold="shared", unroll=10, blocks=resident//threads, pairs="units", constants="shared"))
+    out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return [how for how in out if how.blocks]
 
 
@@ -73,7 +74,7 @@ def text(how: Launch) -> str:
 def launch(words: str) -> Launch | None:
     """The Launch of such a text; None when it is of another version of the project."""
     types = {"threads": int, "points": int, "hold": str, "unroll": int, "blocks": int, "constants": str,
-             "pairs": lambda v: v if v == "units" else int(v)}
+             "persistent": lambda v: v == "True", "pairs": lambda v: v if v == "units" else int(v)}
     given = dict(word.partition("=")[::2] for word in words.split())
     return Launch(**{k: types[k](v) for k, v in given.items()}) if set(given) == set(types) else None
 

@@ -267,7 +267,7 @@ def make():
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
-        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024},
+        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024, "multiProcessorCount": 2},
         setDevice=lambda d: None, deviceGetPCIBusId=lambda d: "0000:00:00.0", driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
         malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
         ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,

@@ -103,6 +103,7 @@ class CudaBackend(Backend):
         self.arch = f"sm_{facts['major']}{facts['minor']}"
         self.product, self.compiler = facts["name"].decode(), _compiler()
         self.shared_memory = facts.get("sharedMemPerBlockOptin", 48*1024)
+        self.multiprocessors = facts["multiProcessorCount"]
         self._facts = facts
 
     def _use(self):
@@ -154,6 +155,7 @@ class CudaBackend(Backend):
         data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
         function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
         pointer, block, points, shared = 0 if table is None else table.data.ptr, (plan.how.threads,), plan.how.threads*plan.how.points, emit.shared_bytes(plan)
+        most = plan.how.blocks*self.multiprocessors if plan.how.persistent else 2**31 - 1
         if shared:
             self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, shared)        # MAX_DYNAMIC_SHARED_SIZE_BYTES
 
@@ -161,7 +163,7 @@ class CudaBackend(Backend):
             if n > shortest:
                 raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
             use(device)
-            function((-(-n//points),), block, (pointer, n, *data), shared)
+            function((min(-(-n//points), most),), block, (pointer, n, *data), shared)
 
         return run
 

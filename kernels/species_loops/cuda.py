@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import pathlib
 
@@ -51,7 +52,8 @@ def _threads(ns, dtype):
             for blocks in (4, 2, 1):        # of 256 threads on a multiprocessor that could hold 8
                 shared = (MULTIPROCESSOR_SHARED//blocks - 1024)//1024*1024 - 1024
                 yield points("tiled, reduced occupancy", f"tiled by {t}, occupancy 1/{8//blocks}", "tiled.h", shared=shared, TILE=t)
-    for t in (2, 4, 8, 16):
+    alike = -(-ns//-(-ns//16)) if ns > 16 else 8        # as few tiles as of 16 rows, of nearly one size
+    for t in dict.fromkeys((2, 4, 8, alike, 16)):
         if t < 2*ns:
             jam = functools.partial(points, "unroll and jam", f"unroll and jam by {t}", "unroll_and_jam.h", TILE=t)
             yield jam(AHEAD=1)
@@ -69,7 +71,7 @@ def _left_teams(ns, dtype):
     wide = 16//size
     for points in (64, 128, 256, 512, 1024):
         columns, shared = points//wide, 2*ns*points*size
-        for tile, groups in ((4, 4), (4, 8), (8, 2), (8, 4)):
+        for tile, groups in ((4, 4), (4, 8), (8, 2), (8, 4), *([] if ns % 25 else [(5, 5), (5, 10), (10, 5)])):       # the last: the groups have the same to do
             threads = columns*groups
             if 128 <= threads <= 512 and 32 <= columns and tile*(groups - 1) < ns and shared <= MULTIPROCESSOR_SHARED:
                 for roomy in (False, True):
@@ -104,9 +106,17 @@ def _right_teams(ns, dtype):
                     yield Variant("block team", "right", "block team", "block_team.h", "over_teams",
                                   (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("ROWS", rows)), aligned=wide*size,
                                   threads=columns*rows, covers=points, shared=4*points*ns*size, resident=resident)
-    whole = next(p for p in (1, 2, 4) if p*ns*ns*size % 16 == 0)
+    if wide*size < 16 and ns*wide*size % 16 == 0:        # rows are no multiple of 16 bytes: stores run on over their ends
+        for rows, points in itertools.product((16, 32, 64, 128), (8, 16, 32)):      # whole lines of 128 bytes at each step and point group
+            threads, shared = ns*rows*size//16, 4*points*ns*size
+            if 128 <= threads <= 1024 and shared <= 48*1024 and points*ns >= 2*rows:
+                for resident in (0, 2048//threads):
+                    yield Variant("block team", "right", "block team, flat", "block_team.h", "over_teams",
+                                  (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("ROWS", rows), ("PARTS", 16//(wide*size))), aligned=16,
+                                  threads=threads, covers=points, shared=shared, resident=resident)
+    whole = next(p for p in (1, 2, 4, 8) if p*ns*ns*size % 32 == 0)     # pieces are whole sectors of memory
     seen.clear()
-    for kib in (8, 16, 32):
+    for kib in (8, 16, 32, 40, 80):
         points = max(1, kib*1024//(ns*ns*size*whole))*whole
         values = -(-points*ns*ns//32)*32
         shared = (2*values + 4*points*ns)*size
@@ -163,7 +173,6 @@ class Engine:
         self.backend, self.cp = backend, backend.cp
         self.variants, self.default = variants, default
         facts = self.cp.cuda.runtime.getDeviceProperties(backend.device)
-        self.multiprocessors = facts.get("multiProcessorCount", 132)
         self.shared = facts.get("sharedMemPerBlockOptin", 227*1024)
         self.generation = facts["major"]
         self.device = f"{facts['name'].decode()} {backend.arch}"
@@ -192,7 +201,7 @@ class Engine:
         rows = row_length(variant, arrays, addresses)
         blocks = -(-n//variant.covers)
         if variant.resident:
-            blocks = min(blocks, variant.resident*self.multiprocessors)
+            blocks = min(blocks, variant.resident*self.backend.multiprocessors)
         function = code.get_function("species_loop")
         if variant.shared > 48*1024:
             self.cp.cuda.driver.funcSetAttribute(function.ptr, MAX_DYNAMIC_SHARED, variant.shared)
