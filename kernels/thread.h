@@ -51,10 +51,6 @@ POINT_FN double root(double x) {
     const double better = fma(s, e*fma(0.375, e, 0.5), s), best = fma(fma(-better, better, x), 0.5*y, better);      // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
-POINT_FN double inverse_of_root(double x) {
-    const double y = rsqrt_start(x), e = fma(-x*y, y, 1.0);
-    return fma(y*e, fma(0.375, e, 0.5), y);
-}
 // exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation
 POINT_FN double exponential(double x, bool less_one = false) {
     x = x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x;
@@ -106,7 +102,6 @@ POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUM
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
 POINT_FN float two_thirds_approximate(float x) { const float root = cbrtf(x); return root*root; }
 POINT_FN float rsqrt_start(float x) { return 1.0f/sqrtf(x); }
-POINT_FN float inverse_of_root(float x) { return 1.0f/sqrtf(x); }
 
 // ---- the values of a thread's points
 template <int N> struct mask { bool at[N]; };
@@ -153,7 +148,6 @@ template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
 template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))
 template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k]))
 template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
-template <int N> POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k]))
 template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
 template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
 template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))

@@ -152,7 +152,7 @@ POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, c
     FOR_SPECIES(s, M::NS - 1) b += Y[s + 1]*m.b_mass[s + 1];
     if constexpr (M::translated) FOR_SPECIES(s, M::NS) shift += Y[s]*m.shift_mass[s];
     const R v_free = free_volume(m, rho, b, shift);
-    cubic_departure(m, b, v_free, 1.0/b, L);
+    cubic_departure(m, b, 1.0/(v_free + (0.5*cubic<M>::linear)*b), L);
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start, [&](const R at, R &value, R &slope) {
         R cp_ig, h_ig, a, a_T, a_TT, same_b, same_shift;
