@@ -324,7 +324,6 @@ def cuda_source(p: Plan) -> str:
     if how.persistent:
         prologue += [*meet, f"UNROLL_BY(1) for (long first = blockIdx.x*{span}L; first < n; first += gridDim.x*{span}L) {{"]
         copies += ["copies_done();", "__syncwarp();"]*bool(shared)
-        copies += [f"ask_ahead<{span}, {p.rows(a)}>(at_{a}, ld_{a}, first + gridDim.x*{span}L, n);" for a in p.reads]
         lines += ["__syncwarp();"]*bool(shared) + ["}"]            # other lanes have read this one's column
     else:
         prologue.append(f"const long first = blockIdx.x*{span}L;")

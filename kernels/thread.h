@@ -249,21 +249,12 @@ constexpr unsigned WARP = 0xffffffffu;
 #ifdef FRAME_STAND_IN
 template <class T> static inline void copy_async(T *to, const T *from) { *to = *from; }
 static inline void copies_done() {}
-static inline void prefetch(const outside *) {}
 #else
 template <class T> POINT_FN void copy_async(T *to, const T *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
 }
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-POINT_FN void prefetch(const outside *at) { asm volatile("prefetch.global.L2 [%0];" :: "l"(at)); }
 #endif
-
-// Asks memory for an array at the SPAN points from `first` on, which the block takes next.
-template <int SPAN, int ROWS> POINT_FN void ask_ahead(const outside *base, long stride, long first, long n) {
-    constexpr int LINE = 128/sizeof(outside), LINES = SPAN/LINE;
-    for (int i = threadIdx.x; i < ROWS*LINES; i += blockDim.x)
-        if (first + i % LINES*LINE < n) prefetch(base + i/LINES*stride + first + i % LINES*LINE);
-}
 
 // An array (count, points) at a thread's points.
 template <int N> struct Field {

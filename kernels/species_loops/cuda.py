@@ -71,7 +71,7 @@ def _left_teams(ns, dtype):
     wide = 16//size
     for points in (64, 128, 256, 512, 1024):
         columns, shared = points//wide, 2*ns*points*size
-        for tile, groups in ((4, 4), (4, 8), (8, 2), (8, 4), *([] if ns % 25 else [(5, 5), (5, 10), (10, 5)])):       # the last: the groups have the same to do
+        for tile, groups in ((4, 4), (4, 8), (8, 2), (8, 4), *([] if ns % 25 else [(10, 5), (25, 2)])):       # the last: the groups have the same to do
             threads = columns*groups
             if 128 <= threads <= 512 and 32 <= columns and tile*(groups - 1) < ns and shared <= MULTIPROCESSOR_SHARED:
                 for roomy in (False, True):
@@ -107,7 +107,7 @@ def _right_teams(ns, dtype):
                                   (("STREAM", 1), ("VECTOR", wide), ("POINTS", points), ("ROWS", rows)), aligned=wide*size,
                                   threads=columns*rows, covers=points, shared=4*points*ns*size, resident=resident)
     if wide*size < 16 and ns*wide*size % 16 == 0:        # rows are no multiple of 16 bytes: stores run on over their ends
-        for rows, points in itertools.product((16, 32, 64, 128), (8, 16, 32)):      # whole lines of 128 bytes at each step and point group
+        for rows, points in itertools.product((16, 32, 64, 80), (8, 16, 24, 32)):      # whole lines of 128 bytes at each step and point group
             threads, shared = ns*rows*size//16, 4*points*ns*size
             if 128 <= threads <= 1024 and shared <= 48*1024 and points*ns >= 2*rows:
                 for resident in (0, 2048//threads):
