@@ -162,6 +162,14 @@ template <class M, class R, class Species> struct Floored {
     POINT_FN R operator[](int s) const { return at_least(Y[s]*m.inv_W[s]*W, 1e-20); }
 };
 
+// Moles of each species in a kilogram, from mass fractions floored at 1e-20 mol/kg.
+template <class M, class R, class Species> struct FlooredMoles {
+    const M &m;
+    const Species &Y;
+    POINT_FN R mass(int s) const { return at_least(Y[s], m.least_Y[s]); }
+    POINT_FN R operator[](int s) const { return mass(s)*m.inv_W[s]; }
+};
+
 // sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept by panels of M::PANEL
 // rows, whose sums stay in registers.
 template <int FIRST, int SUMS, class M, class R, class Weight>
@@ -331,23 +339,52 @@ template <class R> struct Others {
     POINT_FN R operator()(const R share) const { return select(share < limit, total - share, rest); }
 };
 
-// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation.
+// above_k/(below_k scale) for COUNT species, with one division
+template <int COUNT, class R, class Out> POINT_FN void quotients(const R *above, const R *below, const R scale, Out &out, int first) {
+    R product[COUNT];
+    product[0] = below[0];
+    UNROLL for (int i = 1; i < COUNT; ++i) product[i] = product[i - 1]*below[i];
+    R r = 1.0/(product[COUNT - 1]*scale);
+    UNROLL for (int i = COUNT - 1; i > 0; --i) {
+        out.set(first + i, above[i]*(r*product[i - 1]));
+        r *= below[i];
+    }
+    out.set(first, above[0]*r);
+}
+
+// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation;
+// with moles in a kilogram in place of mole fractions x.
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     if constexpr (M::NS == 1) D.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
     else {
-        const Floored<M, R, Species> x{m, Y, W};
-        const auto others = Others<R>::template of<M::NS>(W, [&](int s) { return x[s]*m.W[s]; });
+        const FlooredMoles<M, R, Species> x{m, Y};
         const R scale = state.factor*W*state.p;
 #ifdef MATRIX_UNITS
-        if constexpr (M::takahashi_off && !M::diffusion_cantera) friction_products(m, state.variable, Y, W, others, scale, D);
-        else
+        if constexpr (M::takahashi_off && !M::diffusion_cantera) {
+            friction_products(m, state.variable, Y, Others<R>::template of<M::NS>(R(1.0), [&](int s) { return x.mass(s); }), scale, D);
+        } else
 #endif
-        if constexpr (SPECIES_ARRAYS) friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; },
-                                                       [&](int k, const R xk, const R (&sum)[1]) { D.set(k, others(xk*m.W[k])/(scale*sum[0])); });
-        else {
-            const auto done = [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); };
+        if constexpr (SPECIES_ARRAYS) {
+            R above[M::NS], below[M::NS], sum = R(0.0);
+            friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; }, [&](int k, const R, const R (&of_row)[1]) { below[k] = of_row[0]; });
+            FOR_SPECIES(k, M::NS) {                 // those before it and those behind it: nothing cancels
+                above[k] = sum;
+                sum += x.mass(k);
+            }
+            sum = R(0.0);
+            FOR_SPECIES(s, M::NS) {
+                const int k = M::NS - 1 - s;
+                above[k] += sum;
+                sum += x.mass(k);
+            }
+            constexpr int AT_ONCE = 4, rest = M::NS%AT_ONCE, whole = M::NS - rest;
+            FOR_SPECIES(s, whole/AT_ONCE) quotients<AT_ONCE>(above + AT_ONCE*s, below + AT_ONCE*s, scale, D, AT_ONCE*s);
+            if constexpr (rest > 0) quotients<rest>(above + whole, below + whole, scale, D, whole);
+        } else {
+            const auto others = Others<R>::template of<M::NS>(R(1.0), [&](int s) { return x.mass(s); });
+            const auto done = [&](int k, const R, const R sum) { D.set(k, others(x.mass(k))/(scale*sum)); };
             Held<R, M::NS> sums;                    // where the results' own place is narrower than a sum
             if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
             else friction_in_place(m, state, x, D, done);
