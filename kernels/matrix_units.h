@@ -154,7 +154,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             at.points_of(Y, begin + h, n);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_Y[s], n[r][s])*m.inv_W[s];
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], n[r][s])*m.inv_W[s];
             }
         }
         double scales[AT_ONCE][2], total[AT_ONCE][2], limit[AT_ONCE][2], rest[AT_ONCE][2];
@@ -180,16 +180,20 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     multiply_add<STEPS>(c[h], x[h], column);
                 }
             }
-            for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
-                constexpr int step = first + q.value;
-                const int s = 4*step + at.species;
-                UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
-                    const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
-                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1];
-                    const R result = of_row(share)/(R(scales[h][r])*R(c[h][2*r + q.value]));
+            UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
+                const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
+                const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
+                const auto store = [&](auto q, const R inverse) {
+                    constexpr int step = first + q.value;
+                    const int s = 4*step + at.species;
+                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1], result = of_row(share)*inverse;
                     to[h][r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
-                }
-            });
+                };
+                if constexpr (4*(first + 1) + 3 < M::NS) {          // both are species: one division
+                    const R inverse = 1.0/(below[0]*below[1]*divisor);
+                    for_constants<2>([&](auto q) { store(q, inverse*below[1 - q.value]); });
+                } else for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
+            }
         });
     }
 }

@@ -203,7 +203,7 @@ class Mixture:
         if self.options["translation"] != "none":
             const["shift_mass"] = self._shift(equation, a, b, kappa)/sp.W
         const.update(
-            W=sp.W, inv_W=1/sp.W, least_Y=1e-20*sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
+            W=sp.W, inv_W=1/sp.W, least_mass=1e-20*sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
             omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
             **self._polynomials())
         if self.options["mixing"] == "pseudocritical":
