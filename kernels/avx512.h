@@ -26,6 +26,11 @@ POINT_FN vec operator/(double a, vec b) {
     const lanes_d y = reciprocal_start(b.v);
     return vec(y + y*(1.0 - b.v*y));
 }
+// 1/x with two roundings instead of one, for what is rounded in many steps anyway
+POINT_FN vec inverse(vec x) {
+    const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(x.v)), e = 1.0 - x.v*y, better = y + y*e;
+    return vec(better + better*(e*e));
+}
 POINT_FN vec operator/(vec a, double b) { return vec(a.v/b); }
 POINT_FN vec sqrt(vec a) {
     const __mmask8 other = _mm512_cmp_pd_mask(LANES(a.v), _mm512_setzero_pd(), _CMP_NEQ_UQ);         // the root of 0 is 0

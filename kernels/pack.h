@@ -378,7 +378,7 @@ POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale*e.less_one + (e.scale - 1.0);
 }
-POINT_FN ExpParts binary_parts(vec x) {
+POINT_FN ExpParts binary_parts(vec x) {       // of a product that is rounded here
     constexpr double most = sizeof(scalar) == 4 ? 126.0 : 1022.0;
     x = at_most(at_least(x, -most), most);
     lanes_i n;
@@ -445,7 +445,7 @@ COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
 OF_ONE(fabs) OF_ONE(sqrt) OF_ONE(exp) OF_ONE(expm1) OF_ONE(log) OF_ONE(cbrt) OF_ONE(floor_small)
-OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
+OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
 OF_ONE(inverse_two_thirds) OF_BOTH(two_to) OF_BOTH(two_to_less_one)
 OF_BOTH(larger) OF_BOTH(smaller) OF_BOTH(copysign) OF_BOTH(flipped) OF_BOTH(rough_quotient)
 OF_TWO two<V> operator-(two<V> a) { return {-a.lo, -a.hi}; }

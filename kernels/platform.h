@@ -111,11 +111,12 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 template <class R> POINT_FN R square(R x) { return x*x; }
 // powers that packs and threads have their own ways to
+template <class R> POINT_FN R inverse(R x) { return 1.0/x; }
 template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
 template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
 template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0/cbrt(x)); }      // x^(-2/3), 1/16 <= x < 4096
-template <class R> POINT_FN R two_to(R a, R b) { return exp(LN2*(a*b)); }                   // 2^(a b)
+template <class R> POINT_FN R two_to(R a, R b) { return exp(LN2*(a*b)); }                   // 2^(a b); threads and packs of AVX-512 do not round the product
 template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2*(a*b)); }
 // whether fractions that add up to this are a composition; then 0, else NaN
 template <class R> POINT_FN auto is_whole(const R sum) {

@@ -22,7 +22,7 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
         t5 += y*m.chung_kappa[s];
     }
     const R pairs = W*W*quadratic_one<M, R>(m.chung_root_M, Y, [&](int s, const R y) { return y*m.chung_eps_sigma[s]; });
-    const R both = t1*t2, r = 1.0/(both*pairs), inv_both = r*pairs, inv_t1 = inv_both*t2, root_eps = t2*inv_t1;
+    const R both = t1*t2, r = inverse(both*pairs), inv_both = r*pairs, inv_t1 = inv_both*t2, root_eps = t2*inv_t1;
     const R root = W*t1, inv_sigma = inverse_two_thirds(root), inv_sigma2 = square(inv_sigma), sigma2 = square(root)*inv_sigma;
     sigma_m = sigma2*inv_sigma;
     eps_m = square(root_eps);
@@ -54,7 +54,7 @@ POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m,
     inv_T_star = eps_m*(inv_root*inv_root);
     root_m = scale_m*(T*inv_root);
     constexpr double c = 26.69e-7;
-    eta0 = (c - 0.2756*c*omega_m + 0.059035*c*mu_r4 + c*kappa_m)*root_m/Omega_v;
+    eta0 = (c - 0.2756*c*omega_m + 0.059035*c*mu_r4 + c*kappa_m)*root_m*inverse(Omega_v);
 }
 
 // y and (1 - y)^3, 9-6.20; y at least SMALLEST, so that the limit at no density needs no case of its own.
@@ -82,13 +82,14 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     R w = omega_m, d4 = mu_r4;
     if constexpr (M::chung_polefree) {
         w = at_least(w, 0.0);
-        // m/2 grows with omega' from 0.045. By the quadratic formula in the form that does not cancel; its coefficients are polynomials in omega'
+        // m/2 grows with omega' from 0.045. By the quadratic formula, of whose terms two thirds to six sevenths cancel; its coefficients
+        // are polynomials in omega'
         if (any_of(d4 > 0.04)) {
             constexpr double a1 = 6.324, b1 = 50.412, c1 = -51.680, a4 = 6.623, b4 = 38.096, c4 = -8.464;
             const R linear = (c4*a1 + c1*a4 - 6.257e-3 - 168.48) + (c4*b1 + c1*b4)*w;
             const R constant = (a1*a4 + 1.210e-3 + 5.283) + w*((a1*b4 + a4*b1 - 1.154e-3 + 254.209) + (b1*b4)*w);
             const R squared = at_least(linear*linear - (4.0*c1*c4)*constant, SMALLEST);
-            d4 = smaller(constant/(squared*inverse_root(squared) - linear), d4);
+            d4 = smaller((0.25/(c1*c4))*(-linear - squared*inverse_root(squared)), d4);
         }
     }
     const auto E = [&](double a, double b, double c, double d) {
@@ -111,7 +112,7 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     const ChungShape<R> G = chung_shape(fill, gap3, E1, E2, E3, minus_E4, E5);
     const R n = G.numerator, d = G.denominator, dilute = eta0*d*(d + E6*n);
     const R dense = (unit_m*E7)*(n*n)*two_to(E8 + inv_T_star*(E9 + inv_T_star*E10), R(1.0));
-    mu = (unit*root_of_Tc/c)*(fill*(1.0/(n*d)))*(dilute + dense);
+    mu = (unit*root_of_Tc/c)*(fill*inverse(n*d))*(dilute + dense);
 }
 
 // 10-5.5 to 10-5.8 and Psi under 10-3.14, Table 10-3; cv_mol is ideal-gas cv (the real one in mode `cantera`).
@@ -135,7 +136,7 @@ POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R 
     const R alpha = cv_mol*(1.0/R_UNIVERSAL) - 1.5, beta = 0.7862 + w*(-0.7109 + 1.3168*w), zeta = 2.0 + (10.5/(1.2593*1.2593))*square(T_star);
     const R below = 0.6366 + beta*(zeta + 1.061*alpha), above = below + alpha*(0.215 + 0.28288*alpha - 1.061*beta + 0.26665*zeta);
     const R n = H.numerator, d = H.denominator, n_below = n*below, dilute = (eta0*d)*above*(d + B6*n), dense = (root_m*B7)*n*n_below;
-    return factor*inv_M_m*(fill*(1.0/(d*n_below)))*(dilute + dense);
+    return factor*inv_M_m*(fill*inverse(d*n_below))*(dilute + dense);
 }
 
 template <class M, class R>

@@ -353,7 +353,7 @@ template <int COUNT, class R, class Out> POINT_FN void quotients(const R *above,
     R product[COUNT];
     product[0] = below[0];
     UNROLL for (int i = 1; i < COUNT; ++i) product[i] = product[i - 1]*below[i];
-    R r = 1.0/(product[COUNT - 1]*scale);
+    R r = inverse(product[COUNT - 1]*scale);
     UNROLL for (int i = COUNT - 1; i > 0; --i) {
         out.set(first + i, above[i]*(r*product[i - 1]));
         r *= below[i];

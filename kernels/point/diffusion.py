@@ -11,7 +11,7 @@ quantity("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constan
 CONSTANTS = ("inv_W W Tc pc friction_fit takahashi_cubics? "
              "takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?")
 SOURCE = "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen)"
-NOTE = ("mole fractions in binary coefficients are floored at 1e-20, in averages 1e-20 mol/kg, so a pure point has a limit; one species: self-diffusion. "
+NOTE = ("mole fractions are floored at 1e-20 (D: 1e-20 mol/kg), so a pure point has a limit; one species: self-diffusion. "
         "Takahashi smooth: by tables in single precision, absolute error of the factor below 6e-7")
 
 point_kernel("binary_diffusion", header="diffusion.h", reads="T p Y W", writes="D_ij", constants=CONSTANTS, source=SOURCE, valid="T > 0, p > 0")
