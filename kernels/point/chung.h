@@ -8,7 +8,7 @@
 // and hands on those that others need.
 
 // Mixing rules 9-5.25 to 9-5.44. sigma_ij, eps_ij, ... are geometric, so five of the six double sums are products of
-// single ones; only M_m needs the pairs, through the constant matrix sqrt(M_ij). fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
+// single ones; only M_m needs the pairs, through the constant matrix eps_ij sigma_ij^2 sqrt(M_ij), per mass of both. fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
 template <class M, class R, class Species>
 POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m, R &eps_m, R &omega_m, R &M_m, R &mu_r4, R &kappa_m,
                             R &inv_eps_m, R &inv_M_m, R &scale_m, R &unit_m, R &fill_m) {
@@ -21,7 +21,7 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
         t4 += y*m.chung_dipole[s];
         t5 += y*m.chung_kappa[s];
     }
-    const R pairs = W*W*quadratic_one<M, R>(m.chung_root_M, Y, [&](int s, const R y) { return y*m.chung_eps_sigma[s]; });
+    const R pairs = W*W*quadratic_one<M, R>(m.chung_pair, Y, [](int, const R y) { return y; });
     const R both = t1*t2, r = inverse(both*pairs), inv_both = r*pairs, inv_t1 = inv_both*t2, root_eps = t2*inv_t1;
     const R root = W*t1, inv_sigma = inverse_two_thirds(root), inv_sigma2 = square(inv_sigma), sigma2 = square(root)*inv_sigma;
     sigma_m = sigma2*inv_sigma;

@@ -28,7 +28,7 @@ CONDUCTIVITY = {"viscosity": "chung lucas"}                 # the other laws bri
 
 point_kernel("chung_mixture", header="chung.h", packs=4, reads="Y W",
              writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
-             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_eps_sigma chung_root_M",
+             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
              source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN, valid="everywhere")
 point_kernel("chung_dilute", header="chung.h", packs=4, reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
              writes="T_star inv_T_star root_m eta0",
