@@ -34,7 +34,6 @@ class PointKernel:
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
     constants: names of the mixture constants that the body uses as members of its first argument.
     packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than 10 species.
-    packs_of_few: the same up to 10 species with takahashi = off, where a pair takes nothing but constants; 0: as packs.
     alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.
@@ -51,7 +50,6 @@ class PointKernel:
     note: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     packs: int = 1
-    packs_of_few: int = 0
     alone: bool = False
     given: tuple[str, ...] = ()
     double_only: str = ""
@@ -95,7 +93,7 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     return quantities.setdefault(name, new)
 
 
-def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, packs=1, packs_of_few=0, alone=False, given="",
+def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, packs=1, alone=False, given="",
                  double_only="") -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
@@ -105,7 +103,7 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
-                      tuple((k, _split(v)) for k, v in (when or {}).items()), packs, packs_of_few, alone, _split(given), double_only)
+                      tuple((k, _split(v)) for k, v in (when or {}).items()), packs, alone, _split(given), double_only)
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
         raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")

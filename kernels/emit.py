@@ -347,10 +347,8 @@ def _sweeps(kernel: PointKernel) -> bool:
     return any(quantities[q].per for q in kernel.reads + kernel.writes)
 
 
-def _packs(kernel: PointKernel, p: Plan) -> int:
-    if kernel.packs_of_few and p.ns <= 10 and p.flags["takahashi_off"]:
-        return kernel.packs_of_few
-    return 2 if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel) else kernel.packs
+def _packs(kernel: PointKernel, ns: int) -> int:
+    return 2 if kernel.packs == 4 and ns > 10 and _sweeps(kernel) else kernel.packs
 
 
 def _stages(kernels) -> list[list[PointKernel]]:
@@ -394,7 +392,7 @@ def cpu_source(p: Plan) -> str:
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
-        real = types[_packs(stage[0], p)]
+        real = types[_packs(stage[0], p.ns)]
         lines, declared = [], set()
         for kernel in stage:
             lines += _nothing(kernel, dropped[kernel], real)

@@ -348,17 +348,18 @@ template <class R> struct Others {
     POINT_FN R operator()(const R share) const { return select(share < limit, total - share, rest); }
 };
 
-// above_k/(below_k scale) for COUNT species, with one division
-template <int COUNT, class R, class Out> POINT_FN void quotients(const R *above, const R *below, const R scale, Out &out, int first) {
-    R product[COUNT];
-    product[0] = below[0];
-    UNROLL for (int i = 1; i < COUNT; ++i) product[i] = product[i - 1]*below[i];
-    R r = inverse(product[COUNT - 1]*scale);
-    UNROLL for (int i = COUNT - 1; i > 0; --i) {
-        out.set(first + i, above[i]*(r*product[i - 1]));
-        r *= below[i];
+template <int COUNT, class R> POINT_FN R product(const R *x) {
+    if constexpr (COUNT == 1) return x[0];
+    else return product<COUNT/2>(x)*product<COUNT - COUNT/2>(x + COUNT/2);
+}
+// above_k/(below_k scale) for COUNT species with one division: r is 1/(the product of all below and scale).
+template <int COUNT, class R, class Out> POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int first) {
+    constexpr int half = COUNT/2;
+    if constexpr (COUNT == 1) out.set(first, above[0]*r);
+    else {
+        quotients<half>(above, below, r*product<COUNT - half>(below + half), out, first);
+        quotients<COUNT - half>(above + half, below + half, r*product<half>(below), out, first + half);
     }
-    out.set(first, above[0]*r);
 }
 
 // D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation;
@@ -393,8 +394,11 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
                 FOR_SPECIES(k, M::NS) above[k] = others(x.mass(k));
             }
             constexpr int AT_ONCE = 4, rest = M::NS%AT_ONCE, whole = M::NS - rest;
-            FOR_SPECIES(s, whole/AT_ONCE) quotients<AT_ONCE>(above + AT_ONCE*s, below + AT_ONCE*s, scale, D, AT_ONCE*s);
-            if constexpr (rest > 0) quotients<rest>(above + whole, below + whole, scale, D, whole);
+            const auto divide = [&](auto count, int first) {
+                quotients<count.value>(above + first, below + first, inverse(product<count.value>(below + first)*scale), D, first);
+            };
+            FOR_SPECIES(s, whole/AT_ONCE) divide(Constant<AT_ONCE>(), AT_ONCE*s);
+            if constexpr (rest > 0) divide(Constant<rest>(), whole);
         } else {
             const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
             const auto done = [&](int k, const R, const R sum) { D.set(k, others(x.mass(k))/(scale*sum)); };
