@@ -1,9 +1,9 @@
 // Division, roots, exp and log of a pack of eight for AVX-512: exponents and mantissas are taken apart by the instructions for
 // it, and tables of sixteen numbers are looked up within registers, so that the polynomials are short. Included by pack.h.
 #pragma once
+#include "binary_powers.h"
 
 #define LANES(x) ((__m512d)(x))
-struct Sixteen { double at[16]; };
 POINT_FN lanes_d looked_up(const Sixteen &table, lanes_i index) {      // by the low four bits
     return (lanes_d)_mm512_permutex2var_pd(_mm512_loadu_pd(table.at), (__m512i)index, _mm512_loadu_pd(table.at + 8));
 }
@@ -25,6 +25,11 @@ POINT_FN vec operator/(double a, vec b) {
     if (a != 1.0) return vec(a)/b;
     const lanes_d y = reciprocal_start(b.v);
     return vec(y + y*(1.0 - b.v*y));
+}
+// 1/x with two roundings instead of one, for what is rounded in many steps anyway
+POINT_FN vec inverse(vec x) {
+    const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(x.v)), e = 1.0 - x.v*y, better = y + y*e;
+    return vec(better + better*(e*e));
 }
 POINT_FN vec operator/(vec a, double b) { return vec(a.v/b); }
 POINT_FN vec sqrt(vec a) {
@@ -48,18 +53,11 @@ POINT_FN vec inverse_fourth_root(vec x) {
 }
 
 // x = k ln 2 + r, k = n + j/16, |r| <= ln(2)/32: 2^n 2^(j/16) exp(r), of which the last by a polynomial (error 1.2e-17; where 1 is
-// taken away 1.7e-18 of what is left). In 1.5*2^48 + k the unit in the last place is 1/16, so that the low four bits are j.
-constexpr Sixteen ROOTS_OF_TWO = {{1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916, 1.189207115002721, 1.241857812073484,
-    1.2968395546510096, 1.3542555469368927, 1.4142135623730951, 1.4768261459394993, 1.5422108254079407, 1.6104903319492543, 1.681792830507429,
-    1.7562521603732995, 1.8340080864093424, 1.9152065613971474}};
-// ln of 2^(j/16) over the number above
-constexpr Sixteen LOST_IN_ROOTS = {{0.0, 8.189317638195514e-17, -2.7939114859515733e-17, 7.826573258636076e-17, 3.3484623336251524e-17,
-    3.750854201303127e-17, 1.9572585293112036e-17, 5.68648095791174e-17, -6.835808657661923e-17, -2.3591094770850053e-17, 5.1548301170786783e-17,
-    1.5341410053603723e-17, 4.875160526227062e-17, 1.685487290628973e-17, 1.790126907604513e-17, -5.5450656186394274e-17}};
+// taken away 1.7e-18 of what is left).
 struct Exponent { lanes_d k, r_high; lanes_i j; };        // r is r_high less k times the rest of ln 2
 constexpr double LN2_REST = 1.90821492927058770002e-10;
 POINT_FN Exponent exponent(vec x) {      // |x| < 1e13
-    const lanes_d shifted = x.v*1.4426950408889634074 + ROUNDER/16, k = shifted - ROUNDER/16;
+    const lanes_d shifted = x.v*1.4426950408889634074 + SIXTEENTHS, k = shifted - SIXTEENTHS;
     return {k, x.v - k*6.93147180369123816490e-01, (lanes_i)shifted};
 }
 POINT_FN vec exp(vec x) {
@@ -72,11 +70,32 @@ POINT_FN vec exp(vec x) {
 }
 POINT_FN vec expm1(vec x) {              // x < 709
     const Exponent e = exponent(x);
-    const lanes_d r = e.r_high - (e.k*LN2_REST - looked_up(LOST_IN_ROOTS, e.j)), r2 = r*r;
+    const lanes_d r = e.r_high - (e.k*LN2_REST - LN2*looked_up(LOST_IN_ROOTS, e.j)), r2 = r*r;
     const lanes_d q = (0.5 + r*0.16666666666666669) + r2*((0.04166666666358933 + r*0.008333333332991407)
                                                           + r2*(0.0013889063615251755 + r*0.000198414639814658));
     const lanes_d scale = (lanes_d)_mm512_scalef_pd(LANES(looked_up(ROOTS_OF_TWO, e.j)), LANES(e.k));
     return vec(scale*(r + r2*q) + (scale - 1.0));
+}
+
+// 2^(a b), a b = n + j/16 + f, where the product is not rounded; |a b| < 1e13
+struct BinaryExponent { lanes_d k, f; lanes_i j; };
+POINT_FN BinaryExponent binary_exponent(vec a, vec b) {
+    const lanes_d shifted = a.v*b.v + SIXTEENTHS, k = shifted - SIXTEENTHS;
+    return {k, a.v*b.v - k, (lanes_i)shifted};
+}
+POINT_FN vec two_to(vec a, vec b) {
+    const BinaryExponent e = binary_exponent(a, b);
+    const double *const c = TWO_TO;
+    const lanes_d f = e.f, f2 = f*f, p = (c[0] + f*c[1]) + f2*((c[2] + f*c[3]) + f2*(c[4] + f*c[5])), root = looked_up(ROOTS_OF_TWO, e.j);
+    return vec((lanes_d)_mm512_scalef_pd(LANES(root + (root*f)*p), LANES(e.k)));           // 2^floor(k)
+}
+POINT_FN vec two_to_less_one(vec a, vec b) {             // a b < 1023
+    const BinaryExponent e = binary_exponent(a, b);
+    const double *const c = TWO_TO_LESS_ONE;
+    const lanes_d f = e.f + looked_up(LOST_IN_ROOTS, e.j), f2 = f*f;
+    const lanes_d p = (c[0] + f*c[1]) + f2*((c[2] + f*c[3]) + f2*((c[4] + f*c[5]) + f2*c[6]));
+    const lanes_d scale = (lanes_d)_mm512_scalef_pd(LANES(looked_up(ROOTS_OF_TWO, e.j)), LANES(e.k));
+    return vec((scale*f)*p + (scale - 1.0));
 }
 
 POINT_FN vec where_positive(vec x, lanes_d y) {          // y where x is positive and finite, else NaN
@@ -119,39 +138,16 @@ POINT_FN vec cbrt(vec x) {
     return where_positive(x, (lanes_d)_mm512_scalef_pd(LANES(better), LANES(q)));
 }
 
-// x^a = 2^(a k) c^-a (1 + r)^a with x = 2^k m, 1 <= m < 2, m = (1 + r)/c: c and c^-a by the first four bits of m, 2^(a k) by the last
-// four of k, the rest by nine terms of the binomial series, |r| < 1/32. Tables and series are made by the compiler.
-struct PowerTables { Sixteen of_exponent, c, of_c; double series[10]; };
-constexpr long double exp_of(long double x) {
-    long double sum = 1, term = 1;
-    for (int n = 1; n < 40; ++n) sum += term *= x/n;
-    return sum;
-}
-constexpr long double log1p_of(long double x) {              // 2 atanh(x/(2 + x))
-    const long double s = x/(2 + x);
-    long double sum = 0, odd = s;
-    for (int n = 1; n < 80; n += 2, odd *= s*s) sum += odd/n;
-    return 2*sum;
-}
-constexpr PowerTables power_tables(double a) {
-    PowerTables t = {};
-    for (int j = 0; j < 16; ++j) {
-        const int k = j < 12 ? j : j - 16;
-        t.of_exponent.at[j] = double(exp_of(a*k*0.693147180559945309417232121458L));
-        t.c.at[j] = double(1/(1 + (j + 0.5L)/16));
-        t.of_c.at[j] = double(exp_of(a*log1p_of(1/(long double)(t.c.at[j]) - 1)));
-    }
-    long double term = 1;
-    for (int n = 1; n < 10; ++n) t.series[n] = double(term *= (a - (n - 1))/n);
-    return t;
-}
+// 1/16 <= x < 4096; see binary_powers.h
 template <class Exponent> POINT_FN vec power(Exponent, vec x) {
     static constexpr PowerTables t = power_tables(Exponent::value);
     const lanes_d m = (lanes_d)_mm512_getmant_pd(LANES(x.v), _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
-    const lanes_i first = (lanes_i)_mm512_srli_epi64((__m512i)m, 48), k = (lanes_i)((lanes_d)_mm512_getexp_pd(LANES(x.v)) + ROUNDER);
-    const lanes_d r = m*looked_up(t.c, first) - 1.0, r2 = r*r, r4 = r2*r2, scale = looked_up(t.of_exponent, k)*looked_up(t.of_c, first);
+    const lanes_i first = (lanes_i)_mm512_srli_epi64((__m512i)bits(x), 48), k = (lanes_i)_mm512_srli_epi64((__m512i)bits(x), 52);
+    const lanes_d r = m*looked_up(t.c, first) - 1.0, r2 = r*r, scale = looked_up(t.of_exponent, k)*looked_up(t.of_c, first);
     const double *const b = t.series;
-    const lanes_d q = ((b[1] + r*b[2]) + r2*(b[3] + r*b[4])) + r4*((b[5] + r*b[6]) + r2*(b[7] + r*b[8] + r2*b[9]));
-    return vec(scale + scale*(r*q));
+    const lanes_d q = ((b[1] + r*b[2]) + r2*(b[3] + r*b[4])) + (r2*r2)*((b[5] + r*b[6]) + r2*(b[7] + r*b[8]));
+    return vec(scale + (scale*r)*q);
 }
+struct MinusTwoThirds { static constexpr long double value = -2.0L/3; };
+POINT_FN vec inverse_two_thirds(vec x) { return power(MinusTwoThirds(), x); }
 #undef LANES

@@ -143,21 +143,18 @@ template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
 // D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species with
 // one power: both halves of the warp at once, which share what is read of the matrix.
 template <class M, class R, class Species, class Others, class Out>
-POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const R W, const Others &others, const R scale, Out &D) {
+POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale, Out &D) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 ? 2 : 1;
-    const auto mole_fraction = [&](double n, int s, double W) { return R(n)*m.inv_W[s]*R(W); };
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
-            double mean[2];
             OtherPoint n[2];
             at.from_owners(variable.v[0], begin + h, powers[h]);
-            at.from_owners(W.v[0], begin + h, mean);
             at.points_of(Y, begin + h, n);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = at_least(mole_fraction(n[r][s], s, mean[r]), 1e-20).v[0];
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], n[r][s])*m.inv_W[s];
             }
         }
         double scales[AT_ONCE][2], total[AT_ONCE][2], limit[AT_ONCE][2], rest[AT_ONCE][2];
@@ -183,16 +180,20 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     multiply_add<STEPS>(c[h], x[h], column);
                 }
             }
-            for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) {
-                constexpr int step = first + q.value;
-                const int s = 4*step + at.species;
-                UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
-                    const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
-                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1];
-                    const R result = of_row(share)/(R(scales[h][r])*R(c[h][2*r + q.value]));
+            UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
+                const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
+                const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
+                const auto store = [&](auto q, const R inverse) {
+                    constexpr int step = first + q.value;
+                    const int s = 4*step + at.species;
+                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1], result = of_row(share)*inverse;
                     to[h][r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
-                }
-            });
+                };
+                if constexpr (4*(first + 1) + 3 < M::NS) {          // both are species: one division
+                    const R inverse = 1.0/(below[0]*below[1]*divisor);
+                    for_constants<2>([&](auto q) { store(q, inverse*below[1 - q.value]); });
+                } else for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
+            }
         });
     }
 }

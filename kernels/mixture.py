@@ -203,7 +203,7 @@ class Mixture:
         if self.options["translation"] != "none":
             const["shift_mass"] = self._shift(equation, a, b, kappa)/sp.W
         const.update(
-            W=sp.W, inv_W=1/sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
+            W=sp.W, inv_W=1/sp.W, least_mass=1e-20*sp.W, inv_p_ref=[1/sp.p_ref], b_mass=b/sp.W,
             omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc],
             **self._polynomials())
         if self.options["mixing"] == "pseudocritical":
@@ -331,10 +331,11 @@ class Mixture:
         M = sp.W*1e3
         sigma, eps = 0.809*np.cbrt(Vc*1e6), Tc/1.2593
         dipole = np.nan_to_num(sp.dipole)
-        self.pairs["chung_root_M"] = np.sqrt(2*M[:, None]*M/(M[:, None] + M))
+        share = np.sqrt(eps)*sigma/sp.W
+        self.pairs["chung_pair"] = np.sqrt(2*M[:, None]*M/(M[:, None] + M))*share[:, None]*share
         const.update(
             Tc=Tc, pc=pc, chung_sigma15=sigma**1.5/sp.W, chung_eps=np.sqrt(eps)*sigma**1.5/sp.W, chung_omega=sp.omega*sigma**1.5/sp.W,
-            chung_dipole=dipole**2/sigma**1.5/sp.W, chung_kappa=np.sqrt(association)/sp.W, chung_eps_sigma=np.sqrt(eps)*sigma/sp.W)
+            chung_dipole=dipole**2/sigma**1.5/sp.W, chung_kappa=np.sqrt(association)/sp.W)
         const.update(inv_lewis=1/self.by_species["lewis"], inv_schmidt=1/self.by_species["schmidt"])
         if opt["viscosity"] == "lucas":
             self._lucas_constants(Vc, dipole)

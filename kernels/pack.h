@@ -177,15 +177,17 @@ POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - R
 // exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points (error 1e-17).
 // NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent field.
 struct ExpParts { vec scale, less_one; };        // 2^n and exp(r) - 1
-POINT_FN ExpParts exp_parts(vec x) {
-    x = at_most(at_least(x, -708.0), 709.0);
-    lanes_i n;
-    vec k = nearest(x*1.4426950408889634074, n);
-    vec r = (x - k*6.93147180369123816490e-01) - k*1.90821492927058770002e-10;
+POINT_FN ExpParts exp_parts(vec r, lanes_i n) {
     vec r2 = r*r, r4 = r2*r2;
     vec q01 = 0.5 + r*0.16666666666666669, q23 = 0.04166666666662399 + r*0.008333333333330051, q45 = 0.0013888888917281794 + r*0.00019841269863105968, q67 = 2.480152119021773e-05 + r*2.7557268378684192e-06, q89 = 2.7620138719733994e-07 + r*2.5100424157005067e-08;
     vec q = (q01 + r2*q23) + r4*((q45 + r2*q67) + r4*q89);
     return {from_bits((n + 1023) << 52), r + r2*q};
+}
+POINT_FN ExpParts exp_parts(vec x) {
+    x = at_most(at_least(x, -708.0), 709.0);
+    lanes_i n;
+    vec k = nearest(x*LOG2E, n);
+    return exp_parts((x - k*6.93147180369123816490e-01) - k*1.90821492927058770002e-10, n);
 }
 
 POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
@@ -376,6 +378,21 @@ POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale*e.less_one + (e.scale - 1.0);
 }
+POINT_FN ExpParts binary_parts(vec x) {       // of a product that is rounded here
+    constexpr double most = sizeof(scalar) == 4 ? 126.0 : 1022.0;
+    x = at_most(at_least(x, -most), most);
+    lanes_i n;
+    vec k = nearest(x, n);
+    return exp_parts((x - k)*LN2, n);
+}
+POINT_FN vec two_to(vec a, vec b) {
+    const ExpParts e = binary_parts(a*b);
+    return (1.0 + e.less_one)*e.scale;
+}
+POINT_FN vec two_to_less_one(vec a, vec b) {
+    const ExpParts e = binary_parts(a*b);
+    return e.scale*e.less_one + (e.scale - 1.0);
+}
 #endif
 
 template <> struct number<vec> {
@@ -419,7 +436,8 @@ COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 UPDATE(+=) UPDATE(-=) UPDATE(*=)
 LOGICAL(&&) LOGICAL(||)
 OF_ONE(fabs) OF_ONE(sqrt) OF_ONE(exp) OF_ONE(expm1) OF_ONE(log) OF_ONE(cbrt) OF_ONE(floor_small)
-OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
+OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse) OF_ONE(inverse_root) OF_ONE(inverse_fourth_root)
+OF_ONE(inverse_two_thirds) OF_BOTH(two_to) OF_BOTH(two_to_less_one)
 OF_BOTH(larger) OF_BOTH(smaller) OF_BOTH(copysign) OF_BOTH(flipped) OF_BOTH(rough_quotient)
 OF_TWO two<V> operator-(two<V> a) { return {-a.lo, -a.hi}; }
 template <class M> POINT_FN two_masks<M> operator!(two_masks<M> a) { return {!a.lo, !a.hi}; }

@@ -17,13 +17,16 @@ POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_
 // Chebyshev points (error 7e-10)
 constexpr double LN2_HIGH = 0.693359375, LN2_LOW = -2.12194440054690583e-4;
 struct ExpParts { vec scale, less_one; };
+POINT_FN ExpParts exp_parts(vec r, lanes_i n) {
+    vec r2 = r*r;
+    vec q = (0.5 + r*0.166666672) + r2*((0.0416664667 + r*0.00833331048) + r2*(0.00139336498 + r*0.000198909911));
+    return {from_bits((n + 127) << 23), r + r2*q};
+}
 POINT_FN ExpParts exp_parts(vec x) {
     x = at_most(at_least(x, -87.0), 88.0);
     lanes_i n;
-    vec k = nearest(x*1.4426950408889634074, n);
-    vec r = (x - k*LN2_HIGH) - k*LN2_LOW, r2 = r*r;
-    vec q = (0.5 + r*0.166666672) + r2*((0.0416664667 + r*0.00833331048) + r2*(0.00139336498 + r*0.000198909911));
-    return {from_bits((n + 127) << 23), r + r2*q};
+    vec k = nearest(x*LOG2E, n);
+    return exp_parts((x - k*LN2_HIGH) - k*LN2_LOW, n);
 }
 
 POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {

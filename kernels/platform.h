@@ -30,6 +30,7 @@ constexpr bool SPECIES_ARRAYS = true;
 #endif
 
 constexpr double SQRT2 = 1.41421356237309504880;
+constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
 constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
 #ifdef FRAME_FLOAT_ARRAYS        // elements of the arrays that a program is given and fills
@@ -109,7 +110,8 @@ template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger
 // use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several
 template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) { use([](auto &x) -> auto & { return x; }); }
 template <class R> POINT_FN R square(R x) { return x*x; }
-// powers that avx512.h has its own ways to
+// powers that packs and threads have their own ways to
+template <class R> POINT_FN R inverse(R x) { return 1.0/x; }
 template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
 // atanh(sqrt(w))/sqrt(w) for 0 <= w <= 1/2, relative error 8e-17 (7e-9 in single precision): (it - 1)/w interpolated at Chebyshev points
@@ -129,11 +131,15 @@ template <class R> POINT_FN R atanh_over_root(R w) {
     return 1.0 + w*(even + w*odd);
 }
 template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
-// 0 where fractions that add up to this are a composition, else NaN
-template <class R> POINT_FN R not_whole(const R sum) {
+template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0/cbrt(x)); }      // x^(-2/3), 1/16 <= x < 4096
+template <class R> POINT_FN R two_to(R a, R b) { return exp(LN2*(a*b)); }                   // 2^(a b); threads and packs of AVX-512 do not round the product
+template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2*(a*b)); }
+// whether fractions that add up to this are a composition; then 0, else NaN
+template <class R> POINT_FN auto is_whole(const R sum) {
     const R off = sum - 1.0;
-    return select(off < WHOLE && off > -WHOLE, R(0.0), R(NOT_A_NUMBER));
+    return off < WHOLE && off > -WHOLE;
 }
+template <class R> POINT_FN R not_whole(const R sum) { return select(is_whole(sum), R(0.0), R(NOT_A_NUMBER)); }
 
 // work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers, every
 // index has to be known when the loop is unrolled, whatever its bounds depend on.

@@ -4,6 +4,7 @@
 // 0 or infinity. A division costs 6 instructions instead of 12 and a call.
 #pragma once
 #include "platform.h"
+#include "binary_powers.h"
 
 #ifdef FRAME_STAND_IN                  // the tests' CUDA on a CPU
 static inline double reciprocal_start(double x) { return float(1.0/x); }
@@ -71,6 +72,53 @@ POINT_FN double exponential(double x, bool less_one = false) {
     if (less_one) return fma(scale, fma(r*r, q, r), scale - 1.0);
     return fma(r*r, q, r + 1.0)*scale;
 }
+// 2^(a b), or 2^(a b) - 1, the product not rounded; |a b| < 6e7
+struct BinaryExponent { double k, f; int n, j; };
+POINT_FN BinaryExponent binary_exponent(double a, double b) {
+    const double shifted = fma(a, b, SIXTEENTHS), k = shifted - SIXTEENTHS;
+    const int n = low_word(shifted) >> 4;
+    return {k, fma(a, b, -k), n < -1022 ? -1022 : n > 1022 ? 1022 : n, low_word(shifted) & 15};
+}
+POINT_FN double scaled_root_of_two(const BinaryExponent &e) {
+    const double root = ROOTS_OF_TWO.at[e.j];
+    return from_words(high_word(root) + (e.n << 20), low_word(root));
+}
+template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
+    double sum = c[N - 1];
+    UNROLL for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k]);
+    return sum;
+}
+POINT_FN double power_of_two(double a, double b) {
+    const BinaryExponent e = binary_exponent(a, b);
+    const double scale = scaled_root_of_two(e);
+    return fma(scale, e.f*polynomial(TWO_TO, e.f), scale);
+}
+POINT_FN double power_of_two_less_one(double a, double b) {
+    const BinaryExponent e = binary_exponent(a, b);
+    const double scale = scaled_root_of_two(e), f = e.f + LOST_IN_ROOTS.at[e.j];
+    return fma(scale, f*polynomial(TWO_TO_LESS_ONE, f), scale - 1.0);
+}
+template <class Exponent> POINT_FN double power_of(Exponent, double x) {
+    static constexpr PowerTables t = power_tables(Exponent::value);
+    const int high = high_word(x), first = (high >> 16) & 15;
+    const double m = (high & 0x7ff00000) == 0x7ff00000 ? x : from_words((high & 0xfffff) | 0x3ff00000, low_word(x)), r = fma(m, t.c.at[first], -1.0);
+    const double scale = t.of_exponent.at[(high >> 20) & 15]*t.of_c.at[first];
+    double q = t.series[8];
+    UNROLL for (int n = 7; n > 0; --n) q = fma(q, r, t.series[n]);
+    return fma(scale, r*q, scale);
+}
+POINT_FN double inverse_of_root(double x) {
+    const double y = rsqrt_start(x), e = fma(-x*y, y, 1.0);
+    return fma(y*e, fma(0.375, e, 0.5), y);
+}
+POINT_FN double inverse_of_fourth_root(double x) {
+    const double s = rsqrt_start(x), y = s*rsqrt_start(s), y2 = y*y, e = fma(-x*y2, y2, 1.0);
+    return fma(y*e, fma(5.0/32, e, 0.25), y);
+}
+POINT_FN double inverse_of_two_thirds(double x) {
+    const double r = reciprocal_start(cbrt_approximate(x)), r2 = r*r, e = fma(-x*r, r2, 1.0);
+    return fma(r2*e, fma(5.0/9.0, e, 2.0/3.0), r2);
+}
 // s in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series (coefficients: fdlibm) beside the leading 2 s
 POINT_FN double log_series(double w) {
     double q = 1.479819860511658591e-01;
@@ -99,6 +147,12 @@ POINT_FN float root(float x) { return sqrtf(x); }
 POINT_FN float exponential(float x, bool less_one = false) { return less_one ? expm1f(x) : expf(x); }
 POINT_FN float logarithm(float x) { return x > 0.0f && x < 3.4028234e38f ? logf(x) : float(NOT_A_NUMBER); }
 POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUMBER); }
+POINT_FN float power_of_two(float a, float b) { return exp2f(a*b); }
+POINT_FN float power_of_two_less_one(float a, float b) { return expm1f(a*b*float(LN2)); }
+template <class Exponent> POINT_FN float power_of(Exponent, float x) { return powf(x, float(Exponent::value)); }
+POINT_FN float inverse_of_root(float x) { return 1.0f/sqrtf(x); }
+POINT_FN float inverse_of_fourth_root(float x) { return 1.0f/sqrtf(sqrtf(x)); }
+POINT_FN float inverse_of_two_thirds(float x) { const float r = 1.0f/cbrtf(x); return r*r; }
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
 POINT_FN float two_thirds_approximate(float x) { const float root = cbrtf(x); return root*root; }
 POINT_FN float rsqrt_start(float x) { return 1.0f/sqrtf(x); }
@@ -143,6 +197,12 @@ template <int N> POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copy
 template <int N> POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k]))
 template <int N> POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k]))
 template <int N> POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true))
+template <int N> POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k]))
+template <int N> POINT_FN points<N> two_to_less_one(points<N> x, points<N> y) EACH(power_of_two_less_one(x.v[k], y.v[k]))
+template <class Exponent, int N> POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k]))
+template <int N> POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k]))
+template <int N> POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k]))
+template <int N> POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k]))
 template <int N> POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k]))
 template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
 template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))

@@ -8,6 +8,8 @@ POINT_FN wide smaller(wide a, wide b) { return a < b ? a : b; }
 POINT_FN wide sqrt(wide x) { return sqrtq(x); }
 POINT_FN wide exp(wide x) { return expq(x); }
 POINT_FN wide expm1(wide x) { return expm1q(x); }
+POINT_FN wide two_to(wide a, wide b) { return expq(M_LN2q*(a*b)); }
+POINT_FN wide two_to_less_one(wide a, wide b) { return expm1q(M_LN2q*(a*b)); }
 POINT_FN wide log(wide x) { return x > 0 ? logq(x) : wide(NOT_A_NUMBER); }
 POINT_FN wide cbrt(wide x) { return cbrtq(x); }
 POINT_FN wide flipped(wide x, wide sign) { return copysignq(1, sign)*x; }

@@ -18,7 +18,8 @@ HEADER = """#pragma once
 struct ProbeExponent { static constexpr double value = -0.14874; };
 template <class M, class R>
 POINT_FN void math_probe(const M &, const R math_a, const R math_b, R &math_quotient, R &math_reciprocal, R &math_root, R &math_exp, R &math_expm1,
-                         R &math_log, R &math_cbrt, R &math_atanh, R &math_inverse_root, R &math_inverse_fourth_root, R &math_power) {
+                         R &math_log, R &math_cbrt, R &math_atanh, R &math_inverse_root, R &math_inverse_fourth_root, R &math_power,
+                         R &math_inverse, R &math_inverse_two_thirds, R &math_two_to, R &math_two_to_less_one) {
     math_quotient = math_a/math_b;
     math_reciprocal = 1.0/math_a;
     math_root = sqrt(math_a);
@@ -27,13 +28,19 @@ POINT_FN void math_probe(const M &, const R math_a, const R math_b, R &math_quot
     math_log = log(math_a);
     math_cbrt = cbrt(math_a);
     math_atanh = atanh_over_root(at_most(math_a, 0.5));
+    math_inverse = inverse(math_a);
     math_inverse_root = inverse_root(math_a);
     math_inverse_fourth_root = inverse_fourth_root(math_a);
-    math_power = power(ProbeExponent(), at_most(at_least(math_a, 0.0625), 4095.0));
+    const R bounded = at_most(at_least(math_a, 0.0625), 4095.0);
+    math_power = power(ProbeExponent(), bounded);
+    math_inverse_two_thirds = inverse_two_thirds(bounded);
+    math_two_to = two_to(math_b, R(0.5));
+    math_two_to_less_one = two_to_less_one(math_b, R(0.5));
 }
 """
 DECLARATION = """from kernels import point_kernel, quantity
-WRITES = "math_quotient math_reciprocal math_root math_exp math_expm1 math_log math_cbrt math_atanh math_inverse_root math_inverse_fourth_root math_power"
+WRITES = "math_quotient math_reciprocal math_root math_exp math_expm1 math_log math_cbrt math_atanh math_inverse_root math_inverse_fourth_root math_power "
+WRITES += "math_inverse math_inverse_two_thirds math_two_to math_two_to_less_one"
 for name in f"math_a math_b {WRITES}".split():
     quantity(name, "1", "test of the number type")
 point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source="test", valid="everywhere",
@@ -41,9 +48,11 @@ point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source=
 """
 # largest error in units in the last place of the result: of a thread; of a pack, whose quotients and square roots are the rounded ones
 ULPS = {"math_quotient": 1.0, "math_reciprocal": 1.5, "math_root": 1.0, "math_exp": 2, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 4,
-        "math_atanh": 1.5, "math_inverse_root": 3, "math_inverse_fourth_root": 3, "math_power": 3}          # roots, their quotient; exp(a log x)
+        "math_atanh": 1.5, "math_inverse_root": 3, "math_inverse_fourth_root": 3, "math_power": 4, "math_inverse": 1.5, "math_inverse_two_thirds": 3, "math_two_to": 2,
+        "math_two_to_less_one": 2.5}          # roots, their quotient; tables that a GPU's compiler makes in double
 PACK_ULPS = {"math_quotient": 0.501, "math_reciprocal": 0.501, "math_root": 0.501, "math_exp": 1.5, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 1.5,
-             "math_atanh": 1.5, "math_inverse_root": 1.5, "math_inverse_fourth_root": 2, "math_power": 2.5}
+             "math_atanh": 1.5, "math_inverse_root": 1.5, "math_inverse_fourth_root": 2, "math_power": 2.5,
+             "math_inverse": 1.5, "math_inverse_two_thirds": 4, "math_two_to": 1.5, "math_two_to_less_one": 2.5}
 WIDTHS = {"native": "", "x86-64-v4": "avx512dq", "x86-64-v3": "avx2", "x86-64": "sse2"} if platform.machine() == "x86_64" else {"native": ""}
 
 
@@ -85,9 +94,11 @@ def check_units(be, ulps):         # noqa: F811
     b[::5] = random.uniform(-1e-3, 1e-3, b[::5].size)
     got = run(be, a, b)
     x, y = a.astype(np.longdouble), b.astype(np.longdouble)
+    bounded, exponent = np.clip(x, 0.0625, 4095), y*np.longdouble(0.5)*np.log(np.longdouble(2))
     want = {"math_quotient": x/y, "math_reciprocal": 1/x, "math_root": np.sqrt(x), "math_exp": np.exp(y), "math_expm1": np.expm1(y),
             "math_log": np.log(x), "math_cbrt": np.cbrt(x), "math_atanh": np.arctanh(np.sqrt(np.minimum(x, 0.5)))/np.sqrt(np.minimum(x, 0.5)), "math_inverse_root": 1/np.sqrt(x),
-            "math_inverse_fourth_root": 1/np.sqrt(np.sqrt(x)), "math_power": np.clip(x, 0.0625, 4095)**np.longdouble(-0.14874)}
+            "math_inverse_fourth_root": 1/np.sqrt(np.sqrt(x)), "math_inverse": 1/x, "math_power": bounded**np.longdouble(-0.14874),
+            "math_inverse_two_thirds": 1/np.cbrt(bounded)**2, "math_two_to": np.exp(exponent), "math_two_to_less_one": np.expm1(exponent)}
     for name, wanted in want.items():
         error = np.abs(got[name] - wanted)/np.spacing(np.abs(wanted.astype(float)))
         print(f"{name}: {error.max():.2f} ulp")
@@ -100,7 +111,11 @@ def check_beyond_the_range(be):         # noqa: F811
     for name in ("math_root", "math_log", "math_cbrt", "math_inverse_root", "math_inverse_fourth_root"):
         assert np.isnan(got[name][[0, 2]]).all(), name
     assert got["math_root"][1] == 0 and np.isnan(got["math_log"][1])
-    assert np.isnan(got["math_power"][0])
+    for name in ("math_power", "math_inverse_two_thirds"):
+        assert np.isnan(got[name][0]), name
+    for name in ("math_two_to", "math_two_to_less_one"):
+        assert np.isnan(got[name][3]), name
+    assert 0 <= got["math_two_to"][4] < 1e-150 and got["math_two_to_less_one"][4] == -1
     assert np.isnan(got["math_quotient"][[0, 3]]).all() and np.isnan(got["math_exp"][3]) and np.isnan(got["math_expm1"][3])
     assert 0 <= got["math_exp"][4] < 1e-300 and got["math_expm1"][4] == -1
 

@@ -19,22 +19,21 @@ quantity("inv_T_star", "1", "eps_m/T")
 quantity("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2")
 quantity("eta0", "Pa s", "low-pressure viscosity")
 quantity("fill", "1", "Chung's y = rho_mol Vc_m/6")
-quantity("inv_gap", "1", "1/(1 - y)")
-quantity("inv_fill", "1", "1/y")
+quantity("gap3", "1", "(1 - y)^3")
 
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
-POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill inv_gap inv_fill"
+POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
 CONDUCTIVITY = {"viscosity": "chung lucas"}                 # the other laws bring a conductivity of their own
 
 point_kernel("chung_mixture", header="chung.h", packs=4, reads="Y W",
              writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
-             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_eps_sigma chung_root_M",
+             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
              source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN, valid="everywhere")
 point_kernel("chung_dilute", header="chung.h", packs=4, reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
              writes="T_star inv_T_star root_m eta0",
              source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN, valid="0.3 <= T_star <= 100 (fit of the collision integral)")
-point_kernel("chung_density", header="chung.h", packs=4, reads="rho fill_m", writes="fill inv_gap inv_fill", source=POLING + "9-6.20" + NOT_SEEN,
+point_kernel("chung_density", header="chung.h", packs=4, reads="rho fill_m", writes="fill gap3", source=POLING + "9-6.20" + NOT_SEEN,
              valid="rho Vc/6 < 1")
 point_kernel("chung_viscosity", header="chung.h", packs=4, reads=POLAR + " unit_m inv_T_star" + DENSE, writes="mu",
              source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN, valid="rho Vc/6 < 1", when={"viscosity": "chung"},

@@ -162,6 +162,23 @@ template <class M, class R, class Species> struct Floored {
     POINT_FN R operator[](int s) const { return at_least(Y[s]*m.inv_W[s]*W, 1e-20); }
 };
 
+// Moles of each species in a kilogram, floored at 1e-20; with takahashi = table in a mole, where a pair's factor may be 1e-20 too, and
+// its share in a sum be that of the floor.
+template <class M, class R, class Species> struct FlooredMoles {
+    const M &m;
+    const Species &Y;
+    const R W;
+    POINT_FN R mass(int s) const {
+        if constexpr (M::takahashi_table) return at_least(Y[s]*W, m.least_mass[s]);
+        else return at_least(Y[s], m.least_mass[s]);
+    }
+    POINT_FN R whole() const {
+        if constexpr (M::takahashi_table) return W;
+        else return R(1.0);
+    }
+    POINT_FN R operator[](int s) const { return mass(s)*m.inv_W[s]; }
+};
+
 // sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept by panels of M::PANEL
 // rows, whose sums stay in registers.
 template <int FIRST, int SUMS, class M, class R, class Weight>
@@ -331,23 +348,60 @@ template <class R> struct Others {
     POINT_FN R operator()(const R share) const { return select(share < limit, total - share, rest); }
 };
 
-// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation.
+template <int COUNT, class R> POINT_FN R product(const R *x) {
+    if constexpr (COUNT == 1) return x[0];
+    else return product<COUNT/2>(x)*product<COUNT - COUNT/2>(x + COUNT/2);
+}
+// above_k/(below_k scale) for COUNT species with one division: r is 1/(the product of all below and scale).
+template <int COUNT, class R, class Out> POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int first) {
+    constexpr int half = COUNT/2;
+    if constexpr (COUNT == 1) out.set(first, above[0]*r);
+    else {
+        quotients<half>(above, below, r*product<COUNT - half>(below + half), out, first);
+        quotients<COUNT - half>(above + half, below + half, r*product<half>(below), out, first + half);
+    }
+}
+
+// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its cancellation;
+// with amounts in place of mole fractions x.
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
     if constexpr (M::NS == 1) D.set(0, W/(W*(state.p*pair_friction(m, state, 0, 0, R(1.0), R(1.0)))));
     else {
-        const Floored<M, R, Species> x{m, Y, W};
-        const auto others = Others<R>::template of<M::NS>(W, [&](int s) { return x[s]*m.W[s]; });
+        const FlooredMoles<M, R, Species> x{m, Y, W};
         const R scale = state.factor*W*state.p;
 #ifdef MATRIX_UNITS
-        if constexpr (M::takahashi_off && !M::diffusion_cantera) friction_products(m, state.variable, Y, W, others, scale, D);
-        else
+        if constexpr (M::takahashi_off && !M::diffusion_cantera) {
+            friction_products(m, state.variable, Y, Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); }), scale, D);
+        } else
 #endif
-        if constexpr (SPECIES_ARRAYS) friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; },
-                                                       [&](int k, const R xk, const R (&sum)[1]) { D.set(k, others(xk*m.W[k])/(scale*sum[0])); });
-        else {
-            const auto done = [&](int k, const R xk, const R sum) { D.set(k, others(xk*m.W[k])/(scale*sum)); };
+        if constexpr (SPECIES_ARRAYS) {
+            R above[M::NS], below[M::NS];
+            friction_sums<1>(m, state, x, [](int, int, const R xj) { return xj; }, [&](int k, const R, const R (&of_row)[1]) { below[k] = of_row[0]; });
+            if constexpr (M::NS <= 10) {            // what stands before a species and what behind it: nothing cancels
+                R ahead = R(0.0), behind = R(0.0);
+                FOR_SPECIES(k, M::NS) {
+                    above[k] = ahead;
+                    ahead += x.mass(k);
+                }
+                FOR_SPECIES(k, M::NS) {
+                    above[M::NS - 1 - k] += behind;
+                    behind += x.mass(M::NS - 1 - k);
+                }
+            } else {                                // the two sums would be waited for
+                const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
+                FOR_SPECIES(k, M::NS) above[k] = others(x.mass(k));
+            }
+            constexpr int AT_ONCE = 4, rest = M::NS%AT_ONCE, whole = M::NS - rest;
+            const auto divide = [&](auto count, int first) {
+                quotients<count.value>(above + first, below + first, inverse(product<count.value>(below + first)*scale), D, first);
+            };
+            FOR_SPECIES(s, whole/AT_ONCE) divide(Constant<AT_ONCE>(), AT_ONCE*s);
+            if constexpr (rest > 0) divide(Constant<rest>(), whole);
+        } else {
+            const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
+            const auto done = [&](int k, const R, const R sum) { D.set(k, others(x.mass(k))/(scale*sum)); };
             Held<R, M::NS> sums;                    // where the results' own place is narrower than a sum
             if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
             else friction_in_place(m, state, x, D, done);

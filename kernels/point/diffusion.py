@@ -11,11 +11,11 @@ quantity("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constan
 CONSTANTS = ("inv_W W Tc pc friction_fit takahashi_cubics? "
              "takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?")
 SOURCE = "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen)"
-NOTE = ("mole fractions are floored at 1e-20, so a pure point has a limit; one species: self-diffusion. "
+NOTE = ("mole fractions are floored at 1e-20 (D: 1e-20 mol/kg), so a pure point has a limit; one species: self-diffusion. "
         "Takahashi smooth: by tables in single precision, absolute error of the factor below 6e-7")
 
 point_kernel("binary_diffusion", header="diffusion.h", reads="T p Y W", writes="D_ij", constants=CONSTANTS, source=SOURCE, valid="T > 0, p > 0")
-point_kernel("mixture_diffusion", header="diffusion.h", reads="T p Y W", writes="D", constants=CONSTANTS + " friction_tiles?",
+point_kernel("mixture_diffusion", header="diffusion.h", reads="T p Y W", writes="D", constants=CONSTANTS + " least_mass friction_tiles?",
              source="D_k = (1 - Y_k)/sum_{j != k} x_j/D_kj; binaries: " + SOURCE, valid="T > 0, p > 0", note=NOTE)
 point_kernel("mixture_diffusion_mole", header="diffusion.h", reads="Y W D", writes="D_mole", constants="inv_W W",
              source="D_k = (1 - x_k)/sum_{j != k} x_j/D_kj, Kee, Coltrin & Glarborg 2003, 12.176 (original not seen)", valid="as D")

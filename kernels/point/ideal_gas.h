@@ -11,7 +11,7 @@ POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
         mean += f*weight[s + 1];
         sum += f;
     }
-    return mean + not_whole(sum);
+    return select(is_whole(sum), mean, R(NOT_A_NUMBER));
 }
 
 template <class M, class R, class Species>

@@ -108,7 +108,7 @@ def chung_inputs(T, rho, M, m, form):
     y = chung.reduced_density(rho, M, m, form)
     return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_eps_m=1/m.eps,
                 inv_M_m=1/m.M, scale_m=np.sqrt(m.M)/sigma**2, unit_m=np.sqrt(m.M*m.eps)/sigma**2, fill_m=y/rho, T_star=T/m.eps, inv_T_star=m.eps/T, root_m=np.sqrt(m.M*T)/sigma**2,
-                eta0=chung.dilute(T, m)[0], fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
+                eta0=chung.dilute(T, m)[0], fill=y, gap3=(1 - y)**3)
 
 
 def chung_mixture(sp, o, Y, W):
@@ -131,21 +131,21 @@ def chung_dilute(sp, o, T, eps_m, inv_eps_m, scale_m, **polar):
 
 def chung_density(sp, o, rho, fill_m):
     y = rho*fill_m
-    return dict(fill=y, inv_gap=1/(1 - y), inv_fill=1/y)
+    return dict(fill=y, gap3=(1 - y)**3)
 
 
-def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, inv_gap, inv_fill, **polar):
+def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, gap3, **polar):
     unit = unit_m*np.sqrt(LD("1.2593"))*LD("0.809")**2
     dilute_star = eta0/(LD("26.69e-7")*unit_m)         # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
-    return dict(mu=chung.reduced_viscosity(1/inv_T_star, dilute_star, unit, fill, inv_gap, _polar(**polar), o["chung"]))
+    return dict(mu=chung.reduced_viscosity(1/inv_T_star, dilute_star, unit, fill, 1/np.cbrt(gap3), _polar(**polar), o["chung"]))
 
 
-def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, inv_gap, inv_fill, cp_ig=None, cv=None, **polar):
+def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, gap3, cp_ig=None, cv=None, **polar):
     cv_mol = cp_ig*W - R if cv is None else cv*W
     m = _polar(**polar)
     m.M = 1/inv_M_m
     q_root = LD("3.586e-3")*root_m*inv_M_m*np.sqrt(LD(1000))*LD("0.809")**2
-    return dict(lam=chung.reduced_conductivity(T_star/LD("1.2593"), eta0, q_root, fill, inv_gap, cv_mol, m, o["chung"]))
+    return dict(lam=chung.reduced_conductivity(T_star/LD("1.2593"), eta0, q_root, fill, 1/np.cbrt(gap3), cv_mol, m, o["chung"]))
 
 
 def binary_diffusion(sp, o, T, p, Y, W):
