@@ -39,14 +39,15 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
             return Launch(64, blocks=10, pairs=2)
         if wilke or options["viscosity"] == "lucas":
             return Launch(blocks=4, pairs=3)
-        return Launch(64, blocks=8, pairs=5) if options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+        return Launch(64, blocks=10, pairs=5) if options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
     if ns <= 24 and wilke:
         return Launch(blocks=2, pairs=5 if sweeps_pairs else 4, constants="shared")
     if ns <= 24:
-        return Launch(blocks=3 if sweeps_pairs and ns > 20 else 4, hold="shared", unroll=20, pairs="units", constants="shared")
+        resident = dict(blocks=4, persistent=True) if not sweeps_pairs else dict(threads=256, blocks=2, persistent=True) if ns <= 20 else dict(blocks=3)
+        return Launch(**resident, hold="shared", unroll=20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
-        return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
-    return Launch(blocks=3, hold="shared", unroll=25, pairs="units", constants="shared")
+        return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared", persistent=not wilke)
+    return Launch(blocks=3, hold="shared", unroll=min(ns, 53), pairs="units", constants="shared", persistent=True)
 
 
 def candidates(ns: int) -> list[Launch]:

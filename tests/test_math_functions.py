@@ -48,8 +48,8 @@ point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source=
 """
 # largest error in units in the last place of the result: of a thread; of a pack, whose quotients and square roots are the rounded ones
 ULPS = {"math_quotient": 1.0, "math_reciprocal": 1.5, "math_root": 1.0, "math_exp": 2, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 4,
-        "math_atanh": 1.5, "math_inverse_root": 3, "math_inverse_fourth_root": 3, "math_power": 4, "math_inverse": 1.5, "math_inverse_two_thirds": 3, "math_two_to": 2,
-        "math_two_to_less_one": 2.5}          # roots, their quotient; tables that a GPU's compiler makes in double
+        "math_atanh": 1.5, "math_inverse_root": 3, "math_inverse_fourth_root": 3, "math_power": 4, "math_inverse": 1.5,
+        "math_inverse_two_thirds": 3, "math_two_to": 2, "math_two_to_less_one": 2.5}          # roots, their quotient; tables that a GPU's compiler makes in double
 PACK_ULPS = {"math_quotient": 0.501, "math_reciprocal": 0.501, "math_root": 0.501, "math_exp": 1.5, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 1.5,
              "math_atanh": 1.5, "math_inverse_root": 1.5, "math_inverse_fourth_root": 2, "math_power": 2.5,
              "math_inverse": 1.5, "math_inverse_two_thirds": 4, "math_two_to": 1.5, "math_two_to_less_one": 2.5}

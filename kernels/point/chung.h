@@ -4,11 +4,11 @@
 #include "pairs.h"
 #include "ideal_gas.h"
 
-// Divisions are the dearest operations here, so each kernel takes the reciprocals that it needs from one of their product,
-// and hands on those that others need.
+// Divisions are the dearest operations here, so each kernel brings its sums over one denominator and takes one reciprocal.
 
 // Mixing rules 9-5.25 to 9-5.44. sigma_ij, eps_ij, ... are geometric, so five of the six double sums are products of
-// single ones; only M_m needs the pairs, through the constant matrix eps_ij sigma_ij^2 sqrt(M_ij), per mass of both. fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
+// single ones; only M_m needs the pairs, through the constant matrix eps_ij sigma_ij^2 sqrt(M_ij), per mass of both.
+// fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
 template <class M, class R, class Species>
 POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m, R &eps_m, R &omega_m, R &M_m, R &mu_r4, R &kappa_m,
                             R &inv_eps_m, R &inv_M_m, R &scale_m, R &unit_m, R &fill_m) {

@@ -393,7 +393,8 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
                 const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
                 FOR_SPECIES(k, M::NS) above[k] = others(x.mass(k));
             }
-            constexpr int AT_ONCE = 4, rest = M::NS%AT_ONCE, whole = M::NS - rest;
+            // `table` has sums of 1e30, of which not even two may be multiplied in single precision
+            constexpr int AT_ONCE = M::takahashi_table ? 1 : IN_SINGLE ? 2 : 4, rest = M::NS%AT_ONCE, whole = M::NS - rest;
             const auto divide = [&](auto count, int first) {
                 quotients<count.value>(above + first, below + first, inverse(product<count.value>(below + first)*scale), D, first);
             };

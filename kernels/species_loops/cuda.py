@@ -52,8 +52,7 @@ def _threads(ns, dtype):
             for blocks in (4, 2, 1):        # of 256 threads on a multiprocessor that could hold 8
                 shared = (MULTIPROCESSOR_SHARED//blocks - 1024)//1024*1024 - 1024
                 yield points("tiled, reduced occupancy", f"tiled by {t}, occupancy 1/{8//blocks}", "tiled.h", shared=shared, TILE=t)
-    alike = -(-ns//-(-ns//16)) if ns > 16 else 8        # as few tiles as of 16 rows, of nearly one size
-    for t in dict.fromkeys((2, 4, 8, alike, 16)):
+    for t in (2, 4, 8, 16):
         if t < 2*ns:
             jam = functools.partial(points, "unroll and jam", f"unroll and jam by {t}", "unroll_and_jam.h", TILE=t)
             yield jam(AHEAD=1)
@@ -134,7 +133,8 @@ def default(layout: str, ns: int, dtype) -> Variant:
     if layout == "left":
         jams = [v for v in able if v.strategy == "unroll and jam" and v.threads == 128 and not v.roomy]
         return jams[-1] if jams else able[0]
-    return next(v for v in able if v.label == "block team" and not v.resident)
+    flat = [v for v in able if v.label == "block team, flat" and v.threads >= 16*ns and v.covers == 16 and not v.resident]
+    return flat[0] if flat else next(v for v in able if v.label == "block team" and not v.resident)
 
 
 def source(variant: Variant, ns: int, dtype) -> str:
