@@ -39,7 +39,7 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
             return Launch(64, blocks=10, pairs=2)
         if wilke or options["viscosity"] == "lucas":
             return Launch(blocks=4, pairs=3)
-        return Launch(64, blocks=10, pairs=5) if options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
+        return Launch(64, blocks=10 if ns <= 10 else 8, pairs=5) if options["diffusion"] == "fuller" else Launch(256, blocks=3, pairs=5)
     if ns <= 24 and wilke:
         return Launch(blocks=2, pairs=5 if sweeps_pairs else 4, constants="shared")
     if ns <= 24:
@@ -47,13 +47,13 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         return Launch(**resident, hold="shared", unroll=20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
         return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared", persistent=not wilke)
-    return Launch(blocks=3, hold="shared", unroll=min(ns, 53), pairs="units", constants="shared", persistent=True)
+    return Launch(blocks=3, hold="shared", unroll=ns if ns <= 53 else 25, pairs="units", constants="shared", persistent=True)
 
 
 def candidates(ns: int) -> list[Launch]:
     """What may win: registers up to 24 species; above, matrix units and panels."""
     out = []
-    for threads in (64, 128, 256):
+    for threads in (64, 128, 256, 384):
         if ns <= 24:
             for resident in (256, 384, 512, 640, 768):
                 for constants in ("constant", "shared"):
@@ -63,7 +63,8 @@ def candidates(ns: int) -> list[Launch]:
                 for hold in ("shared", "reload"):
                     out.append(Launch(threads, hold=hold, unroll=4, blocks=resident//threads, pairs=10, constants="shared"))
                 if resident <= 512:
-                    out.append(Launch(threads, hold="shared", unroll=10, blocks=resident//threads, pairs="units", constants="shared"))
+                    out += [Launch(threads, hold="shared", unroll=unroll, blocks=resident//threads, pairs="units", constants="shared")
+                            for unroll in (10, ns)]
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return [how for how in out if how.blocks]
 

@@ -133,7 +133,7 @@ def default(layout: str, ns: int, dtype) -> Variant:
     if layout == "left":
         jams = [v for v in able if v.strategy == "unroll and jam" and v.threads == 128 and not v.roomy]
         return jams[-1] if jams else able[0]
-    flat = [v for v in able if v.label == "block team, flat" and v.threads >= 16*ns and v.covers == 16 and not v.resident]
+    flat = [v for v in able if v.label == "block team, flat" and v.threads == 16*ns and v.covers == 16 and not v.resident]
     return flat[0] if flat else next(v for v in able if v.label == "block team" and not v.resident)
 
 
