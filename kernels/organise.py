@@ -47,7 +47,8 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         return Launch(**resident, hold="shared", unroll=20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
         return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared", persistent=not wilke)
-    return Launch(blocks=3, hold="shared", unroll=ns if ns <= 53 else 25, pairs="units", constants="shared", persistent=True)
+    unroll = ns if mixture.structure == "dense" and ns <= 53 else 25         # two sweeps over factors of low rank would spill
+    return Launch(blocks=3, hold="shared", unroll=unroll, pairs="units", constants="shared", persistent=True)
 
 
 def candidates(ns: int) -> list[Launch]:
