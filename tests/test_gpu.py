@@ -337,6 +337,15 @@ def test_an_array_between_pinned_ones_is_staged(be):
     assert kinds(be, parts[0]) == kinds(be, parts[2]) == [0, 0]
 
 
+def test_results_keep_off_pages_that_neighbours_pinned(be):
+    for name in ("float64", "float32"):
+        for shape in ((), (0,), (1,), (3, 1000)):
+            got = be.to_host(be.cp.asarray(np.ones(shape, name)))
+            assert got.shape == shape and got.dtype == name and (got == 1).all() and got.ctypes.data % 4096 == 0
+    rows = be.cp.asarray(np.arange(30.0).reshape(3, 10))
+    assert np.array_equal(be.to_host(rows[:, 5:9]), np.arange(30.0).reshape(3, 10)[:, 5:9])
+
+
 def test_block_call_on_pinned_arrays(be):
     """The same bits as on arrays that are pinned for the call; what was pinned before stays so, and is not copied by way of a buffer."""
     from frame.tvimpl import TVImpl

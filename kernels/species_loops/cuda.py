@@ -226,7 +226,7 @@ class Engine:
         return self.cp.asarray(array)
 
     def to_host(self, array):
-        return self.cp.asnumpy(array)
+        return self.backend.to_host(array)
 
     def copier(self, to, source):
         """run(): the driver's own copy from one device array to another of the same size."""
