@@ -13,7 +13,7 @@ import numpy as np
 from . import output
 from .case import AXES
 from .errors import CaseError, FlowError
-from .flow import RUNGE_KUTTA, Flow
+from .flow import RUNGE_KUTTA, SAMPLE, Flow
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SETTLED = (100, 1000)        # steps after which memory is looked at: what a run and its libraries take once should be there by then
@@ -202,6 +202,8 @@ class Run:
         stages = len(RUNGE_KUTTA[self.case.numerics["runge_kutta"]])
         self.say(f"{steps} steps in {took:.2f} s, {points/max(took, 1e-9):.3e} point steps/s ({stages} stages a step)")
         total = sum(f.seconds.values())
+        if f.graphed and steps > SAMPLE:
+            self.say(f"  timed: every {SAMPLE}th step, launched kernel by kernel and counted for those between, which as CUDA graphs take less:")
         for name, seconds in f.seconds.most_common():
             self.say(f"  {name:<12} {seconds:9.3f} s {100*seconds/max(total, 1e-12):5.1f} %")
 
