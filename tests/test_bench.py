@@ -180,11 +180,11 @@ def test_launch(capsys):
 # ---- what the bounds are made of
 
 def test_operations_of_a_formula():
-    """c = vol sqrt(-gamma p_v); h_T = cp beside h_p, a plain copy, costs nothing."""
+    """With s = -p_v cp and r = 1/sqrt(s cv): gamma = cp r (s r), c = vol (s r)."""
     mix = Mixture(species_set(1))
-    cost = counting.cost(mix, ["c"], {"gamma": np.full(100, 1.4), "p_v": np.full(100, -1e5), "vol": np.ones(100)})
-    assert {kind: count for kind, count in cost.operations.items() if count} == {"multiply": 2, "root": 1}
-    assert cost.bytes == 4*8 and cost.flops == 2
+    cost = counting.cost(mix, ["gamma", "c"], {"cp": np.full(100, 1400.0), "cv": np.full(100, 1e3), "p_v": np.full(100, -1e5), "vol": np.ones(100)})
+    assert {kind: count for kind, count in cost.operations.items() if count} == {"add": 1, "multiply": 6, "divide": 1, "root": 1}
+    assert cost.bytes == 6*8 and cost.flops == 7
 
 
 def test_operations_grow_as_the_sums_do():

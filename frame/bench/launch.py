@@ -69,12 +69,12 @@ def from_python(backend, repeats: int) -> list[Row]:
     rows = []
     beside, nothing = empty_call(backend)
     takes = per_call(backend, nothing, repeats)
-    names = {"launch of one kernel from Python": dict(kernels=["internal_energy"]),
+    names = {"launch of one kernel from Python": dict(kernels=["total_enthalpy"]),
              "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y"))}
     for what, chosen in names.items():
         program = mixture.program(backend=backend, **chosen)
         arrays = {a: backend.empty((program.plan.rows(a), backend.pad(POINTS))) for a in program.plan.arguments}
-        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "vol": 0.01, "h": 1e5}.items():
+        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "h": 1e5, "u": 10.0, "v": 0.0, "w": 0.0}.items():
             if name in arrays:
                 arrays[name][...] = value
         launch = program.bind(arrays)
