@@ -222,6 +222,7 @@ POINT_FN void cubic_cv(const M &, const R T, const R R_s, const R cp_ig, const R
 template <class M, class R>
 POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, const R v_p, R &cp) { cp = cv - T*p_T*p_T*v_p; }
 
+// gamma = cp/cv and c^2 = (d p/d rho)_s = -v^2 gamma p_v from one root: with s = -p_v cp, c = v s/sqrt(s cv)
 template <class M, class R>
 POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
     const R rigid = 0.0 - p_v*cp, inverse = inverse_root(rigid*cv), share = rigid*inverse;
