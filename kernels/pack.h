@@ -190,6 +190,7 @@ POINT_FN ExpParts exp_parts(vec x) {
     return exp_parts((x - k*6.93147180369123816490e-01) - k*1.90821492927058770002e-10, n);
 }
 
+#ifndef AVX512_DOUBLE
 POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
     const vec w2 = w*w;
     return w*((6.666666666666735130e-01 + w*3.999999999940941908e-01)
@@ -197,7 +198,6 @@ POINT_FN vec atanh_series(vec w) {       // 2 atanh(s)/s - 2 of w = s^2
                     + w2*((1.818357216161805012e-01 + w*1.531383769920937332e-01) + w2*1.479819860511658591e-01)));
 }
 
-#ifndef AVX512_DOUBLE
 // log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
 // Zero, negative numbers, infinity and NaN give NaN.
 POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
