@@ -46,7 +46,16 @@ static inline counted inverse_root_start(counted x) { return tally(START, 1.0/__
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
 static inline counted narrow(counted x) { return x; }
 static inline counted widen(counted x) { return x; }
-static inline int table_index(counted window, counted row) { return int(window.v)*CUBICS_A_WINDOW + int(row.v); }
+static inline int window_of(counted above, counted below, counted &x) {
+    const counted along = smaller(double(CUBIC_WINDOWS)*(above/below), counted(CUBIC_WINDOWS - 0.001)), window = floor_small(along);
+    x = along - window - 0.5;
+    return int(window.v);
+}
+static inline int row_of(counted number, counted &share) {
+    const counted row = floor_small(number);
+    share = number - row;
+    return int(row.v);
+}
 static inline counted reciprocal(counted x) { return 1.0/x; }
 static inline counted rough_quotient(counted a, counted b) { return a/b; }
 static inline void two_cubics(const double *table, int line, counted x, counted &here, counted &behind) {

@@ -59,7 +59,7 @@ class Launch:
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants in the order of
-    the struct; on CUDA also how."""
+    the struct and those of them that are tables in single precision; on CUDA also how."""
 
     kernels: tuple[PointKernel, ...]
     reads: tuple[str, ...]
@@ -67,6 +67,7 @@ class Plan:
     sizes: dict[str, int]
     flags: dict[str, bool]
     values: dict[str, np.ndarray]
+    tables: tuple[str, ...] = ()
     how: Launch | None = None
     precision: str = "double"
 
@@ -130,7 +131,7 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
     return Plan(tuple(kernels), tuple(reads), writes, mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}, mixture.flags(), values,
-                how, precision)
+                tuple(name for name in mixture.tables if name in values), how, precision)
 
 
 # ---------------------------------------------------------------- layouts of pair matrices
@@ -355,8 +356,11 @@ def _sweeps(kernel: PointKernel) -> bool:
     return any(quantities[q].per for q in kernel.reads + kernel.writes)
 
 
-def _packs(kernel: PointKernel, ns: int) -> int:
-    return 2 if kernel.packs == 4 and ns > 10 and _sweeps(kernel) else kernel.packs
+def _packs(kernel: PointKernel, p: Plan) -> int:
+    """Two where a table in single precision is looked up: so many numbers of it are one vector."""
+    if p.precision != "single" and any(name.rstrip("?") in p.tables for name in kernel.constants):
+        return 2
+    return 2 if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel) else kernel.packs
 
 
 def _stages(kernels) -> list[list[PointKernel]]:
@@ -400,7 +404,7 @@ def cpu_source(p: Plan) -> str:
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
-        real = types[_packs(stage[0], p.ns)]
+        real = types[_packs(stage[0], p)]
         lines, declared = [], set()
         for kernel in stage:
             lines += _nothing(kernel, dropped[kernel], real)

@@ -89,22 +89,6 @@ POINT_FN vec select(vmask c, vec yes, vec no) {
     return vec(c.m ? yes.v : no.v);
 #endif
 }
-#if VECTOR_BYTES == 64
-// The cubics at eight lines and, in the upper half, those behind them, at x. Each cubic is 128 bits: lines of lanes i and i + 4 side
-// by side, and a transposition within 128 bits brings a coefficient of all together.
-template <class From> POINT_FN __m512 eight_cubics(const From &from, const __m256 x) {
-    const auto both = [&](int i) { return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(from(i))), _mm256_loadu_ps(from(i + 4)), 1); };
-    const __m512 r0 = both(0), r1 = both(1), r2 = both(2), r3 = both(3);
-    const __m512d s0 = (__m512d)_mm512_unpacklo_ps(r0, r1), s1 = (__m512d)_mm512_unpacklo_ps(r2, r3);
-    const __m512d s2 = (__m512d)_mm512_unpackhi_ps(r0, r1), s3 = (__m512d)_mm512_unpackhi_ps(r2, r3);
-    const __m512 c0 = (__m512)_mm512_unpacklo_pd(s0, s1), c1 = (__m512)_mm512_unpackhi_pd(s0, s1);
-    const __m512 c2 = (__m512)_mm512_unpacklo_pd(s2, s3), c3 = (__m512)_mm512_unpackhi_pd(s2, s3);
-    const __m512 once = _mm512_castps256_ps512(x), xx = _mm512_shuffle_f32x4(once, once, 0x50);      // x0..3 twice, x4..7 twice
-    const __m512 y = c0 + xx*(c1 + xx*(c2 + xx*c3));
-    return _mm512_shuffle_f32x4(y, y, 0xd8);
-}
-#endif
-
 // one instruction on a whole pack where the processor has it
 #if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
 #define HARDWARE(op, ...) return vec((lanes_d)_mm512_##op##_ps(__VA_ARGS__))
@@ -270,82 +254,12 @@ POINT_FN vec table_row(const double *table, vec row) {
 #endif
 }
 
-// Single precision beside a pack, and indices into tables.
-typedef float lanes_f __attribute__((vector_size(4*VECTOR_LANES)));
-typedef int lanes_n __attribute__((vector_size(4*VECTOR_LANES)));
-struct vec_f {
-    lanes_f v;
-    POINT_FN vec_f() {}
-    POINT_FN vec_f(float s) : v(s - lanes_f{}) {}
-    POINT_FN explicit vec_f(lanes_f x) : v(x) {}
-};
-POINT_FN vec_f operator+(vec_f a, vec_f b) { return vec_f(a.v + b.v); }
-POINT_FN vec_f operator-(vec_f a, vec_f b) { return vec_f(a.v - b.v); }
-POINT_FN vec_f operator*(vec_f a, vec_f b) { return vec_f(a.v*b.v); }
-POINT_FN vec_f operator/(vec_f a, vec_f b) { return vec_f(a.v/b.v); }
-#if VECTOR_LANES == 8
-POINT_FN vec_f larger(vec_f a, vec_f b) { return vec_f((lanes_f)_mm256_max_ps((__m256)a.v, (__m256)b.v)); }
-POINT_FN vec widen(vec_f a) { return vec((lanes_d)_mm512_cvtps_pd((__m256)a.v)); }
-#else
-POINT_FN vec_f larger(vec_f a, vec_f b) { return vec_f(a.v > b.v ? a.v : b.v); }
-POINT_FN vec widen(vec_f a) { return vec(__builtin_convertvector(a.v, lanes_d)); }
-#endif
-POINT_FN vec_f narrow(vec a) { return vec_f(__builtin_convertvector(a.v, lanes_f)); }
-POINT_FN vec_f smaller(vec_f a, vec_f b) {
-#if VECTOR_LANES == 8
-    return vec_f((lanes_f)_mm256_min_ps((__m256)a.v, (__m256)b.v));
-#else
-    return vec_f(a.v < b.v ? a.v : b.v);
-#endif
-}
-POINT_FN vec_f floor_small(vec_f a) {
-#if VECTOR_LANES == 8
-    return vec_f((lanes_f)_mm256_floor_ps((__m256)a.v));
-#else
-    const lanes_f whole = __builtin_convertvector(__builtin_convertvector(a.v, lanes_n), lanes_f);
-    return vec_f(whole > a.v ? whole - 1.0f : whole);
-#endif
-}
-// one step of Newton's method from the 14 bits that the processor looks up: as good as single precision gets, and 4e-9
-POINT_FN vec_f reciprocal(vec_f a) {
-#if VECTOR_LANES == 8
-    const lanes_f r = (lanes_f)_mm256_rcp14_ps((__m256)a.v);
-    return vec_f(r + r*(1.0f - a.v*r));
-#else
-    return vec_f(1.0f/a.v);
-#endif
-}
 POINT_FN vec rough_quotient(vec a, vec b) {
 #if VECTOR_LANES == 8
     const vec r = vec((lanes_d)_mm512_rcp14_pd((__m512d)b.v)), q = a*r;
     return q + r*(a - b*q);
 #else
     return a/b;
-#endif
-}
-struct Lines { unsigned at[VECTOR_LANES]; };              // in bytes
-POINT_FN Lines table_index(vec window, vec_f row) {
-    const lanes_n whole = __builtin_convertvector(window.v, lanes_n);
-    const lanes_n n = (whole*CUBICS_A_WINDOW + __builtin_convertvector(row.v, lanes_n)) << 4;
-    Lines out;
-    memcpy(out.at, &n, sizeof n);
-    return out;
-}
-
-// The cubics at each lane's line and behind it are 8 neighbouring floats; both are evaluated at once.
-POINT_FN void two_cubics(const double *table, const Lines &line, vec_f x, vec_f &here, vec_f &behind) {
-    static_assert(sizeof(Cubic) == 16, "table_index counts in bytes");
-    const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };
-#if VECTOR_LANES == 8
-    const __m512 apart = eight_cubics(from, (__m256)x.v);
-    here = vec_f((lanes_f)_mm512_castps512_ps256(apart));
-    behind = vec_f((lanes_f)_mm512_extractf32x8_ps(apart, 1));
-#else
-    lanes_f c[8];
-    UNROLL for (int k = 0; k < 8; ++k)
-        for (int i = 0; i < VECTOR_LANES; ++i) c[k][i] = from(i)[k];
-    here = vec_f(c[0] + x.v*(c[1] + x.v*(c[2] + x.v*c[3])));
-    behind = vec_f(c[4] + x.v*(c[5] + x.v*(c[6] + x.v*c[7])));
 #endif
 }
 #endif
@@ -395,14 +309,6 @@ POINT_FN vec two_to_less_one(vec a, vec b) {
 }
 #endif
 
-template <> struct number<vec> {
-    static constexpr int lanes = VECTOR_LANES;
-    static constexpr bool wide = false;
-    typedef scalar stored;
-    typedef vec_f narrow;
-    typedef Lines index;
-};
-
 // Two values as one, packs or pairs of them: constants are loaded once for both, and what waits for a result in one half goes on in
 // the other. Four packs need 32 registers; where there are fewer, two stand for them.
 template <class M> struct two_masks { M lo, hi; };
@@ -446,10 +352,16 @@ template <class M> POINT_FN bool any_of(two_masks<M> c) { return any_of(c.lo || 
 template <class M> POINT_FN bool all_of(two_masks<M> c) { return all_of(c.lo && c.hi); }
 template <class Exponent, class V> POINT_FN two<V> power(Exponent e, two<V> x) { return {power(e, x.lo), power(e, x.hi)}; }
 
-template <class V> struct number<two<V>> {
-    static constexpr int lanes = 2*number<V>::lanes;
+#include "pack_table.h"
+template <> struct number<vec> {
+    static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;
     typedef scalar stored;
+    typedef narrow_pack narrow;      // in single precision of a pack, else of two
+    typedef Lines index;
+};
+template <class V> struct number<two<V>> : number<vec> {
+    static constexpr int lanes = 2*number<V>::lanes;
 };
 OF_TWO void load(const scalar *address, two<V> &x) { load(address, x.lo); load(address + number<V>::lanes, x.hi); }
 OF_TWO void store(scalar *address, two<V> x) { store(address, x.lo); store(address + number<V>::lanes, x.hi); }

@@ -81,31 +81,4 @@ POINT_FN vec table_row(const scalar *table, vec row) {
     for (int i = 0; i < VECTOR_LANES; ++i) r[i] = table[int(row.v[i])];
     return vec(r);
 }
-
-typedef vec vec_f;                               // single precision beside a pack is the pack itself
-POINT_FN vec narrow(vec a) { return a; }
-POINT_FN vec widen(vec a) { return a; }
-POINT_FN vec reciprocal(vec a) { return 1.0/a; }
 POINT_FN vec rough_quotient(vec a, vec b) { return a/b; }
-struct Lines { unsigned at[VECTOR_LANES]; };              // in bytes
-POINT_FN Lines table_index(vec window, vec row) {
-    const lanes_i n = (__builtin_convertvector(window.v, lanes_i)*CUBICS_A_WINDOW + __builtin_convertvector(row.v, lanes_i)) << 4;
-    Lines out;
-    memcpy(out.at, &n, sizeof n);
-    return out;
-}
-POINT_FN void two_cubics(const scalar *table, const Lines &line, vec x, vec &here, vec &behind) {
-    const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };
-#if VECTOR_LANES == 16
-    const __m512 low = eight_cubics(from, _mm512_castps512_ps256((__m512)x.v));
-    const __m512 high = eight_cubics([&](int lane) { return from(lane + 8); }, _mm512_extractf32x8_ps((__m512)x.v, 1));
-    here = vec((lanes_d)_mm512_insertf32x8(low, _mm512_castps512_ps256(high), 1));
-    behind = vec((lanes_d)_mm512_insertf32x8(high, _mm512_extractf32x8_ps(low, 1), 0));
-#else
-    lanes_d c[8];
-    UNROLL for (int k = 0; k < 8; ++k)
-        for (int i = 0; i < VECTOR_LANES; ++i) c[k][i] = from(i)[k];
-    here = vec(c[0] + x.v*(c[1] + x.v*(c[2] + x.v*c[3])));
-    behind = vec(c[4] + x.v*(c[5] + x.v*(c[6] + x.v*c[7])));
-#endif
-}

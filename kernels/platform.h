@@ -61,9 +61,21 @@ POINT_FN float narrow(double x) { return float(x); }
 POINT_FN double widen(float x) { return x; }
 POINT_FN float larger(float a, float b) { return a > b ? a : b; }
 POINT_FN float smaller(float a, float b) { return a < b ? a : b; }
-POINT_FN float floor_small(float x) { return floorf(x); }
-constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 384;
-POINT_FN int table_index(double window, float row) { return int(window)*CUBICS_A_WINDOW + int(row); }
+constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 512;
+// The window in which above/below < 1 lies, and how far from its middle; the row before a number >= 0, and how far. NaN has some.
+POINT_FN int window_of(double above, double below, float &x) {
+    const double along = smaller(CUBIC_WINDOWS*(above/below), CUBIC_WINDOWS - 0.001);
+    const int window = int(along);
+    x = float(along - window - 0.5);
+    return window;
+}
+POINT_FN int row_of(float number, float &share) {
+    const int row = int(number);
+    share = number - float(row);
+    return row;
+}
+POINT_FN int table_index(int window, int row) { return window*CUBICS_A_WINDOW + row; }
+POINT_FN float rough_quotient(float a, float b) { return a/b; }
 POINT_FN float reciprocal(float x) { return 1.0f/x; }
 POINT_FN double rough_quotient(double a, double b) { return a/b; }
 POINT_FN float cubic_at(const Cubic &a, float x) { return a.c[0] + x*(a.c[1] + x*(a.c[2] + x*a.c[3])); }

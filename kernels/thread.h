@@ -222,6 +222,7 @@ template <int N> struct Lines { int at[N]; };
 template <int N> POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] + y.v[k])
 template <int N> POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k])
 template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] - y.v[k])
+template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b)
 template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k]*y.v[k])
 template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
 template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(smaller(x.v[k], y.v[k]))

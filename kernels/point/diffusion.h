@@ -8,7 +8,7 @@ POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
 
 // What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has a
 // polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
-template <class R> struct DiffusionState { R variable, factor, p, T, p_tenfold; };
+template <class R> struct DiffusionState { R variable, factor, p, T, p_tenfold, inv_tenfold; };
 
 template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
@@ -21,7 +21,10 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
         state.factor *= inv_fourth;
     }
     state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
-    if constexpr (M::takahashi_smooth) state.p_tenfold = 10.0*state.p;
+    if constexpr (M::takahashi_smooth) {
+        state.p_tenfold = 10.0*state.p;
+        state.inv_tenfold = 0.1/at_least(state.p, 1e-20);        // which times x pc is a number in single precision
+    }
     return state;
 }
 
@@ -103,27 +106,30 @@ POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &
     const auto window = whole_below(smaller((i.along + j.along)*inv_width, F(CUBIC_WINDOWS - 0.001f)));
     const F number = takahashi_number(tenfold);
     const auto row = whole_below(number);
-    return {table_index(window, row), narrow(double(CUBIC_WINDOWS)*tc - widen(window)*(tc + both*state.T))*inv_width, number - narrow(row)};
+    return {table_index(window, row), narrow(double(CUBIC_WINDOWS)*tc - widen(window)*(tc + both*state.T))*inv_width - 0.5f, number - narrow(row)};
 }
-#else               // a pack would have to read more terms from memory, and divides faster; sums in double are rounded once
+#else               // for packs, whose divisions are fast, terms of the two quotients: the windows' is steep and wants doubles
 template <class R> struct FrictionPart {
-    R x, p, pc;
+    R x, width;
+    typename number<R>::narrow amount, pressure;
     POINT_FN FrictionPart() {}
     template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
-        if constexpr (M::takahashi_smooth) p = x*state.p_tenfold, pc = x*m.pc[s];
+        if constexpr (M::takahashi_smooth && !number<R>::wide) {
+            width = x*(m.Tc[s] + at_least(state.T, 1e-4));           // so that no quotient rounds to 1, which is in no window
+            amount = narrow(x);
+            pressure = narrow(x*(m.pc[s]*state.inv_tenfold));
+        }
     }
 };
 
 template <class M, class R>
 POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &part_i,
                                            const FrictionPart<R> &part_j) {
-    typedef typename number<R>::narrow F;
-    constexpr double windows = CUBIC_WINDOWS;
-    const R xi = part_i.x, xj = part_j.x, both = xi + xj, tc = xi*m.Tc[i] + xj*m.Tc[j];
-    // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
-    const R along = smaller(rough_quotient(windows*tc, tc + both*state.T), R(windows - 0.001)), window = floor_small(along);    // 1/(1 + Tr)
-    const F number = takahashi_number(narrow(part_i.p + part_j.p)*reciprocal(narrow(part_i.pc + part_j.pc))), row = floor_small(number);
-    return {table_index(window, row), narrow(along - window), number - row};
+    TakahashiPlace<R> place;
+    const auto window = window_of(part_i.x*m.Tc[i] + part_j.x*m.Tc[j], part_i.width + part_j.width, place.x);        // 1/(1 + Tr)
+    const auto row = row_of(takahashi_number(rough_quotient(part_i.amount + part_j.amount, part_i.pressure + part_j.pressure)), place.share);
+    place.line = table_index(window, row);
+    return place;
 }
 #endif
 
