@@ -248,9 +248,9 @@ def in_constant_memory(p: Plan) -> bool:
 
 
 def column_stride(p: Plan) -> int:
-    """From a species' values in shared memory to the next one's: a lane reads four species of eight points, which lie in different
-    banks by those 8."""
-    return p.how.threads + 8
+    """From a species' values in shared memory to the next one's: lanes that are served at once, sixteen for doubles, read four
+    species of four points (eight of single numbers), which so lie in different banks."""
+    return p.how.threads + 32//p.dtype.itemsize
 
 
 def shared_bytes(p: Plan) -> int:

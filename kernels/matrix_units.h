@@ -49,16 +49,13 @@ struct Lane {
     template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
-    // Sums over the four lanes that share a row, handed to the thread whose point it is.
-    POINT_FN void to_owners(double (&rows)[2], int half, double &x) const {
-        double mine[2];
-        UNROLL for (int r = 0; r < 2; ++r) {
-            double sum = rows[r];
-            sum += __shfl_xor_sync(WARP, sum, 1);
-            sum += __shfl_xor_sync(WARP, sum, 2);
-            mine[r] = __shfl_sync(WARP, sum, (lane & 7)*4);
-        }
-        if ((lane >> 4) == half) x = (lane & 8) ? mine[1] : mine[0];
+    // Sums over the four lanes that share a row, handed to the thread whose point it is: an odd lane adds up the second row.
+    POINT_FN void to_owners(const double (&rows)[2], int half, double &x) const {
+        const bool odd = lane & 1;
+        double sum = (odd ? rows[1] : rows[0]) + __shfl_xor_sync(WARP, odd ? rows[0] : rows[1], 1);
+        sum += __shfl_xor_sync(WARP, sum, 2);
+        sum = __shfl_sync(WARP, sum, (lane & 7)*4 + (lane >> 3 & 1));
+        if ((lane >> 4) == half) x = sum;
     }
 };
 
@@ -150,19 +147,18 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
             OtherPoint n[2];
-            at.from_owners(variable.v[0], begin + h, powers[h]);
+            if constexpr (TERMS > 1) at.from_owners(variable.v[0], begin + h, powers[h]);
             at.points_of(Y, begin + h, n);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
                 UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], n[r][s])*m.inv_W[s];
             }
         }
-        double scales[AT_ONCE][2], total[AT_ONCE][2], limit[AT_ONCE][2], rest[AT_ONCE][2];
+        double scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
         OtherResult to[AT_ONCE][2];
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
             at.from_owners(scale.v[0], begin + h, scales[h]);
             at.from_owners(others.total.v[0], begin + h, total[h]);
-            at.from_owners(others.limit.v[0], begin + h, limit[h]);
             at.from_owners(others.rest.v[0], begin + h, rest[h]);
             UNROLL for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
@@ -181,7 +177,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 }
             }
             UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int r = 0; r < 2; ++r) {
-                const Others of_row{R(total[h][r]), R(limit[h][r]), R(rest[h][r])};
+                const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])};        // the limit is one number
                 const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
                     constexpr int step = first + q.value;

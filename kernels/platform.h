@@ -117,6 +117,8 @@ template <> struct number<wide> {
 // Bounds that keep NaN, unlike fmin and fmax.
 template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floor), x); }
 template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
+// a < b of numbers >= 0 but for their last digits: threads compare integers, beside the units for doubles. NaN gives any answer.
+template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 // use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several

@@ -192,6 +192,9 @@ template <int N> POINT_FN bool all_of(mask<N> c) { return !any_of(!c); }
 template <int N> POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k])
 template <int N> POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k])
 template <int N> POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
+POINT_FN bool roughly_less(double a, double b) { return high_word(a) < high_word(b); }
+POINT_FN bool roughly_less(float a, float b) { return a < b; }
+template <int N> POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k]))
 template <int N> POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k]))
 template <int N> POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k]))
 template <int N> POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k]))
@@ -269,15 +272,17 @@ template <int N> struct number<points<N>> {
 // Where a thread's points lie: one block's width apart, so that every access of a warp is one run of memory. A thread
 // beyond the last point works on that one and stores nothing: warps stay whole.
 template <int N> struct Place {
+    const long own, n;
     long at[N];
     bool in[N];
-    POINT_FN Place(long first, long n) {         // `first` of the block's
+    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) {         // `first` of the block's
         UNROLL for (int k = 0; k < N; ++k) {
-            const long t = first + k*blockDim.x + threadIdx.x;
+            const long t = own + k*blockDim.x;
             in[k] = t < n;
             at[k] = in[k] ? t : n - 1;
         }
     }
+    POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }        // the first point of another thread of the warp
 };
 
 // A store under a condition: one instruction and no branch.
@@ -330,8 +335,11 @@ template <int N> struct Field {
     POINT_FN void set(int s, points<N> x) const {
         UNROLL for (int k = 0; k < N; ++k) store_if(place.in[k], base + s*stride + place.at[k], outside(x.v[k]));
     }
-    POINT_FN OtherPoint of_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride}; }
-    POINT_FN OtherResult to_lane(int lane) const { return {base + __shfl_sync(WARP, place.at[0], lane), stride, bool(__shfl_sync(WARP, int(place.in[0]), lane))}; }
+    POINT_FN OtherPoint of_lane(int lane) const {
+        const long t = place.of_lane(lane);
+        return {base + (t < place.n ? t : place.n - 1), stride};
+    }
+    POINT_FN OtherResult to_lane(int lane) const { return {base + place.of_lane(lane), stride, place.of_lane(lane) < place.n}; }
 };
 
 // Species values of a thread's points in shared memory: a column of its own.

@@ -347,11 +347,11 @@ template <class R> struct Others {
         FOR_SPECIES(s, NS) {
             const R share = value(s);
             total += share;
-            rest += select(share < limit, share, R(0.0));
+            rest += select(roughly_less(share, limit), share, R(0.0));
         }
         return {total, limit, rest};
     }
-    POINT_FN R operator()(const R share) const { return select(share < limit, total - share, rest); }
+    POINT_FN R operator()(const R share) const { return select(roughly_less(share, limit), total - share, rest); }
 };
 
 template <int COUNT, class R> POINT_FN R product(const R *x) {
