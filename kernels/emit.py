@@ -1,7 +1,7 @@
 """Writes the source around point bodies: the constants' struct, the loop over points, loads, calls, stores. Never a formula.
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
-intermediates stay in L1; a kernel that loops over species is a stage of its own (it needs the vector registers),
+intermediates stay in L1; a kernel that loops over more than a few species is a stage of its own (it needs the vector registers),
 neighbouring kernels of one formula share one; kernels work on as many packs at a time as they declare. A last partial block
 runs on padded copies, so there is no remainder loop and a point's result does not depend on its place. With one species what
 follows from the composition alone is found once.
@@ -352,22 +352,23 @@ def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
     return kernels, known
 
 
-def _sweeps(kernel: PointKernel) -> bool:
-    return any(quantities[q].per for q in kernel.reads + kernel.writes)
+def _sweeps(kernel: PointKernel, ns: int) -> bool:
+    """Whether it loops over species, and over more than are worth a stage of their own (to six, 1 or 2 % are won without)."""
+    return ns > 6 and any(quantities[q].per for q in kernel.reads + kernel.writes)
 
 
 def _packs(kernel: PointKernel, p: Plan) -> int:
     """Two where a table in single precision is looked up: so many numbers of it are one vector."""
     if p.precision != "single" and any(name.rstrip("?") in p.tables for name in kernel.constants):
         return 2
-    return 2 if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel) else kernel.packs
+    return 2 if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel, p.ns) else kernel.packs
 
 
-def _stages(kernels) -> list[list[PointKernel]]:
+def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     stages: list[list[PointKernel]] = []
     for kernel in kernels:
-        sweeps = _sweeps(kernel)
-        closed = not stages or stages[-1][0] is None or stages[-1][0].packs != kernel.packs
+        sweeps = _sweeps(kernel, p.ns)
+        closed = not stages or stages[-1][0] is None or _packs(stages[-1][0], p) != _packs(kernel, p)
         if sweeps or kernel.alone or closed:
             stages.append([None, kernel] if sweeps or kernel.alone else [kernel])
         else:
@@ -400,7 +401,7 @@ def cpu_source(p: Plan) -> str:
         lines += [f"{types[1]} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);" for a in checked]
         lines += [f"store(at_{a} + t, {types[1]}(one_{a}) + known);" for a in found if a in p.writes]
         loops.append(("where one species is not all there is, NaN", types[1], lines))
-    stages = _stages(k for k in p.kernels if k not in once)
+    stages = _stages((k for k in p.kernels if k not in once), p)
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     for number, stage in enumerate(stages):
         needed_later = set().union(*touched[number + 1:], p.writes)
