@@ -47,8 +47,10 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         return Launch(**resident, hold="shared", unroll=20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
         return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared", persistent=not wilke)
-    unroll = ns if mixture.structure == "dense" and ns <= 53 else 25         # two sweeps over factors of low rank would spill
-    return Launch(blocks=3, hold="shared", unroll=unroll, pairs="units", constants="shared", persistent=True)
+    one_block = precision != "single" and ns <= 56        # its constants are copied once, which leaves the cache room; beyond, there is none
+    unroll = ns if mixture.structure == "dense" and one_block else 25        # two sweeps over factors of low rank would spill
+    resident = dict(threads=384, blocks=1) if one_block else dict(blocks=3 if ns <= 50 else 2)
+    return Launch(**resident, hold="shared", unroll=unroll, pairs="units", constants="shared", persistent=True)
 
 
 def candidates(ns: int) -> list[Launch]:

@@ -204,8 +204,21 @@ def make():
         if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE and (dtype is None or value.dtype == dtype):
             return value
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
+        value = np.asarray(value, dtype or getattr(value, "dtype", np.float64))
+        refuse_half_pinned(value.ctypes.data, value.nbytes)
         out[...] = value
         return out
+
+    def asnumpy(array, out):
+        refuse_half_pinned(out.ctypes.data, out.nbytes)
+        np.copyto(out, array)
+        return out
+
+    def refuse_half_pinned(address, size):
+        """As the driver does: host memory is pinned as a whole or not at all."""
+        pinned = sum(max(min(address + size, a + s) - max(address, a), 0) for a, s in registered.items())
+        if 0 < pinned < size:
+            raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
 
     def copy(to, source, size, kind, stream=0):
         copy_2d(to, size, source, size, size, 1, kind, stream)
@@ -215,6 +228,8 @@ def make():
         wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
         assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
         calls.append("copy")
+        for host, pitch in ((source, source_pitch),)*(kind == 1) + ((to, to_pitch),)*(kind == 2):
+            refuse_half_pinned(host, (height - 1)*pitch + width)
         for row in range(height):
             ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
 
@@ -275,7 +290,8 @@ def make():
         hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
 
     def alloc_pinned_memory(size):
-        block = np.empty(size, np.uint8).view(Pinned)
+        raw = np.empty(size + 2*4096, np.uint8)             # in pages of its own
+        block = raw[-raw.ctypes.data % 4096:][:size].view(Pinned)
         memory.add(block.ctypes.data, size, PINNED)
         keep.append(block)
         return block
@@ -347,7 +363,7 @@ def make():
         get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
     module = types.ModuleType("cupy")
     module.__dict__.update(
-        cuda=cuda, float64=np.float64, empty=empty, asarray=asarray, asnumpy=lambda a, out: (np.copyto(out, a), out)[1], calls=calls, memory=memory,
+        cuda=cuda, float64=np.float64, empty=empty, asarray=asarray, asnumpy=asnumpy, calls=calls, memory=memory,
         array=lambda a, order=None: asarray(np.array(a)), ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
         broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True), get_default_memory_pool=lambda: pool, ndarray=Array,
         get_default_pinned_memory_pool=lambda: pool, __version__="stand-in")

@@ -413,6 +413,24 @@ def test_a_refusal_to_pin(be, monkeypatch):
     runtime.hostUnregister(field.ctypes.data)
 
 
+def test_memory_of_which_a_part_is_pinned(be):
+    """The driver refuses to copy such memory: what lies beside a pinned array's last page goes by pages of its own, to the device and back."""
+    page, runtime = 4096, be.cp.cuda.runtime
+    raw = np.zeros(8*page, np.uint8)
+    start = -raw.ctypes.data % page
+    half = raw[start + page:start + 5*page].view(np.float64)
+    half[:] = np.arange(half.size)
+    runtime.hostRegister(half.ctypes.data, 2*page, 0)
+    try:
+        with pytest.raises(runtime.CUDARuntimeError, match="InvalidValue"):
+            be.cp.asarray(half)
+        there = be.from_host(half)
+        assert np.array_equal(be.to_host(there), np.arange(half.size))
+        assert np.array_equal(be.to_host(be.from_host(half.astype(np.float32)[::2], np.float32)), np.arange(half.size, dtype=np.float32)[::2])
+    finally:
+        runtime.hostUnregister(half.ctypes.data)
+
+
 def test_view_of_one_row(be):
     field = np.random.default_rng(6).random(50)
     block = Block(field.ctypes.data, (50, 1, 1, 1), (1, 50, 50, 50), (5, 0, 0, 0), (40, 1, 1, 1))

@@ -84,6 +84,14 @@ def marshal_code(arch: str) -> pathlib.Path:
     return machine_code(marshal.SOURCE.read_text(), arch, "marshal")
 
 
+def _in_own_pages(shape, dtype) -> np.ndarray:
+    """An empty array of the host's that shares no page with another: the driver refuses to copy memory of which a part is pinned, such
+    as the end of a neighbour's page."""
+    page, size = 4096, int(np.prod(shape))*np.dtype(dtype).itemsize
+    raw = np.empty(size//page*page + 2*page, np.uint8)
+    return raw[-raw.ctypes.data % page:][:size].view(dtype).reshape(shape)
+
+
 class CudaBackend(Backend):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
 
@@ -149,9 +157,11 @@ class CudaBackend(Backend):
         shortest = min((length for _, length in layout), default=0)
         if emit.in_constant_memory(plan):
             table = None
-            self._runtime.memcpy(code.get_global_var("mixture"), constants.ctypes.data, constants.nbytes, self._runtime.memcpyHostToDevice)
+            own = _in_own_pages(constants.shape, constants.dtype)
+            own[...] = constants
+            self._runtime.memcpy(code.get_global_var("mixture"), own.ctypes.data, own.nbytes, self._runtime.memcpyHostToDevice)
         else:
-            table = self.cp.asarray(constants)
+            table = self.from_host(constants)
         data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
         function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
         pointer, block, points, shared = 0 if table is None else table.data.ptr, (plan.how.threads,), plan.how.threads*plan.how.points, emit.shared_bytes(plan)
@@ -241,16 +251,17 @@ class CudaBackend(Backend):
                     stream.synchronize()
 
     def to_host(self, array) -> np.ndarray:
-        # in pages of its own: the driver refuses copies to memory of which a part is pinned, such as the end of a neighbour's page
         self._use()
-        page, size = 4096, array.nbytes
-        raw = np.empty(size//page*page + 2*page, np.uint8)
-        own = raw[-raw.ctypes.data % page:][:size].view(array.dtype).reshape(array.shape)
-        return self.cp.asnumpy(array, out=own)            # waits
+        return self.cp.asnumpy(array, out=_in_own_pages(array.shape, array.dtype))            # waits
 
     def from_host(self, array, dtype=np.float64):
         self._use()
-        return self.cp.asarray(array, dtype=dtype)
+        try:
+            return self.cp.asarray(array, dtype=dtype)
+        except self._runtime.CUDARuntimeError:           # _in_own_pages says why; what else is wrong comes again
+            own = _in_own_pages(np.shape(array), dtype)
+            own[...] = array
+            return self.cp.asarray(own)
 
     def release(self):
         if "marshal" in self.__dict__:

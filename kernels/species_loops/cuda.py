@@ -223,7 +223,7 @@ class Engine:
         return self.cp.empty(shape, dtype=np.dtype(dtype))
 
     def from_host(self, array):
-        return self.cp.asarray(array)
+        return self.backend.from_host(array, array.dtype)
 
     def to_host(self, array):
         return self.backend.to_host(array)
