@@ -5,6 +5,7 @@ No formulas, no units, no host pointers: a Block is used within the call that br
 from __future__ import annotations
 
 import difflib
+import functools
 
 import kernels
 
@@ -18,25 +19,44 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")      # then Y_1..Y_ns, then what else the host keeps in Q
 
 
+class Filling:
+    """What views hold, those that were filled together. stripe: the (first, last) it is for; count: how many points; basis: for what
+    a launch (maker) computed, the (view, filling) pairs it came from: it is stale once one of them has been filled anew."""
+
+    __slots__ = ("stripe", "count", "basis", "maker")
+
+    def __init__(self, stripe=None, count=0, basis=(), maker=""):
+        self.stripe, self.count, self.basis, self.maker = stripe, count, basis, maker
+
+    def changed(self) -> View | None:
+        """A view that it came from and that is another by now."""
+        for source, filling in self.basis:
+            if source.filled is not filling:
+                return source
+        return None
+
+
+EMPTY = Filling()
+
+
 class View:
-    """A named device array (rows, row length), the point fastest, with its state.
+    """A named device array (rows, row length), the point fastest, and what it holds."""
 
-    version counts fillings of all views; stripe is the (first, last) it was filled for; count how many points;
-    basis the (view, version) pairs a computed view came from: it is stale once one of them has changed.
-    """
-
-    __slots__ = ("name", "unit", "rows", "matrix", "array", "version", "stripe", "count", "basis", "parts", "maker")
+    __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled")
 
     def __init__(self, name, unit, matrix, flat):
         self.name, self.unit, self.rows, self.matrix = name, unit, matrix.shape[0], matrix
         self.array = matrix[0] if flat else matrix
-        self.version, self.stripe, self.count, self.basis, self.parts, self.maker = 0, None, 0, (), (), ""
+        self.parts, self.filled = (), EMPTY
 
-    def stale(self) -> bool:
-        for source, version in self.basis:
-            if source.version != version:
-                return True
-        return False
+
+@functools.lru_cache(None)
+def _may_use(collection) -> tuple[tuple[str, ...], ...]:
+    """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are velocities."""
+    if collection is None:
+        return ()
+    moving = "h" in collection.outputs and "h0" not in collection.outputs
+    return (*[(q,) for q in collection.optional], *[VELOCITY]*moving)
 
 
 class _NoSpecies(kernels.Mixture):
@@ -68,7 +88,6 @@ class TVImpl:
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)
         self.checking = False
-        self._version = 0
         self._offset = 0                # first column of the views that is in use
         self._rest = None               # a row to add up mass fractions in
 
@@ -134,9 +153,9 @@ class TVImpl:
         if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
             self._last_fraction(count)
         self.stripe, self.geometry = (first, last), block
-        self._filled(view, count)
+        view.filled = filling = Filling(self.stripe, count)
         for part in view.parts:
-            self._filled(part, count)
+            part.filled = filling
         if self.checking:
             for filled in view.parts or (view,):
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
@@ -144,10 +163,6 @@ class TVImpl:
     def _part(self, matrix):
         """The columns in use: all, but in a block call that works on two stripes at once."""
         return matrix[:, self._offset:] if self._offset else matrix
-
-    def _filled(self, view: View, count: int) -> None:
-        self._version += 1
-        view.version, view.stripe, view.count, view.basis = self._version, self.stripe, count, ()
 
     def _last_fraction(self, count: int) -> None:
         """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its place."""
@@ -185,15 +200,16 @@ class TVImpl:
                     return f"cannot be used: its '{part.name}' {problem}"
             if view.rows <= len(IN_Q) + self.ns:
                 return ""
-        if not view.version:
+        filled = view.filled
+        if filled is EMPTY:
             return "was never filled: populate it" + self._made_by(view.name)
-        if view.stripe != stripe:
-            return f"is stale: it holds stripe {view.stripe[0]}..{view.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
-        for source, version in view.basis:
-            if source.version != version:
-                return f"is stale: '{source.name}' was changed after '{view.maker}' computed it"
-        if view.count < count:
-            return f"holds {view.count} points, {count} wanted"
+        if filled.stripe != stripe:
+            return f"is stale: it holds stripe {filled.stripe[0]}..{filled.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
+        changed = filled.changed()
+        if changed is not None:
+            return f"is stale: '{changed.name}' was changed after '{filled.maker}' computed it"
+        if filled.count < count:
+            return f"holds {filled.count} points, {count} wanted"
         return ""
 
     def _made_by(self, name: str) -> str:
@@ -207,10 +223,9 @@ class TVImpl:
         """Launchers hold the constants of the mixture they were made for, so they go."""
         self.mixture = mixture
         self.launchers.clear()
-        self._version += 1
-        for view in self.views.values():        # what an earlier mixture gave is stale
-            if view.basis:
-                view.version, view.stripe, view.basis = 0, None, ()
+        for view in self.views.values():        # what an earlier mixture gave is gone
+            if view.filled.basis:
+                view.filled = EMPTY
 
     def launcher(self, name: str, more: tuple[str, ...] | None = None) -> Launcher:
         """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the names.
@@ -219,27 +234,18 @@ class TVImpl:
         """
         name = kernels.registry.name_of(name)
         if more is None:
-            more = tuple([q for group in self._may_use(name) if self._brought(group) for q in group])
+            more = tuple([q for group in _may_use(kernels.registry.collections.get(name)) if self._brought(group) for q in group])
         found = self.launchers.get((name, more))
         return found if found is not None else self._make(name, more)
 
     @staticmethod
-    def _may_use(name: str) -> tuple[tuple[str, ...], ...]:
-        """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are velocities."""
-        collection = kernels.registry.collections.get(name)
-        if collection is None:
-            return ()
-        moving = "h" in collection.outputs and "h0" not in collection.outputs
-        return (*[(q,) for q in collection.optional], *[VELOCITY]*moving)
-
-    @classmethod
-    def variants(cls, name: str) -> list[tuple[str, ...]]:
+    def variants(name: str) -> list[tuple[str, ...]]:
         """What `more` of launcher may be, one group at a time."""
-        return [(), *cls._may_use(kernels.registry.name_of(name))]
+        return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)))]
 
     def _brought(self, group) -> bool:
         views = [self.views.get(q) for q in group]
-        return None not in views and all(v.version and v.stripe == self.stripe for v in views)
+        return None not in views and all(v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
 
     def _known(self, name: str) -> None:
         names = [*kernels.registry.collections, *kernels.registry.kernels]
@@ -279,8 +285,9 @@ class TVImpl:
         launcher = self.launcher(name)
         stripe = self.stripe
         for view in launcher.reads:
-            if (view.stripe is not stripe and view.stripe != stripe or not view.version or view.count < n_active
-                    or view.basis and view.stale()):
+            filled = view.filled              # of what is empty the count is 0
+            if (filled.stripe is not stripe and filled.stripe != stripe or filled.count < n_active
+                    or filled.basis and filled.changed() is not None):
                 self._refuse(launcher, n_active)
         if self.timers is None:
             launcher.run[self._offset](n_active)
@@ -288,11 +295,11 @@ class TVImpl:
             begin = self.backend.mark()
             launcher.run[self._offset](n_active)
             self._timer(name).add(begin, self.backend.mark(), n_active)
-        self._version = version = self._version + 1
         for sources, results in launcher.groups:
-            basis = tuple([pair for v in sources for pair in ((v, v.version), *v.basis)])
+            basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
+            filling = Filling(stripe, n_active, basis, name)
             for view in results:
-                view.version, view.stripe, view.count, view.basis, view.maker = version, stripe, n_active, basis, name
+                view.filled = filling
         if self.checking:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 
@@ -330,7 +337,7 @@ class TVImpl:
                 self._offset = 0
                 self.stripe = None             # what the views hold now, whole or after a failure, is no stripe of the host's
                 for view in self.views.values():
-                    view.version, view.stripe, view.basis = 0, None, ()
+                    view.filled = EMPTY
 
     # ---- timers ----
 
