@@ -268,28 +268,32 @@ def _kept_wide(p: Plan) -> list[str]:
 
 
 def cuda_source(p: Plan) -> str:
-    """extern "C" frame_run(constants, n, then pointer and row stride of each of p.arguments)."""
+    """extern "C" frame_run(constants, n, arrays); arrays: pointer and row stride of each of p.arguments, in one struct, since CuPy takes
+    0.2 us for each argument. The body is a function of its own, for pointers to be __restrict__."""
     how = p.how
+    members = "".join(f" outside *at_{a}; long ld_{a};" for a in p.arguments)
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
+    given = "".join(f", arrays.at_{a}, arrays.ld_{a}" for a in p.arguments)
     lines, copies, kept = [], [], _kept_wide(p)
     known: set[str] = set()
     shared, dropped = 0, _dropped(p)
 
     def fetch(name):
         nonlocal shared
-        field = f"const Field<POINTS> {name}{{at_{name}, ld_{name}, here}};"
+        kind = "Field<POINTS>" if name in p.writes else "Field<POINTS, true>"
+        field = f"const {kind} {name}{{at_{name}, ld_{name}, here}};"
         if quantities[name].per == "":
-            lines.append(f"real {name} = Field<POINTS>{{at_{name}, 0, here}}[0];")
+            lines.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
         elif name not in kept and (how.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
             lines.append(field)
         else:
             if how.hold == "shared" and name not in kept:
                 copies.append(f"const Column<POINTS> {name}{{column + {shared}*POINTS*COLUMN_STRIDE}};")
-                copies.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.copy(s, Field<POINTS>{{at_{name}, ld_{name}, here}});")
+                copies.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.copy(s, {kind}{{at_{name}, ld_{name}, here}});")
                 shared += p.rows(name)
             else:
                 lines.append(f"Held<real, {p.rows(name)}> {name};")
-                lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, Field<POINTS>{{at_{name}, ld_{name}, here}}[s]);")
+                lines.append(f"FOR_SPECIES(s, {p.rows(name)}) {name}.set(s, {kind}{{at_{name}, ld_{name}, here}}[s]);")
 
     for kernel in p.kernels:
         for name in kernel.reads:
@@ -334,7 +338,10 @@ def cuda_source(p: Plan) -> str:
             + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
             + _include("matrix_units.h" if how.pairs == "units" else "thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
             + "".join(_include(h.name) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
-            + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n')
+            + f"struct Arrays {{{members} }};\n"
+            + f"POINT_FN void points_of_a_thread(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n"
+            + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n, const Arrays arrays)\n'
+            + f"{{\n    points_of_a_thread(constants, n{given});\n}}\n")
 
 
 # ---------------------------------------------------------------- CPU

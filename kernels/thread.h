@@ -322,14 +322,18 @@ template <class T> POINT_FN void copy_async(T *to, const T *from) {
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
-// An array (count, points) at a thread's points.
-template <int N> struct Field {
+// An array (count, points) at a thread's points. GIVEN: nothing writes to it, so that loads may go any way.
+template <int N, bool GIVEN = false> struct Field {
     outside *base;
     long stride;
     const Place<N> &place;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
-        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[s*stride + place.at[k]];
+        UNROLL for (int k = 0; k < N; ++k) {
+            const outside *const at = base + (s*stride + place.at[k]);
+            if constexpr (GIVEN) x.v[k] = __ldg(at);
+            else x.v[k] = *at;
+        }
         return x;
     }
     POINT_FN void set(int s, points<N> x) const {
@@ -350,7 +354,7 @@ template <int N> struct Column {
         UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*COLUMN_STRIDE];
         return x;
     }
-    POINT_FN void copy(int s, const Field<N> &from) const {
+    template <bool GIVEN> POINT_FN void copy(int s, const Field<N, GIVEN> &from) const {
         UNROLL for (int k = 0; k < N; ++k) copy_async(base + (s*N + k)*COLUMN_STRIDE, from.base + s*from.stride + from.place.at[k]);
     }
     POINT_FN OtherPoint of_lane(int lane) const {

@@ -163,6 +163,8 @@ class CudaBackend(Backend):
         else:
             table = self.from_host(constants)
         data = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
+        members = [member for a in plan.arguments for member in ((f"at_{a}", np.uint64), (f"ld_{a}", np.int64))]
+        given = np.array([tuple(data)], dtype=members)              # one element: passed by value
         function, use, device = code.get_function("frame_run"), self._runtime.setDevice, self.device
         pointer, block, points, shared = 0 if table is None else table.data.ptr, (plan.how.threads,), plan.how.threads*plan.how.points, emit.shared_bytes(plan)
         most = plan.how.blocks*self.multiprocessors if plan.how.persistent else 2**31 - 1
@@ -173,7 +175,7 @@ class CudaBackend(Backend):
             if n > shortest:
                 raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
             use(device)
-            function((min(-(-n//points), most),), block, (pointer, n, *data), shared)
+            function((min(-(-n//points), most),), block, (pointer, n, given), shared)
 
         return run
 
