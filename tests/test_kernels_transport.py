@@ -152,6 +152,19 @@ def test_takahashi_table_error():
         assert np.abs(got - plain).max() < TABLE_ERROR
 
 
+@pytest.mark.parametrize("ns", (2, 10))
+def test_states_beyond_the_ends_of_takahashi_table(ns):
+    """Where its place is found by the digits of a sum and by single precision: no temperature and no pressure leads out of the table.
+    Against the formula in quadruple precision; the factor is 0.01 or more, and known to 6e-7."""
+    T, p = (x.ravel() for x in np.meshgrid([1e-6, 1e-3, 1.0, 90.0, 300.0, 1e4, 1e8], [1e-40, 1e-25, 1e-10, 1.0, 1e5, 1e7, 1e10, 1e20]))
+    Y = np.random.default_rng(1).dirichlet(np.full(ns, 0.3), T.size).T
+    Y[:, ::3] = 0
+    Y[0, ::3] = 1
+    for name in ("D", "D_ij", "D_mass"):
+        got, exact = (mixture(ns).properties(name, T=T, p=p, Y=Y, precision=precision)[name] for precision in ("double", "wide"))
+        assert np.abs(got/exact - 1).max() < 6e-5, name
+
+
 def test_pure_species_has_a_limit():
     """D_k at Y_k = 1 exactly and at 1 - 1e-13: finite, and the same to 1e-9 (x enters Tr and Pr of the pairs)."""
     ns = 10
