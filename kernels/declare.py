@@ -33,7 +33,8 @@ class PointKernel:
 
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
     constants: names of the mixture constants that the body uses as members of its first argument.
-    packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than 10 species.
+    packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than 10 species,
+    and so is whatever looks up a table in single precision.
     alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.

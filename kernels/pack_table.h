@@ -59,7 +59,7 @@ POINT_FN narrow_pack rough_quotient(narrow_pack a, narrow_pack b) { return narro
 #endif
 #endif
 
-// Windows in the upper halves of whole numbers, over anything.
+// The number of a window stands in the upper 16 bits; the lower ones are anything.
 struct Window { lanes_n high; };
 struct Row { lanes_n at; };
 struct Lines { unsigned at[NARROW_LANES]; };             // in bytes
@@ -88,10 +88,16 @@ POINT_FN lanes_d digits(vec above, vec below) {
 #endif
 }
 POINT_FN Window window_of(twin above, twin below, narrow_pack &x) {
-    const lanes_n lo = (lanes_n)digits(above.lo, below.lo), hi = (lanes_n)digits(above.hi, below.hi);
-    lanes_n even;                                        // little-endian: the last bits of a double come first
-    for (int i = 0; i < NARROW_LANES; ++i) even[i] = 2*i;
-    const lanes_un place = (lanes_un)__builtin_shuffle(lo, hi, even);
+    const lanes_d lo = digits(above.lo, below.lo), hi = digits(above.hi, below.hi);
+#if VECTOR_BYTES == 64
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const lanes_un place = (lanes_un)_mm512_permutex2var_epi32((__m512i)lo, even, (__m512i)hi);
+#else
+    typedef int half_n __attribute__((vector_size(VECTOR_BYTES/2)));
+    const half_n parts[2] = {__builtin_convertvector((lanes_i)lo, half_n), __builtin_convertvector((lanes_i)hi, half_n)};
+    lanes_un place;
+    memcpy(&place, parts, sizeof place);
+#endif
     x.v = (lanes_f)((place & 0x7fffff) | 0x3f800000) - 1.5f;
     return {(lanes_n)(place >> 7)};
 }

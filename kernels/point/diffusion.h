@@ -21,7 +21,7 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
         state.factor *= inv_fourth;
     }
     state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
-    if constexpr (M::takahashi_smooth) {
+    if constexpr (M::takahashi_smooth) {          // a GPU takes the first, a CPU the second
         state.p_tenfold = 10.0*state.p;
         state.inv_tenfold = 0.1/at_least(state.p, 1e-20);        // which times x pc is a number in single precision
     }
