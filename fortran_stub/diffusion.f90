@@ -135,14 +135,18 @@ contains
     end do
   end subroutine diffCalcBinary
 
-  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; x_j floored, so that a pure point has its limit.
+  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; floored, so that a pure point has its limit, at 1e-20 mol/kg, in the
+  !! form `table` at a mole fraction of 1e-20: as the layer, for it shows where all the others are traces.
   pure subroutine diffCalcMixtureAveraged(T, p, X, Wmix, shift, D)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     integer, intent(in)   :: shift
     real(dp), intent(out) :: D(ns)
-    real(dp) :: Dij(ns, ns), mass, friction, xj
+    real(dp) :: Dij(ns, ns), amount(ns), mass, friction
     integer  :: j, k
-    call diffCalcBinary(T, p, X, shift, Dij)
+    amount = X
+    if (takahashi_form /= TAKAHASHI_TABLE) amount = X/Wmix
+    amount = max(amount, tiny_x)
+    call diffCalcBinary(T, p, amount, shift, Dij)
     if (ns == 1) then
       D(1) = Dij(1, 1)
       return
@@ -152,9 +156,8 @@ contains
       friction = 0
       do j = 1, ns
         if (j == k) cycle
-        xj = max(X(j), tiny_x)
-        mass = mass + xj*W(j)
-        friction = friction + xj/Dij(j, k)
+        mass = mass + amount(j)*W(j)
+        friction = friction + amount(j)/Dij(j, k)
       end do
       D(k) = mass/(Wmix*friction)
     end do
