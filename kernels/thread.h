@@ -12,6 +12,9 @@ static inline double rsqrt_start(double x) { return float(1.0/sqrt(x)); }
 static inline double cbrt_approximate(double x) { return float(cbrt(x)); }
 static inline double two_thirds_approximate(double x) { return float(cbrt(x)*cbrt(x)); }
 static inline float rough_reciprocal(float x) { return 1.0f/x; }
+static inline float whole_on_top(float start, float a) { return start + floorf(a); }
+static inline float whole_on_top(float start, float a, float b) { return start + float(floor(double(a)*double(b))); }
+static inline float single(double x) { return float(x); }
 static inline int bits_of(float x) { int b; memcpy(&b, &x, 4); return b; }
 static inline int high_word(double x) { long long b; memcpy(&b, &x, 8); return int(b >> 32); }
 static inline int low_word(double x) { long long b; memcpy(&b, &x, 8); return int(b); }
@@ -35,6 +38,9 @@ POINT_FN int high_word(double x) { return __double2hiint(x); }
 POINT_FN int low_word(double x) { return __double2loint(x); }
 POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
 POINT_FN float rough_reciprocal(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }      // to 1 ulp
+POINT_FN float whole_on_top(float start, float a) { return __fadd_rd(a, start); }      // start + the whole number below a, or a b, >= 0
+POINT_FN float whole_on_top(float start, float a, float b) { return __fmaf_rd(a, b, start); }
+POINT_FN float single(double x) { float y = float(x); asm("" : "+f"(y)); return y; }           // which is slow, and not done again
 POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
@@ -220,7 +226,7 @@ template <int N> struct narrow_points {
     POINT_FN narrow_points() {}
     POINT_FN narrow_points(float s) { UNROLL for (int k = 0; k < N; ++k) v[k] = s; }
 };
-template <int N> struct Lines { int at[N]; };
+template <int N> struct Lines { unsigned at[N]; };
 #define EACH_NARROW(expression) { narrow_points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
 template <int N> POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] + y.v[k])
 template <int N> POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k])
@@ -228,35 +234,53 @@ template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_
 template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b)
 template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k]*y.v[k])
 template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
-template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(smaller(x.v[k], y.v[k]))
+template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(fminf(x.v[k], y.v[k]))      // a NaN is left out, for the result indexes a table
 template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k]))
-template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(float(x.v[k]))
-template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
-// The whole number below x; where x is nearly one, it or the one before. x is added to 1.5 2^23, of whose last bits it becomes part:
-// quicker than the conversions between integers and floating-point numbers.
-#define WHOLE_BELOW
-template <int N> struct Whole { narrow_points<N> shifted; };
-constexpr float SHIFT = 12582912.0f;
-constexpr int SHIFT_BITS = 0x4b400000;
-template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> x) {
-    Whole<N> r;
-    UNROLL for (int k = 0; k < N; ++k) r.shifted.v[k] = (x.v[k] - 0.5f) + SHIFT;
+template <int N> POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y) {            // rounded once
+    narrow_points<N> r;
+    UNROLL for (int k = 0; k < N; ++k) {
+        const float a = x.v[k], b = y.v[k], inverse = rough_reciprocal(b), q = a*inverse;
+        r.v[k] = fmaf(fmaf(-q, b, a), inverse, q);
+    }
     return r;
 }
-template <int N> POINT_FN narrow_points<N> narrow(Whole<N> x) EACH_NARROW(x.shifted.v[k] - SHIFT)
-template <int N> POINT_FN points<N> widen(Whole<N> x) EACH(from_words(0x43300000, bits_of(x.shifted.v[k])) - (4503599627370496.0 + SHIFT_BITS))
+template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k]))
+template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
+// Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point numbers. They
+// index a table, from which a bound keeps NaN; the place in the window carries it.
+#define WHOLE_BELOW
+template <int N> struct Whole { narrow_points<N> on_top; };
+constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
+constexpr unsigned TOP_BITS = 0x4b000000, ROW_TOP_BITS = 0x4b5a8000;
+template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> a, narrow_points<N> b, float most) {           // a b >= 0
+    Whole<N> r;
+    UNROLL for (int k = 0; k < N; ++k) r.on_top.v[k] = fminf(whole_on_top(TOP, a.v[k], b.v[k]), TOP + most);
+    return r;
+}
+template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points<N> &share) {
+    Whole<N> r;
+    UNROLL for (int k = 0; k < N; ++k) {
+        r.on_top.v[k] = whole_on_top(ROW_TOP, number.v[k]);
+        share.v[k] = number.v[k] - (r.on_top.v[k] - ROW_TOP);
+    }
+    return r;
+}
+template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS: the digits of 2^52/CUBIC_WINDOWS and more
+    EACH(from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
 #undef EACH_NARROW
-// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines.
+// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP is such that
+// of the bits of both nothing but this number is left.
+static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS*512u + TOP_BITS == 0, "in 32 bits");
 template <int N> POINT_FN Lines<N> table_index(Whole<N> window, Whole<N> row) {
     Lines<N> r;
-    UNROLL for (int k = 0; k < N; ++k) r.at[k] = (bits_of(row.shifted.v[k]) - SHIFT_BITS)*CUBIC_WINDOWS + (bits_of(window.shifted.v[k]) - SHIFT_BITS);
+    UNROLL for (int k = 0; k < N; ++k) r.at[k] = unsigned(bits_of(row.on_top.v[k]))*CUBIC_WINDOWS + unsigned(bits_of(window.on_top.v[k]));
     return r;
 }
 template <int N> POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {
     UNROLL for (int k = 0; k < N; ++k) {
-        const Cubic *const from = (const Cubic *)table + line.at[k], first = from[0], second = from[CUBIC_WINDOWS];
-        here.v[k] = cubic_at(first, x.v[k]);
-        behind.v[k] = cubic_at(second, x.v[k]);
+        const float4 *const from = (const float4 *)table + line.at[k], first = __ldg(from), second = __ldg(from + CUBIC_WINDOWS);
+        here.v[k] = cubic_at({first.x, first.y, first.z, first.w}, x.v[k]);
+        behind.v[k] = cubic_at({second.x, second.y, second.z, second.w}, x.v[k]);
     }
 }
 #undef EACH

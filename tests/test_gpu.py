@@ -139,6 +139,22 @@ def test_takahashi_of_pairs(be, which):
             assert np.abs(got[10*i + j]/low[10*i + j] - exact).max() < 6e-7, (i, j)
 
 
+@pytest.mark.parametrize("which", ["cpu", "cuda"])
+@pytest.mark.parametrize("ns", [5, 15, 26])
+def test_what_is_unknown_leads_to_no_number(be, ns, which):
+    """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor is looked up in a table, are NaN there and nowhere else."""
+    mix, n = inputs.mixture(ns, "none"), 64
+    given = {q: inputs.states(ns, n)[q] for q in "TpY"}
+    points = {3: ("T", np.nan), 10: ("p", np.nan), 17: ("Y", np.nan), 24: ("T", -1.0), 31: ("p", 0.0), 38: ("T", np.inf), 45: ("Y", np.inf)}
+    for point, (name, value) in points.items():
+        given[name][..., point] = value if name != "Y" else np.where(np.arange(ns) == ns//2, value, given["Y"][:, point])
+    for name in ("D", "D_ij"):
+        got = mix.properties(name, **given, backend="cpu" if which == "cpu" else be)[name]
+        unknown = np.isnan(got).all(0) if name == "D" else np.isnan(got).any(0)
+        assert {int(k) for k in np.flatnonzero(unknown)} == set(points), name
+        assert np.isfinite(np.delete(got, list(points), axis=1)).all(), name
+
+
 def test_bits_do_not_depend_on_the_place(be):
     """One launch, stripes of 37, and another row length: the same bits at every point."""
     mix, n = Mixture(species_set(10)), 333

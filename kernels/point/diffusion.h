@@ -8,7 +8,7 @@ POINT_FN constexpr int pair_index(int i, int j) { return i*(i + 1)/2 + j; }
 
 // What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has a
 // polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
-template <class R> struct DiffusionState { R variable, factor, p, T, p_tenfold, inv_tenfold; };
+template <class R> struct DiffusionState { R variable, factor, p, T, inv_tenfold; };
 
 template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T_given, const R p_given) {
     DiffusionState<R> state;
@@ -21,9 +21,9 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
         state.factor *= inv_fourth;
     }
     state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
-    if constexpr (M::takahashi_smooth) {          // a GPU takes the first, a CPU the second
-        state.p_tenfold = 10.0*state.p;
+    if constexpr (M::takahashi_smooth && !number<R>::wide) {
         state.inv_tenfold = 0.1/at_least(state.p, 1e-20);        // which times x pc is a number in single precision
+        state.T = at_least(state.T, 0.01);                       // so that 1/(1 + Tr) is not rounded to 1, which is in no window
     }
     return state;
 }
@@ -80,44 +80,27 @@ template <class R> struct TakahashiPlace {
     typename number<R>::narrow x, share;
 };
 
-#ifdef WHOLE_BELOW
-// What a pair takes of a species. On a GPU, where conversions and divisions are slow, terms of the pair's sums: those in single
-// precision tell which window it is and nearly the reduced pressure, residuals in double how far in and how much it is off.
+// What a pair takes of a species: terms of two quotients, of which the windows' is steep and wants doubles. On a GPU, where
+// conversions and divisions are slow, terms in single precision tell which window it is, those in double how far in.
 template <class R> struct FrictionPart {
-    R x, tc, pc;
-    typename number<R>::narrow along, width, p, pc_narrow;
-    POINT_FN FrictionPart() {}
-    template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
-        if constexpr (M::takahashi_smooth) {
-            tc = x*m.Tc[s], pc = x*m.pc[s];
-            along = narrow(double(CUBIC_WINDOWS)*tc), width = narrow(tc + x*state.T), p = narrow(x*state.p_tenfold), pc_narrow = narrow(pc);
-        }
-    }
-};
-
-template <class M, class R>
-POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int, int, const FrictionPart<R> &i, const FrictionPart<R> &j) {
-    typedef typename number<R>::narrow F;
-    const R both = i.x + j.x, tc = i.tc + j.tc, pc = i.pc + j.pc;
-    const F width = i.width + j.width, pc_narrow = i.pc_narrow + j.pc_narrow;
-    const F r = reciprocal(width*pc_narrow), inv_width = r*pc_narrow, inv_pc = r*width;
-    const F start = (i.p + j.p)*inv_pc, tenfold = start + narrow(both*state.p_tenfold - widen(start)*pc)*inv_pc;
-    // bounds of what indexes the table; a NaN takes them too, and is carried by x in the sums
-    const auto window = whole_below(smaller((i.along + j.along)*inv_width, F(CUBIC_WINDOWS - 0.001f)));
-    const F number = takahashi_number(tenfold);
-    const auto row = whole_below(number);
-    return {table_index(window, row), narrow(double(CUBIC_WINDOWS)*tc - widen(window)*(tc + both*state.T))*inv_width - 0.5f, number - narrow(row)};
-}
-#else               // for packs, whose divisions are fast, terms of the two quotients: the windows' is steep and wants doubles
-template <class R> struct FrictionPart {
-    R x, width;
+    R x;
     typename number<R>::narrow amount, pressure;
+#ifdef WHOLE_BELOW
+    R tc;
+    typename number<R>::narrow along, width;
+#else
+    R width;
+#endif
     POINT_FN FrictionPart() {}
     template <class M> POINT_FN FrictionPart(const M &m, const DiffusionState<R> &state, int s, const R x) : x(x) {
         if constexpr (M::takahashi_smooth && !number<R>::wide) {
-            width = x*(m.Tc[s] + at_least(state.T, 1e-4));           // so that no quotient rounds to 1, which is in no window
-            amount = narrow(x);
-            pressure = narrow(x*(m.pc[s]*state.inv_tenfold));
+            amount = narrow(x), pressure = narrow(x*(m.pc[s]*state.inv_tenfold));
+#ifdef WHOLE_BELOW
+            tc = x*m.Tc[s];
+            along = narrow(tc), width = narrow((tc + x*state.T)*(1.0/CUBIC_WINDOWS));
+#else
+            width = x*(m.Tc[s] + state.T);
+#endif
         }
     }
 };
@@ -126,12 +109,18 @@ template <class M, class R>
 POINT_FN TakahashiPlace<R> takahashi_place(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &part_i,
                                            const FrictionPart<R> &part_j) {
     TakahashiPlace<R> place;
+#ifdef WHOLE_BELOW
+    const R tc = part_i.tc + part_j.tc;
+    const auto inv_width = reciprocal(part_i.width + part_j.width);         // of a window
+    const auto window = whole_below(part_i.along + part_j.along, inv_width, CUBIC_WINDOWS - 1);
+    place.x = narrow(tc - over_windows(window)*(tc + (part_i.x + part_j.x)*state.T))*inv_width - 0.5f;
+#else
     const auto window = window_of(part_i.x*m.Tc[i] + part_j.x*m.Tc[j], part_i.width + part_j.width, place.x);        // 1/(1 + Tr)
+#endif
     const auto row = row_of(takahashi_number(rough_quotient(part_i.amount + part_j.amount, part_i.pressure + part_j.pressure)), place.share);
     place.line = table_index(window, row);
     return place;
 }
-#endif
 
 template <class M, class R> POINT_FN R takahashi_reciprocal(const M &m, const TakahashiPlace<R> &place) {
     static_assert(CUBIC_WINDOWS == M::TAKAHASHI_WINDOWS, "one table, two sides");
@@ -268,35 +257,40 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
     }
 }
 
-// The same for one sum, each pair once: what belongs to the other rows is kept in the results' own place.
+// The same for one sum, each pair once: what belongs to the other rows is kept in the results' own place. What does not fill a block of
+// rows comes first, so that the others' pairs stand under no condition and are worked on side by side.
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out, const Done &done) {
-    constexpr int ROWS = 4;
-    for (int first = 0; first < M::NS; first += ROWS) {
-        R row[ROWS];
-        FrictionPart<R> own[ROWS];
-        UNROLL for (int i = 0; i < ROWS; ++i) {
-            const int k = first + i < M::NS ? first + i : M::NS - 1;
+    constexpr int ROWS = 4, REST = M::NS%ROWS;
+    const auto rows_from = [&](auto count, const int first) {
+        constexpr int rows = count.value;
+        R row[rows];
+        FrictionPart<R> own[rows];
+        UNROLL for (int i = 0; i < rows; ++i) {
             row[i] = R(0.0);
-            own[i] = FrictionPart<R>(m, state, k, x[k]);
+            own[i] = FrictionPart<R>(m, state, first + i, x[first + i]);
         }
+        R next = x[0];
         UNROLL_BY(1) for (int j = 0; j < first; ++j) {
-            const FrictionPart<R> other(m, state, j, x[j]);
+            const FrictionPart<R> other(m, state, j, next);
+            next = x[j + 1];                    // on its way while the pairs are worked on
             R column = out[j];
-            UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) {
+            UNROLL for (int i = 0; i < rows; ++i) {
                 const R f = friction(m, state, first + i, j, own[i], other);
                 row[i] += other.x*f;
                 column += own[i].x*f;
             }
             out.set(j, column);
         }
-        UNROLL for (int i = 1; i < ROWS; ++i) if (first + i < M::NS) UNROLL for (int j = 0; j < i; ++j) {
+        UNROLL for (int i = 1; i < rows; ++i) UNROLL for (int j = 0; j < i; ++j) {
             const R f = friction(m, state, first + i, first + j, own[i], own[j]);
             row[i] += own[j].x*f;
             row[j] += own[i].x*f;
         }
-        UNROLL for (int i = 0; i < ROWS; ++i) if (first + i < M::NS) out.set(first + i, row[i]);
-    }
+        UNROLL for (int i = 0; i < rows; ++i) out.set(first + i, row[i]);
+    };
+    if constexpr (REST > 0) rows_from(Constant<REST>(), 0);
+    UNROLL_BY(1) for (int first = REST; first < M::NS; first += ROWS) rows_from(Constant<ROWS>(), first);
     FOR_SPECIES(k, M::NS) done(k, x[k], out[k]);
 }
 
