@@ -85,7 +85,7 @@ class Moves:
             run, pointer = code(backend).move_boxes, ffi.cast("void *", self._filled.ctypes.data)
             self._run = lambda: run(pointer)
         else:
-            run, grid, arguments = code(backend).get_function("move_boxes"), (-(-total//THREADS),), (self._filled,)
+            run, grid, arguments = code(backend).get_function("move_boxes"), (-(-total//THREADS),), (cuda.by_value(self._filled),)
             self._run = lambda: run(grid, (THREADS,), arguments)
 
     def __call__(self):
@@ -102,10 +102,11 @@ class Signal:
         self._filled = np.zeros(1, SIGNAL)
         for name, value in (("theirs", theirs), ("mine", mine), ("count", count), ("late", late), ("alarm", alarm), ("patience", patience)):
             self._filled[name] = value
+        self._arguments = (cuda.by_value(self._filled),)
 
     def __call__(self, post, wait):
         self._filled["post"], self._filled["wait"] = post, wait
-        self._run((1,), (1,), (self._filled,))
+        self._run((1,), (1,), self._arguments)
 
 
 class Largest:

@@ -133,8 +133,8 @@ class _Bound:
             pointer, function, threads = ffi.cast("void *", filled.ctypes.data), stencil._code.stencil_run, backend.threads
             self._launch = lambda cells: function(pointer, threads)
         else:
-            function = stencil._code.get_function("stencil_run")
-            self._launch = lambda cells: function((-(-cells//THREADS),), (THREADS,), (filled,))
+            function, arguments = stencil._code.get_function("stencil_run"), (cuda.by_value(filled),)
+            self._launch = lambda cells: function((-(-cells//THREADS),), (THREADS,), arguments)
 
     def __call__(self, lo, hi, **numbers):
         """Every cell (or face) with lo <= (i, j, k) < hi; nothing for an empty box."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import pathlib
+import struct
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from ..errors import ArgumentError, BackendError
 
 SOURCE = pathlib.Path(__file__).with_suffix(".cu")
 THREADS = 256                       # as in cuda.cu
-SELECTION = np.dtype([(n, np.int64) for n in ("sx", "sy", "sz", "sv", "mx", "my", "start")]
-                     + [(n, np.int32) for n in ("count", "variables")], align=True)
+SELECTION = struct.Struct("7q2i")   # sx, sy, sz, sv, mx, my, start; count, variables
+BY_VALUE = np.dtype((np.void, SELECTION.size))      # CuPy passes an array of one by value, of bytes quicker than of a structure
 PAGE = 4096
 PIN_FROM = 2**20                    # bytes; below, pinning (about 0.04 ms/MiB) costs more than staging
 PAGEABLE, PINNED, DEVICE, MANAGED = range(4)      # cudaMemoryType
@@ -171,7 +172,7 @@ class CudaMarshal:
     def _launch(self, function, block, start, count, view, row) -> None:
         sx, sy, sz, sv = block.strides
         mx, my, _, variables = block.n
-        select = np.array([(sx, sy, sz, sv, mx, my, start, count, variables)], dtype=SELECTION)      # one element: passed by value
+        select = np.frombuffer(SELECTION.pack(sx, sy, sz, sv, mx, my, start, count, variables), BY_VALUE)
         grid = (-(-count//THREADS), min(variables, 8))
         function[block.size, view.itemsize](grid, (THREADS,), (block.first, view.data.ptr, row//view.itemsize, select))
 
