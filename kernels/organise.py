@@ -21,15 +21,19 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
                 k.header.stem in ("ideal_gas", "chung") or k.name == "mixture_diffusion" for k in kernels):
             return Launch(blocks=3, pairs=10, constants="shared")       # single numbers fit the registers; takes 10 s to compile, `kinetic` minutes
     if sweeps_pairs and not linear:
+        alone = not any(k.name == "cubic_root" for k in kernels)
+        if ns <= 6 or ns <= 12 and not tabulated:
+            return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
         if ns <= 12:
-            if ns <= 6 or not tabulated:
-                return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
-            return Launch(64, blocks=6, pairs=5, constants="shared")
+            return Launch(blocks=4, pairs=3) if alone and options["diffusion"] == "fuller" else Launch(64, blocks=6, pairs=5, constants="shared")
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
-            return Launch(blocks=3, hold="shared", unroll=10, pairs="units", constants="shared")
-        if tabulated and not any(k.name == "cubic_root" for k in kernels):
+            return Launch(blocks=4 if alone and tabulated else 3, hold="shared", unroll=10, pairs="units", constants="shared")
+        if not tabulated:
+            return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
+        if alone and ns <= 32:
             return Launch(256, hold="reload", unroll=10, blocks=3, pairs="units", constants="shared")
-        return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
+        # one block: the constants' other copies would take the cache from the table
+        return Launch(384, hold="reload", unroll=10 if alone else 25, blocks=1, pairs="units", constants="shared", persistent=alone)
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
         return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
     if ns <= 6:

@@ -261,7 +261,7 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
 // rows comes first, so that the others' pairs stand under no condition and are worked on side by side.
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out, const Done &done) {
-    constexpr int ROWS = 4, REST = M::NS%ROWS;
+    constexpr int ROWS = M::NS > 24 ? 5 : 4, REST = M::NS%ROWS;             // five are up to 8 % faster, and spill with 128 registers
     const auto rows_from = [&](auto count, const int first) {
         constexpr int rows = count.value;
         R row[rows];
