@@ -43,19 +43,19 @@ struct Lane {
     int lane, row, species;
     POINT_FN Lane() : lane(fresh(threadIdx.x & 31)), row(lane >> 2), species(lane & 3) {}
     POINT_FN int point(int half, int r) const { return 16*half + 8*r + row; }
-    POINT_FN void from_owners(double x, int half, double (&rows)[2]) const {
+    template <class Row> POINT_FN void from_owners(scalar x, int half, Row (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
     }
     template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
     // Sums over the four lanes that share a row, handed to the thread whose point it is: an odd lane adds up the second row.
-    POINT_FN void to_owners(const double (&rows)[2], int half, double &x) const {
+    POINT_FN void to_owners(const double (&rows)[2], int half, scalar &x) const {
         const bool odd = lane & 1;
         double sum = (odd ? rows[1] : rows[0]) + __shfl_xor_sync(WARP, odd ? rows[0] : rows[1], 1);
         sum += __shfl_xor_sync(WARP, sum, 2);
         sum = __shfl_sync(WARP, sum, (lane & 7)*4 + (lane >> 3 & 1));
-        if ((lane >> 4) == half) x = sum;
+        if ((lane >> 4) == half) x = scalar(sum);
     }
 };
 
@@ -66,7 +66,8 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
-        double x_row[2], sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+        scalar x_row[2];
+        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
         OtherPoint n[2];
         at.from_owners(x.v[0], half, x_row);
         at.points_of(Y, half, n);
@@ -151,10 +152,10 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             at.points_of(Y, begin + h, n);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], n[r][s])*m.inv_W[s];
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], scalar(n[r][s]))*m.inv_W[s];
             }
         }
-        double scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
+        scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
         OtherResult to[AT_ONCE][2];
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
             at.from_owners(scale.v[0], begin + h, scales[h]);

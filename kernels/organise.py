@@ -16,10 +16,6 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
     tabulated = options["takahashi"] == "smooth" and options["diffusion"] != "cantera"
     linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
-    if precision == "single" and linear and options["diffusion"] == "fuller" and 24 < ns <= 53:
-        if any(k.name == "mixture_diffusion" for k in kernels) and all(
-                k.header.stem in ("ideal_gas", "chung") or k.name == "mixture_diffusion" for k in kernels):
-            return Launch(blocks=3, pairs=10, constants="shared")       # single numbers fit the registers; takes 10 s to compile, `kinetic` minutes
     if sweeps_pairs and not linear:
         if ns <= 12:
             if ns <= 6 or not tabulated:
