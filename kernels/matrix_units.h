@@ -31,11 +31,14 @@ template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a
 }
 #endif
 
-// Hides where a number comes from, so that what follows from it is not kept in registers over a loop.
+// Hides where a number comes from, so that what follows from it, or in single precision itself, is not kept in registers over a loop.
 #ifdef FRAME_STAND_IN
 static inline int fresh(int x) { return x; }
+static inline double widened(double x) { return x; }
 #else
 POINT_FN int fresh(int x) { asm volatile("" : "+r"(x)); return x; }
+POINT_FN double widened(double x) { return x; }
+POINT_FN double widened(float x) { double y = x; asm("" : "+d"(y)); return y; }
 #endif
 
 // Rows of the matrix product: the lane's two of the 16 points (half 0 or 1 of the warp), and its four species of each step.
@@ -152,7 +155,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             at.points_of(Y, begin + h, n);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], scalar(n[r][s]))*m.inv_W[s];
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(larger(m.least_mass[s], scalar(n[r][s]))*m.inv_W[s]);
             }
         }
         scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
