@@ -141,21 +141,23 @@ template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
     else return *address;
 }
 
-// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species with
-// one power: both halves of the warp at once, which share what is read of the matrix.
+// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species:
+// both halves of the warp at once, which share what is read of the matrix. In single precision, where a species' mass is read again
+// sooner than made of its amount in double, the tiles are a loop.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale, Out &D) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 ? 2 : 1;
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
+        OtherPoint n[AT_ONCE][2];
+        const auto mass = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
-            OtherPoint n[2];
             if constexpr (TERMS > 1) at.from_owners(variable.v[0], begin + h, powers[h]);
-            at.points_of(Y, begin + h, n);
+            at.points_of(Y, begin + h, n[h]);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(larger(m.least_mass[s], scalar(n[r][s]))*m.inv_W[s]);
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(mass(h, r, s)*m.inv_W[s]);
             }
         }
         scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
@@ -167,8 +169,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             UNROLL for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
         const double *b = m.friction_tiles + at.lane;
-        for_constants<TILES>([&](auto tile) {
-            constexpr int first = 2*tile.value;
+        const auto of_tile = [&](auto whole, auto tile) {
             double c[AT_ONCE][4];
             UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int q = 0; q < 4; ++q) c[h][q] = 0;
             UNROLL for (int term = TERMS - 1; term >= 0; --term) {
@@ -184,16 +185,22 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])};        // the limit is one number
                 const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
-                    constexpr int step = first + q.value;
-                    const int s = 4*step + at.species;
-                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1], result = of_row(share)*inverse;
-                    to[h][r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
+                    const int step = 2*tile + q.value, s = 4*step + at.species, k = whole || s < M::NS ? s : M::NS - 1;
+                    R share;
+                    if constexpr (IN_SINGLE) share = R(mass(h, r, k));
+                    else share = R(x[h][step][r])*m.W[k];
+                    const R result = of_row(share)*inverse;
+                    to[h][r].set(s, result.v[0], whole || 4*step + 3 < M::NS || s < M::NS);
                 };
-                if constexpr (4*(first + 1) + 3 < M::NS) {          // both are species: one division
+                if constexpr (whole.value) {                        // both are species: one division
                     const R inverse = 1.0/(below[0]*below[1]*divisor);
                     for_constants<2>([&](auto q) { store(q, inverse*below[1 - q.value]); });
-                } else for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
+                } else for_constants<STEPS - 2*TILES + 2>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
             }
-        });
+        };
+        constexpr int WHOLE_TILES = M::NS/8;
+        if constexpr (IN_SINGLE) UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);
+        else for_constants<WHOLE_TILES>([&](auto tile) { of_tile(Constant<true>(), tile); });
+        if constexpr (WHOLE_TILES < TILES) of_tile(Constant<false>(), Constant<WHOLE_TILES>());
     }
 }
