@@ -141,6 +141,10 @@ template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
     else return *address;
 }
 
+// The four species of a half of a tile, a constant where the tile is one.
+template <int T, int Q> POINT_FN constexpr Constant<2*T + Q> step_of(Constant<T>, Constant<Q>) { return {}; }
+template <int Q> POINT_FN int step_of(int tile, Constant<Q>) { return 2*tile + Q; }
+
 // D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species:
 // both halves of the warp at once, which share what is read of the matrix. In single precision, where a species' mass is read again
 // sooner than made of its amount in double, the tiles are a loop.
@@ -185,7 +189,8 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])};        // the limit is one number
                 const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
-                    const int step = 2*tile + q.value, s = 4*step + at.species, k = whole || s < M::NS ? s : M::NS - 1;
+                    const auto step = step_of(tile, q);
+                    const int s = 4*step + at.species, k = whole || s < M::NS ? s : M::NS - 1;
                     R share;
                     if constexpr (IN_SINGLE) share = R(mass(h, r, k));
                     else share = R(x[h][step][r])*m.W[k];
@@ -198,9 +203,10 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 } else for_constants<STEPS - 2*TILES + 2>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
             }
         };
-        constexpr int WHOLE_TILES = M::NS/8;
-        if constexpr (IN_SINGLE) UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);
-        else for_constants<WHOLE_TILES>([&](auto tile) { of_tile(Constant<true>(), tile); });
-        if constexpr (WHOLE_TILES < TILES) of_tile(Constant<false>(), Constant<WHOLE_TILES>());
+        if constexpr (IN_SINGLE) {
+            constexpr int WHOLE_TILES = M::NS/8;
+            UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);
+            if constexpr (WHOLE_TILES < TILES) of_tile(Constant<false>(), Constant<WHOLE_TILES>());
+        } else for_constants<TILES>([&](auto tile) { of_tile(Constant<(8*tile.value + 7 < M::NS)>(), tile); });
     }
 }
