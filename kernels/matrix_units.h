@@ -1,7 +1,8 @@
 // FP64 matrix units of a GPU (sm_80 and later by m8n8k4, here m16n8k4 of sm_90): a warp multiplies the species values of its 32 points,
 // 16 at a time, by a constant matrix over pairs of species. Every lane forms the operands of the (point, species) places
 // that the unit wants of it, so nothing is passed through shared memory; the columns of a tile are numbered such that a
-// lane finds the products of those very places in its own accumulators. Constants: tiles() in emit.py.
+// lane finds the products of those very places in its own accumulators. Constants: tiles() in emit.py. In single precision operands
+// are formed as such and widened, once a species and point, and sums are rounded: the units for less than doubles lose too much.
 #pragma once
 #include "thread.h"
 #define MATRIX_UNITS
