@@ -277,8 +277,8 @@ template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points
     }
     return r;
 }
-template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS: the digits of 2^52/CUBIC_WINDOWS and more
-    EACH(from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
+template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+    EACH(IN_SINGLE ? (x.on_top.v[k] - TOP)*(1.0f/CUBIC_WINDOWS) : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
 #undef EACH_NARROW
 // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP is such that
 // of the bits of both nothing but this number is left.
