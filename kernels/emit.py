@@ -58,8 +58,8 @@ class Launch:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants in the order of
-    the struct and those of them that are tables in single precision; on CUDA also how."""
+    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants (those for a GPU's matrix
+    units are doubles in any precision) and those of them that are tables in single precision; on CUDA also how."""
 
     kernels: tuple[PointKernel, ...]
     reads: tuple[str, ...]
@@ -90,9 +90,9 @@ class Plan:
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """(name, size) in the order of the struct: those that it points to first, so that nothing is padded."""
-        sizes = {name: value.size for name, value in self.values.items()}
-        return tuple(sorted(sizes.items(), key=lambda pair: pair[1] <= LARGE))
+        """(name, size) in the order of the struct: those that it points to first, then doubles, so that nothing is padded."""
+        ordered = sorted(self.values.items(), key=lambda pair: (pair[1].size <= LARGE, -pair[1].itemsize))
+        return tuple((name, value.size) for name, value in ordered)
 
 
 def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = "double") -> Plan:
@@ -100,8 +100,6 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
     made: set[str] = set()
     reads: list[str] = []
     values: dict[str, np.ndarray] = {}
-    if precision == "single" and how and how.pairs == "units":        # of a GPU's matrix units only those for doubles are accurate enough
-        how = dataclasses.replace(how, hold="reload", unroll=4, pairs=10)
     pairs = how.pairs if how else panel_rows(mixture.ns)
     by_tiles = pairs == "units" and mixture.ns > 1 and "friction_tiles" in mixture.pairs        # in place of BY_TILES
     for kernel in kernels:
@@ -125,8 +123,9 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
                 raise ArgumentError(f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.")
-    if precision == "single":
-        values = {name: np.asarray(value, np.float32) for name, value in values.items()}
+    if precision == "single":       # of a GPU's matrix units only those for doubles are accurate enough
+        wide = mixture.pairs if pairs == "units" else ()
+        values = {name: np.asarray(value, np.float64 if name in wide else np.float32) for name, value in values.items()}
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
@@ -178,7 +177,8 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
 def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
-    data = "\n".join(f"    const scalar *{k};" if n > LARGE else f"    scalar {k}[{n}];" for k, n in p.constants) or "    scalar unused[1];"
+    kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
+    data = "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants) or "    scalar unused[1];"
     return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
 
 

@@ -1,7 +1,8 @@
 // FP64 matrix units of a GPU (sm_80 and later by m8n8k4, here m16n8k4 of sm_90): a warp multiplies the species values of its 32 points,
 // 16 at a time, by a constant matrix over pairs of species. Every lane forms the operands of the (point, species) places
 // that the unit wants of it, so nothing is passed through shared memory; the columns of a tile are numbered such that a
-// lane finds the products of those very places in its own accumulators. Constants: tiles() in emit.py.
+// lane finds the products of those very places in its own accumulators. Constants: tiles() in emit.py. In single precision operands
+// are formed as such and widened, once a species and point, and sums are rounded: the units for less than doubles lose too much.
 #pragma once
 #include "thread.h"
 #define MATRIX_UNITS
@@ -31,11 +32,14 @@ template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a
 }
 #endif
 
-// Hides where a number comes from, so that what follows from it is not kept in registers over a loop.
+// Hides where a number comes from, so that what follows from it, or in single precision itself, is not kept in registers over a loop.
 #ifdef FRAME_STAND_IN
 static inline int fresh(int x) { return x; }
+static inline double widened(double x) { return x; }
 #else
 POINT_FN int fresh(int x) { asm volatile("" : "+r"(x)); return x; }
+POINT_FN double widened(double x) { return x; }
+POINT_FN double widened(float x) { double y = x; asm("" : "+d"(y)); return y; }
 #endif
 
 // Rows of the matrix product: the lane's two of the 16 points (half 0 or 1 of the warp), and its four species of each step.
@@ -43,19 +47,19 @@ struct Lane {
     int lane, row, species;
     POINT_FN Lane() : lane(fresh(threadIdx.x & 31)), row(lane >> 2), species(lane & 3) {}
     POINT_FN int point(int half, int r) const { return 16*half + 8*r + row; }
-    POINT_FN void from_owners(double x, int half, double (&rows)[2]) const {
+    template <class Row> POINT_FN void from_owners(scalar x, int half, Row (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
     }
     template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
         UNROLL for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
     // Sums over the four lanes that share a row, handed to the thread whose point it is: an odd lane adds up the second row.
-    POINT_FN void to_owners(const double (&rows)[2], int half, double &x) const {
+    POINT_FN void to_owners(const double (&rows)[2], int half, scalar &x) const {
         const bool odd = lane & 1;
         double sum = (odd ? rows[1] : rows[0]) + __shfl_xor_sync(WARP, odd ? rows[0] : rows[1], 1);
         sum += __shfl_xor_sync(WARP, sum, 2);
         sum = __shfl_sync(WARP, sum, (lane & 7)*4 + (lane >> 3 & 1));
-        if ((lane >> 4) == half) x = sum;
+        if ((lane >> 4) == half) x = scalar(sum);
     }
 };
 
@@ -66,7 +70,8 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8;
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
-        double x_row[2], sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+        scalar x_row[2];
+        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
         OtherPoint n[2];
         at.from_owners(x.v[0], half, x_row);
         at.points_of(Y, half, n);
@@ -137,24 +142,30 @@ template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
     else return *address;
 }
 
-// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species with
-// one power: both halves of the warp at once, which share what is read of the matrix.
+// The four species of a half of a tile, a constant where the tile is one.
+template <int T, int Q> POINT_FN constexpr Constant<2*T + Q> step_of(Constant<T>, Constant<Q>) { return {}; }
+template <int Q> POINT_FN int step_of(int tile, Constant<Q>) { return 2*tile + Q; }
+
+// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many species:
+// both halves of the warp at once, which share what is read of the matrix. In single precision, where a species' mass is read again
+// sooner than made of its amount in double, the tiles are a loop.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale, Out &D) {
     constexpr int STEPS = (M::NS + 3)/4, TILES = (M::NS + 7)/8, TERMS = M::FRICTION_TERMS, AT_ONCE = M::NS > 24 ? 2 : 1;
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
+        OtherPoint n[AT_ONCE][2];
+        const auto mass = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
-            OtherPoint n[2];
             if constexpr (TERMS > 1) at.from_owners(variable.v[0], begin + h, powers[h]);
-            at.points_of(Y, begin + h, n);
+            at.points_of(Y, begin + h, n[h]);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = larger(m.least_mass[s], n[r][s])*m.inv_W[s];
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(mass(h, r, s)*m.inv_W[s]);
             }
         }
-        double scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
+        scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
         OtherResult to[AT_ONCE][2];
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
             at.from_owners(scale.v[0], begin + h, scales[h]);
@@ -163,8 +174,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             UNROLL for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
         const double *b = m.friction_tiles + at.lane;
-        for_constants<TILES>([&](auto tile) {
-            constexpr int first = 2*tile.value;
+        const auto of_tile = [&](auto whole, auto tile) {
             double c[AT_ONCE][4];
             UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int q = 0; q < 4; ++q) c[h][q] = 0;
             UNROLL for (int term = TERMS - 1; term >= 0; --term) {
@@ -180,16 +190,24 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])};        // the limit is one number
                 const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
-                    constexpr int step = first + q.value;
-                    const int s = 4*step + at.species;
-                    const R share = R(x[h][step][r])*m.W[s < M::NS ? s : M::NS - 1], result = of_row(share)*inverse;
-                    to[h][r].set(s, result.v[0], 4*step + 3 < M::NS || s < M::NS);
+                    const auto step = step_of(tile, q);
+                    const int s = 4*step + at.species, k = whole || s < M::NS ? s : M::NS - 1;
+                    R share;
+                    if constexpr (IN_SINGLE) share = R(mass(h, r, k));
+                    else share = R(x[h][step][r])*m.W[k];
+                    const R result = of_row(share)*inverse;
+                    to[h][r].set(s, result.v[0], whole || 4*step + 3 < M::NS || s < M::NS);
                 };
-                if constexpr (4*(first + 1) + 3 < M::NS) {          // both are species: one division
+                if constexpr (whole.value) {                        // both are species: one division
                     const R inverse = 1.0/(below[0]*below[1]*divisor);
                     for_constants<2>([&](auto q) { store(q, inverse*below[1 - q.value]); });
-                } else for_constants<(first + 2 <= STEPS ? 2 : 1)>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
+                } else for_constants<STEPS - 2*TILES + 2>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
             }
-        });
+        };
+        if constexpr (IN_SINGLE) {
+            constexpr int WHOLE_TILES = M::NS/8;
+            UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);
+            if constexpr (WHOLE_TILES < TILES) of_tile(Constant<false>(), Constant<WHOLE_TILES>());
+        } else for_constants<TILES>([&](auto tile) { of_tile(Constant<(8*tile.value + 7 < M::NS)>(), tile); });
     }
 }

@@ -16,10 +16,8 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
     wilke = any(k.name == "wilke_transport" for k in kernels)        # it holds three numbers of each species
     tabulated = options["takahashi"] == "smooth" and options["diffusion"] != "cantera"
     linear = options["takahashi"] == "off" and options["diffusion"] != "cantera"      # sums over pairs by constant matrices
-    if precision == "single" and linear and options["diffusion"] == "fuller" and 24 < ns <= 53:
-        if any(k.name == "mixture_diffusion" for k in kernels) and all(
-                k.header.stem in ("ideal_gas", "chung") or k.name == "mixture_diffusion" for k in kernels):
-            return Launch(blocks=3, pairs=10, constants="shared")       # single numbers fit the registers; takes 10 s to compile, `kinetic` minutes
+    single = precision == "single"
+    some = 12 if single else 10             # one load brings two constants, or four single numbers
     if sweeps_pairs and not linear:
         alone = not any(k.name == "cubic_root" for k in kernels)
         if ns <= 6 or ns <= 12 and not tabulated:
@@ -27,15 +25,15 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         if ns <= 12:
             return Launch(blocks=4, pairs=3) if alone and options["diffusion"] == "fuller" else Launch(64, blocks=6, pairs=5, constants="shared")
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
-            return Launch(blocks=4 if alone and tabulated else 3, hold="shared", unroll=10, pairs="units", constants="shared")
+            return Launch(blocks=4 if alone and tabulated else 3, hold="shared", unroll=some, pairs="units", constants="shared")
         if not tabulated:
             return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
         if alone and ns <= 32:
-            return Launch(256, hold="reload", unroll=10, blocks=3, pairs="units", constants="shared")
+            return Launch(256, hold="reload", unroll=some, blocks=3, pairs="units", constants="shared")
         # one block: the constants' other copies would take the cache from the table
-        return Launch(384, hold="reload", unroll=10 if alone else 25, blocks=1, pairs="units", constants="shared", persistent=alone)
+        return Launch(384, hold="reload", unroll=some if alone else 24 if single else 25, blocks=1, pairs="units", constants="shared", persistent=alone)
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
-        return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared")
+        return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=some, pairs="units", constants="shared")
     if ns <= 6:
         return Launch(blocks=6, pairs=3) if sweeps_pairs else Launch(64, blocks=12, pairs=3)
     if ns <= 12:
@@ -48,12 +46,12 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
         return Launch(blocks=2, pairs=5 if sweeps_pairs else 4, constants="shared")
     if ns <= 24:
         resident = dict(blocks=4, persistent=True) if not sweeps_pairs else dict(threads=256, blocks=2, persistent=True) if ns <= 20 else dict(blocks=3)
-        return Launch(**resident, hold="shared", unroll=20, pairs="units", constants="shared")
+        return Launch(**resident, hold="shared", unroll=8 if single else 20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
-        return Launch(blocks=2, hold="shared", unroll=10, pairs="units", constants="shared", persistent=not wilke)
-    one_block = precision != "single" and ns <= 56        # its constants are copied once, which leaves the cache room; beyond, there is none
-    unroll = ns if mixture.structure == "dense" and one_block else 25        # two sweeps over factors of low rank would spill
-    resident = dict(threads=384, blocks=1) if one_block else dict(blocks=3 if ns <= 50 else 2)
+        return Launch(blocks=2, hold="shared", unroll=some, pairs="units", constants="shared", persistent=not wilke)
+    one_block = ns <= 56        # its constants are copied once, which leaves the cache room; beyond, there is none
+    unroll = ns if mixture.structure == "dense" and one_block else 24 if single else 25        # two sweeps over factors of low rank would spill
+    resident = dict(threads=384, blocks=1) if one_block else dict(blocks=2)
     return Launch(**resident, hold="shared", unroll=unroll, pairs="units", constants="shared", persistent=True)
 
 

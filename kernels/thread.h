@@ -9,8 +9,8 @@
 #ifdef FRAME_STAND_IN                  // the tests' CUDA on a CPU
 static inline double reciprocal_start(double x) { return float(1.0/x); }
 static inline double rsqrt_start(double x) { return float(1.0/sqrt(x)); }
-static inline double cbrt_approximate(double x) { return float(cbrt(x)); }
-static inline double two_thirds_approximate(double x) { return float(cbrt(x)*cbrt(x)); }
+static inline float rsqrt_start(float x) { return float(1.0/sqrt(x)); }
+static inline float approximate_power(float x, float exponent) { return powf(x, exponent); }
 static inline float rough_reciprocal(float x) { return 1.0f/x; }
 static inline float whole_on_top(float start, float a) { return start + floorf(a); }
 static inline float whole_on_top(float start, float a, float b) { return start + float(floor(double(a)*double(b))); }
@@ -22,16 +22,11 @@ static inline double from_words(int high, int low) { return __longlong_as_double
 #else
 POINT_FN double reciprocal_start(double x) { double y; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
 POINT_FN double rsqrt_start(double x) { double y; asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
-POINT_FN double cbrt_approximate(double x) {       // 2e-6; 1e-30 < x < 1e30
+POINT_FN float rsqrt_start(float x) { float y; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+POINT_FN float approximate_power(float x, float exponent) {       // 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
     float y;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(float(x)));
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*(1.0f/3.0f)));
-    return y;
-}
-POINT_FN double two_thirds_approximate(double x) {       // 3e-6 for 0 <= x < 1e30; 0 where x is less than 1e-37
-    float y;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(float(x)));
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*(2.0f/3.0f)));
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*exponent));
     return y;
 }
 POINT_FN int high_word(double x) { return __double2hiint(x); }
@@ -44,13 +39,16 @@ POINT_FN float single(double x) { float y = float(x); asm("" : "+f"(y)); return 
 POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
+POINT_FN double cbrt_approximate(double x) { return approximate_power(float(x), 1.0f/3.0f); }
+template <class T> POINT_FN T two_thirds_approximate(T x) { return approximate_power(float(x), 2.0f/3.0f); }       // 0 where x is less than 1e-37
+
 // ---- one value
-POINT_FN double reciprocal(double x) {
+POINT_FN double inverted(double x) {
     const double y = reciprocal_start(x), e = fma(-x, y, 1.0);
     return fma(y, fma(e, e, e), y);
 }
 POINT_FN double quotient(double a, double b) {
-    const double y = reciprocal(b), q = a*y;
+    const double y = inverted(b), q = a*y;
     return fma(y, fma(-b, q, a), q);
 }
 POINT_FN double root(double x) {
@@ -147,21 +145,35 @@ POINT_FN double cube_root(double x) {
     return x > 0.0 ? x*better*better : NOT_A_NUMBER;
 }
 
-// ---- one value in single precision: the compiler's own library
-POINT_FN float quotient(float a, float b) { return a/b; }
-POINT_FN float root(float x) { return sqrtf(x); }
+// ---- one value in single precision: the same ways, else the compiler's own library
+POINT_FN float quotient(float a, float b) {
+    const float y = rough_reciprocal(b), q = a*y;
+    return fmaf(y, fmaf(-b, q, a), q);
+}
+POINT_FN float inverted(float x) { return quotient(1.0f, x); }
+POINT_FN float root(float x) {          // what has fewer digits counts as 0
+    const float y = rsqrt_start(x), s = x*y, best = fmaf(0.5f*y, fmaf(-s, s, x), s);
+    return fabsf(x) < 1.2e-38f ? 0.0f : best;
+}
 POINT_FN float exponential(float x, bool less_one = false) { return less_one ? expm1f(x) : expf(x); }
 POINT_FN float logarithm(float x) { return x > 0.0f && x < 3.4028234e38f ? logf(x) : float(NOT_A_NUMBER); }
 POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUMBER); }
 POINT_FN float power_of_two(float a, float b) { return exp2f(a*b); }
 POINT_FN float power_of_two_less_one(float a, float b) { return expm1f(a*b*float(LN2)); }
-template <class Exponent> POINT_FN float power_of(Exponent, float x) { return powf(x, float(Exponent::value)); }
-POINT_FN float inverse_of_root(float x) { return 1.0f/sqrtf(x); }
-POINT_FN float inverse_of_fourth_root(float x) { return 1.0f/sqrtf(sqrtf(x)); }
-POINT_FN float inverse_of_two_thirds(float x) { const float r = 1.0f/cbrtf(x); return r*r; }
+template <class Exponent> POINT_FN float power_of(Exponent, float x) { return exp2f(float(Exponent::value)*log2f(x)); }
+POINT_FN float inverse_of_root(float x) {
+    const float y = rsqrt_start(x);
+    return fmaf(0.5f*y, fmaf(-x*y, y, 1.0f), y);
+}
+POINT_FN float inverse_of_fourth_root(float x) {
+    const float s = rsqrt_start(x), y = s*rsqrt_start(s), y2 = y*y;
+    return fmaf(0.25f*y, fmaf(-x*y2, y2, 1.0f), y);
+}
+POINT_FN float inverse_of_two_thirds(float x) {
+    const float r = approximate_power(x, -1.0f/3.0f), r2 = r*r;
+    return fmaf(2.0f/3.0f*r2, fmaf(-x*r, r2, 1.0f), r2);
+}
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
-POINT_FN float two_thirds_approximate(float x) { const float root = cbrtf(x); return root*root; }
-POINT_FN float rsqrt_start(float x) { return 1.0f/sqrtf(x); }
 
 // ---- the values of a thread's points
 template <int N> struct mask { bool at[N]; };
@@ -179,7 +191,7 @@ template <int N> struct points {
 BINARY(+, a + b) BINARY(-, a - b) BINARY(*, a*b)
 template <int N> POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k]))
 template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b)))
-template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? reciprocal(y.v[k]) : quotient(scalar(a), y.v[k]))
+template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? inverted(y.v[k]) : quotient(scalar(a), y.v[k]))
 #undef BINARY
 template <int N> POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k])
 template <int N> POINT_FN points<N> &operator+=(points<N> &x, points<N> y) { return x = x + y; }
@@ -219,7 +231,7 @@ template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_third
 template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
 template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
 template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
-template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*reciprocal(b.v[k]))
+template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*inverted(b.v[k]))
 // Single precision beside them, and indices into tables.
 template <int N> struct narrow_points {
     float v[N];
@@ -265,8 +277,8 @@ template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points
     }
     return r;
 }
-template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS: the digits of 2^52/CUBIC_WINDOWS and more
-    EACH(from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
+template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+    EACH(IN_SINGLE ? (x.on_top.v[k] - TOP)*(1.0f/CUBIC_WINDOWS) : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
 #undef EACH_NARROW
 // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP is such that
 // of the bits of both nothing but this number is left.

@@ -33,8 +33,8 @@ def option_sets():
     yield "dense", dict(mixing="pseudocritical")
 
 
-def planned(kernels, outputs, mix):
-    return emit.plan(kernels, outputs, mix, organise.default(kernels, mix))
+def planned(kernels, outputs, mix, precision="double"):
+    return emit.plan(kernels, outputs, mix, organise.default(kernels, mix, precision), precision)
 
 
 def build(plan, name):
@@ -81,11 +81,12 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
     """Three values at most: that is cheaper than the threads that two more registers would cost. Six where what Takahashi's pairs take of
     10 species fills the registers: measured faster than fewer threads."""
     c, plans = declare.collections[name], {}
-    for ns in (1, 4, 10, 20):
+    for ns, precision in ((1, "double"), (4, "double"), (10, "double"), (20, "double"), (13, "single"), (20, "single")):
         for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
             if options == {} or name == "viscous":
                 mix = inputs.mixture(ns, "dense", **options)
-                plans[f"{name} NS={ns} {options}"] = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+                records = declare.resolve(c.outputs, c.given, mix.options)
+                plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 24), (what, r)
 
@@ -106,18 +107,18 @@ def test_every_kernel_compiles_alone(ns):
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_single_precision_compiles(precision):
-    """Collections with 10 and 53 species (registers and shared memory, panels and for "mixed" matrix units); all kernels alone."""
+    """Collections with 10 and 53 species (registers and shared memory, panels and matrix units); all kernels alone."""
     plans = {}
     for ns in (10, 53):
         mix = Mixture(species_set(ns, "dense"), takahashi="off" if ns == 53 else "smooth")
         for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",)*(precision == "mixed"):
             c = declare.collections[name]
             records = declare.resolve(c.outputs, c.given, mix.options)
-            plans[f"{name} NS={ns}"] = emit.plan(records, c.outputs, mix, organise.default(records, mix, precision), precision)
+            plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
     mix = Mixture(species_set(2))
     for kernel in declare.kernels.values():
         if kernel.serves(mix.options) and (precision == "mixed" or not kernel.double_only):
-            plans[kernel.name] = emit.plan([kernel], None, mix, organise.default([kernel], mix, precision), precision)
+            plans[kernel.name] = planned([kernel], None, mix, precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 

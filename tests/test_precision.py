@@ -9,6 +9,7 @@ import pytest
 
 import hosts
 from frame import cli, stripe, validate
+from frame.bench import inputs
 from frame.errors import StateError
 from frame.validate.scale import scales
 from frame.validate.wide import GIVEN, is_public, reachable
@@ -134,19 +135,27 @@ def test_many_species(backend, name):
         assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
 
 
-def test_many_species_in_registers(be):         # noqa: F811
-    """A GPU holds the mass fractions of many species in registers where they are single numbers and Takahashi's factor is off."""
-    mix = mixture(53, diffusion="fuller", takahashi="off")
-    c = declare.collections["viscous"]
-    given = rounded_states(53, 40)
-    given = {q: given[q] for q in "TpY"} | {"rho": mix.properties("rho", **{q: given[q] for q in "TpY"})["rho"].astype(SINGLE)}
-    double = mix.properties(c.outputs, backend="cpu", **given)
-    assert mix.program(outputs=c.outputs, given=tuple(given), backend=be, precision="single").plan.how.hold == "registers"
-    single = mix.properties(c.outputs, backend=be, precision="single", **given)
-    scale, undecided = scales(mix, list(c.outputs), {q: v.astype(float) for q, v in given.items() if q in "TpY"})
-    for q in c.outputs:
-        off = np.where(undecided, 0, np.abs(single[q] - double[q])/(2.0**-24*scale[q] + np.finfo(SINGLE).tiny))
-        assert off.max() <= SINGLE_TOLERANCE, (q, off.max())
+@pytest.mark.parametrize("diffusion", ["fuller", "kinetic"])
+@pytest.mark.parametrize("ns, kij", [(15, "dense"), (26, "none"), (50, "dense")])
+def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):         # noqa: F811
+    """Which work on doubles: the pairs' matrices stay that, all other constants are single numbers, and so are the results."""
+    mix = inputs.mixture(ns, kij, takahashi="off", diffusion=diffusion)
+    given = {q: v for q, v in rounded_states(ns, 70).items() if q in "TpY"}
+    given["rho"] = mix.properties("rho", **given)["rho"].astype(SINGLE)
+    scale, undecided = scales(mix, [q for name in ("thermal", "viscous") for q in declare.collections[name].outputs],
+                              {q: given[q].astype(float) for q in "TpY"})
+    for name in ("thermal", "viscous"):
+        c = declare.collections[name]
+        state = {q: given[q] for q in c.given}
+        plan = mix.program(outputs=c.outputs, given=c.given, backend=be, precision="single").plan
+        wide = {q for q, value in plan.values.items() if value.dtype == np.float64}
+        assert plan.how.pairs == "units"
+        assert wide == ({"chung_pair", "friction_tiles"} if name == "viscous" else {"one_minus_kij"} if kij == "dense" else set())
+        double = mix.properties(c.outputs, backend="cpu", **state)
+        single = mix.properties(c.outputs, backend=be, precision="single", **state)
+        for q in c.outputs:
+            off = np.where(undecided, 0, np.abs(single[q] - double[q])/(2.0**-24*scale[q] + np.finfo(SINGLE).tiny))
+            assert off.max() <= SINGLE_TOLERANCE, (q, off.max())
 
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
