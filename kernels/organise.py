@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 
 from . import tune
 from .emit import Launch
@@ -19,19 +20,20 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
     single = precision == "single"
     some = 12 if single else 10             # one load brings two constants, or four single numbers
     if sweeps_pairs and not linear:
-        alone = not any(k.name == "cubic_root" for k in kernels)
+        alone, kinetic = not any(k.name == "cubic_root" for k in kernels), options["diffusion"] == "kinetic"
         if ns <= 6 or ns <= 12 and not tabulated:
             return Launch(blocks=6 if ns <= 6 else 3, pairs=3)
-        if ns <= 12:
-            return Launch(blocks=4, pairs=3) if alone and options["diffusion"] == "fuller" else Launch(64, blocks=6, pairs=5, constants="shared")
+        if ns <= 11:
+            return Launch(64, blocks=6, pairs=5, constants="shared") if kinetic or not alone else Launch(blocks=4, pairs=3)
         if ns <= 24:            # unrolled, the pairs' code would not fit the instruction cache
             return Launch(blocks=4 if alone and tabulated else 3, hold="shared", unroll=some, pairs="units", constants="shared")
         if not tabulated:
             return Launch(256, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared")
-        if alone and ns <= 32:
-            return Launch(256, hold="reload", unroll=some, blocks=3, pairs="units", constants="shared")
         # one block: the constants' other copies would take the cache from the table
-        return Launch(384, hold="reload", unroll=some if alone else 24 if single else 25, blocks=1, pairs="units", constants="shared", persistent=alone)
+        if alone:
+            sums = dict(unroll=4, pairs=10) if kinetic else dict(unroll=some, pairs="units")
+            return Launch(384, hold="reload", **sums, blocks=1, constants="shared", persistent=True)
+        return Launch(256 if kinetic else 384, hold="reload", unroll=24 if single else 25, blocks=1, pairs="units", constants="shared")
     if any(k.header.stem in ("inversion", "derivatives") for k in kernels):      # more is alive at once, spills at 12 to 24 species else
         return Launch(blocks=2, pairs=3) if ns <= 12 else Launch(blocks=2, hold="shared", unroll=some, pairs="units", constants="shared")
     if ns <= 6:
@@ -45,13 +47,15 @@ def default(kernels, mixture, precision: str = "double") -> Launch:
     if ns <= 24 and wilke:
         return Launch(blocks=2, pairs=5 if sweeps_pairs else 4, constants="shared")
     if ns <= 24:
-        resident = dict(blocks=4, persistent=True) if not sweeps_pairs else dict(threads=256, blocks=2, persistent=True) if ns <= 20 else dict(blocks=3)
+        resident = dict(threads=256, blocks=2) if sweeps_pairs and not single else dict(blocks=5 if single else 4)
+        resident = dict(blocks=3) if sweeps_pairs and ns > 20 else resident | dict(persistent=True)
         return Launch(**resident, hold="shared", unroll=8 if single else 20, pairs="units", constants="shared")
     if sweeps_pairs or wilke:
-        return Launch(blocks=2, hold="shared", unroll=some, pairs="units", constants="shared", persistent=not wilke)
-    one_block = ns <= 56        # its constants are copied once, which leaves the cache room; beyond, there is none
+        blocks = 3 if single and options["diffusion"] == "fuller" else 2
+        return Launch(blocks=blocks, hold="shared", unroll=some, pairs="units", constants="shared", persistent=not wilke)
+    one_block = not single and ns <= 56        # its constants are copied once, which leaves the cache room; beyond, there is none
     unroll = ns if mixture.structure == "dense" and one_block else 24 if single else 25        # two sweeps over factors of low rank would spill
-    resident = dict(threads=384, blocks=1) if one_block else dict(blocks=2)
+    resident = dict(threads=384, blocks=1) if one_block else dict(blocks=3 if single and ns <= 50 else 2)
     return Launch(**resident, hold="shared", unroll=unroll, pairs="units", constants="shared", persistent=True)
 
 
@@ -64,12 +68,9 @@ def candidates(ns: int) -> list[Launch]:
                 for constants in ("constant", "shared"):
                     out += [Launch(threads, blocks=resident//threads, pairs=pairs, constants=constants) for pairs in (2, 3, 4, 5)]
         if ns > 12:
-            for resident in (256, 384, 512, 768, 1024):
-                for hold in ("shared", "reload"):
-                    out.append(Launch(threads, hold=hold, unroll=4, blocks=resident//threads, pairs=10, constants="shared"))
-                if resident <= 512:
-                    out += [Launch(threads, hold="shared", unroll=unroll, blocks=resident//threads, pairs="units", constants="shared")
-                            for unroll in (10, ns)]
+            for resident, hold in itertools.product((256, 384, 512, 768, 1024), ("shared", "reload")):
+                sums = [dict(unroll=4, pairs=10)] + [dict(unroll=unroll, pairs="units") for unroll in (12, ns) if resident <= 512]
+                out += [Launch(threads, hold=hold, blocks=resident//threads, constants="shared", **how) for how in sums]
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return [how for how in out if how.blocks]
 
