@@ -135,8 +135,7 @@ def test_many_species(backend, name):
         assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
 
 
-@pytest.mark.parametrize("diffusion", ["fuller", "kinetic"])
-@pytest.mark.parametrize("ns, kij", [(15, "dense"), (26, "none"), (50, "dense")])
+@pytest.mark.parametrize("ns, kij, diffusion", [(15, "dense", "kinetic"), (26, "none", "fuller"), (50, "dense", "kinetic")])
 def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):         # noqa: F811
     """Which work on doubles: the pairs' matrices stay that, all other constants are single numbers, and so are the results."""
     mix = inputs.mixture(ns, kij, takahashi="off", diffusion=diffusion)
