@@ -156,13 +156,13 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
         OtherPoint n[AT_ONCE][2];
-        const auto mass = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
+        const auto floored = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
         UNROLL for (int h = 0; h < AT_ONCE; ++h) {
             if constexpr (TERMS > 1) at.from_owners(variable.v[0], begin + h, powers[h]);
             at.points_of(Y, begin + h, n[h]);
             UNROLL for (int i = 0; i < STEPS; ++i) {
                 const int s = 4*i + at.species < M::NS ? 4*i + at.species : M::NS - 1;
-                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(mass(h, r, s)*m.inv_W[s]);
+                UNROLL for (int r = 0; r < 2; ++r) x[h][i][r] = widened(floored(h, r, s)*m.inv_W[s]);
             }
         }
         scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
@@ -174,7 +174,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
             UNROLL for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
         const double *b = m.friction_tiles + at.lane;
-        const auto of_tile = [&](auto whole, auto tile) {
+        const auto of_tile = [&](auto full, auto tile) {
             double c[AT_ONCE][4];
             UNROLL for (int h = 0; h < AT_ONCE; ++h) UNROLL for (int q = 0; q < 4; ++q) c[h][q] = 0;
             UNROLL for (int term = TERMS - 1; term >= 0; --term) {
@@ -191,14 +191,14 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                 const R below[2] = {R(c[h][2*r]), R(c[h][2*r + 1])}, divisor(scales[h][r]);
                 const auto store = [&](auto q, const R inverse) {
                     const auto step = step_of(tile, q);
-                    const int s = 4*step + at.species, k = whole || s < M::NS ? s : M::NS - 1;
+                    const int s = 4*step + at.species, k = full || s < M::NS ? s : M::NS - 1;
                     R share;
-                    if constexpr (IN_SINGLE) share = R(mass(h, r, k));
+                    if constexpr (IN_SINGLE) share = R(floored(h, r, k));
                     else share = R(x[h][step][r])*m.W[k];
                     const R result = of_row(share)*inverse;
-                    to[h][r].set(s, result.v[0], whole || 4*step + 3 < M::NS || s < M::NS);
+                    to[h][r].set(s, result.v[0], full || 4*step + 3 < M::NS || s < M::NS);
                 };
-                if constexpr (whole.value) {                        // both are species: one division
+                if constexpr (full.value) {                        // both are species: one division
                     const R inverse = 1.0/(below[0]*below[1]*divisor);
                     for_constants<2>([&](auto q) { store(q, inverse*below[1 - q.value]); });
                 } else for_constants<STEPS - 2*TILES + 2>([&](auto q) { store(q, 1.0/(below[q.value]*divisor)); });
