@@ -248,14 +248,7 @@ template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_
 template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
 template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(fminf(x.v[k], y.v[k]))      // a NaN is left out, for the result indexes a table
 template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k]))
-template <int N> POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y) {            // rounded once
-    narrow_points<N> r;
-    UNROLL for (int k = 0; k < N; ++k) {
-        const float a = x.v[k], b = y.v[k], inverse = rough_reciprocal(b), q = a*inverse;
-        r.v[k] = fmaf(fmaf(-q, b, a), inverse, q);
-    }
-    return r;
-}
+template <int N> POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(quotient(x.v[k], y.v[k]))
 template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k]))
 template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
 // Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point numbers. They
