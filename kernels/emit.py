@@ -268,8 +268,8 @@ def _kept_wide(p: Plan) -> list[str]:
 
 
 def cuda_source(p: Plan) -> str:
-    """extern "C" frame_run(constants, n, arrays); arrays: pointer and row stride of each of p.arguments, in one struct, since CuPy takes
-    0.2 us for each argument. The body is a function of its own, for pointers to be __restrict__."""
+    """extern "C" frame_run(constants, n, arrays); arrays: pointer and row stride of each of p.arguments, in one struct, so that a launch
+    has three arguments whatever the program. The body is a function of its own, for pointers to be __restrict__."""
     how = p.how
     members = "".join(f" outside *at_{a}; long ld_{a};" for a in p.arguments)
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
