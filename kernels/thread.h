@@ -7,8 +7,9 @@
 #include "binary_powers.h"
 
 #ifdef FRAME_STAND_IN                  // the tests' CUDA on a CPU
-static inline double reciprocal_start(double x) { return float(1.0/x); }
-static inline double rsqrt_start(double x) { return float(1.0/sqrt(x)); }
+static inline double upper_half(double x) { long long b; memcpy(&b, &x, 8); b &= ~0xffffffffLL; memcpy(&x, &b, 8); return x; }      // 20 bits
+static inline double reciprocal_start(double x) { return upper_half(1.0/x); }
+static inline double rsqrt_start(double x) { return upper_half(1.0/sqrt(x)); }
 static inline float rsqrt_start(float x) { return float(1.0/sqrt(x)); }
 static inline float approximate_power(float x, float exponent) { return powf(x, exponent); }
 static inline float rough_reciprocal(float x) { return 1.0f/x; }

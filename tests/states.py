@@ -39,3 +39,12 @@ def grid(ns):
     p = np.array([1, 3.4, 10, 30, 50.5, 74, 100, 150, 221, 300, 500.])*1e5
     T, p = (v.ravel() for v in np.meshgrid(T, p, indexing="ij"))
     return T, p, compositions(ns, T.size, np.random.default_rng(ns))
+
+
+def impossible_states(ns):
+    """T, p, Y far beyond what there is, a third of them of one species."""
+    T, p = (x.ravel() for x in np.meshgrid([1e-6, 1e-3, 1.0, 90.0, 300.0, 1e4, 1e8], [1e-40, 1e-25, 1e-10, 1.0, 1e5, 1e7, 1e10, 1e20]))
+    Y = np.random.default_rng(1).dirichlet(np.full(ns, 0.3), T.size).T
+    Y[:, ::3] = 0
+    Y[0, ::3] = 1
+    return T, p, Y
