@@ -8,7 +8,7 @@ JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 MPIFORT ?= mpifort
 MPIRUN ?= mpirun
 FFLAGS ?= -O3 -march=native
-NAMELIST ?= fortran_stub/demo.nml
+NAMELIST ?= fortran_stub/demo/demo.nml
 
 # More ranks than cores and root in a container are fine, no warnings about fabrics that are not there, no ssh
 # needed on one node. Open MPI 4 and 5.
@@ -24,19 +24,20 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 endif
 
 # In the order in which their modules use each other.
-HOST = $(patsubst %,fortran_stub/%.f90,species_tables peng_robinson chung diffusion properties \
-         host_config host_field host_layer host_compare host_output host)
+RIVAL = $(patsubst %,fortran_stub/rivals/%.f90,species_tables peng_robinson chung diffusion properties)
+HOST = $(RIVAL) $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer host_compare host_output host)
 
-CASTLES = $(patsubst %,fortran_stub/%.f90,species_tables peng_robinson chung diffusion properties host_config host_field host_layer \
-            frame_interface castles_config castles_plain castles_properties castles_block castles_rhs castles)
-CASTLES_NAMELIST ?= fortran_stub/castles.nml
+CASTLES = $(RIVAL) fortran_stub/demo/host_config.f90 fortran_stub/demo/host_field.f90 fortran_stub/demo/host_layer.f90 \
+          fortran_stub/interface/frame_interface.f90 \
+          $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
+CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
 .PHONY: demo castles test setup setup-test gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
 	$(MPIRUN) -n $(RANKS) build/demo_host $(NAMELIST)
-	$(PY) fortran_stub/plot_fields.py
+	$(PY) fortran_stub/demo/plot_fields.py
 
 castles: setup
 	@$(MAKE) --no-print-directory build/castles

@@ -22,7 +22,7 @@ from .errors import BackendError
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / "build"
-MODULE_SOURCE = ROOT / "fortran_stub" / "frame_interface.f90"
+MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
 
 _C = {"int": "int {0}", "double": "double {0}", "doubles": "double *{0}", "address": "double *{0}", "tag": "const char *{0}",
@@ -194,7 +194,7 @@ def _f_procedure(e: Entry) -> str:
 
 
 def fortran_module() -> str:
-    """fortran_stub/frame_interface.f90: the hand-written part (arrays by descriptor) with the table's rows filled in."""
+    """fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the table's rows filled in."""
     made = [e for e in ENTRIES if e.fortran]
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in (("!@PUBLIC", "\n".join(f"  public :: frame_{e.fortran}" for e in made)),

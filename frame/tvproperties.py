@@ -83,10 +83,10 @@ class TVProperties:
 
     def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
         """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: the five
-        coefficients of each pair fastest, then i, then j; by option `diffusion`, see kernels.kinetic_theory.pair_fit."""
+        coefficients of each pair fastest, then i, then j; by option `diffusion`, see kernels.species.kinetic_theory.pair_fit."""
         species = self.mixture.species
         if tag == "binary_fit":
-            from kernels.kinetic_theory import pair_fit
+            from kernels.species.kinetic_theory import pair_fit
 
             model = self.mixture.options["diffusion"]
             data = pair_fit(species, "kinetic" if model == "fuller" else model).ravel(order="F")

@@ -8,7 +8,7 @@ from . import declare as registry
 from . import point  # noqa: F401  declares the project's kernels
 from .backend import get_backend
 from .declare import collection, collections, load_declarations, point_kernel, quantities, quantity
-from .emit import dtype_of
+from .codegen.emit import dtype_of
 from .errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .mixture import OPTIONS, Mixture
 from .program import Program

@@ -5,7 +5,7 @@ import numpy as np
 
 from .backend import get_backend
 from .declare import quantities
-from .emit import dtype_of
+from .codegen.emit import dtype_of
 from .errors import ArgumentError
 
 

@@ -177,7 +177,7 @@ class Mixture:
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
-        from .cantera_yaml import read_cantera_yaml         # ruamel.yaml is needed for files only
+        from .species.cantera_yaml import read_cantera_yaml         # ruamel.yaml is needed for files only
 
         chosen = checked_options({key: value for key, value in options.items() if key not in NUMBERS})
         models = ("ideal-gas", "Peng-Robinson") if chosen["equation"] == "ideal" else ("Peng-Robinson",)
@@ -297,7 +297,7 @@ class Mixture:
             if lacking.any():
                 self.lacks["viscosity_factor"] = self._who(f"a viscosity law '{law}' and transport data to derive one", lacking)
                 return
-            from .kinetic_theory import viscosity_fit
+            from .species.kinetic_theory import viscosity_fit
             fitted = viscosity_fit(sp, law, *sp.T_fit)
             factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
             self.notes.append(f"viscosity law of {self._named(~known)}: fitted to kinetic theory between "
@@ -384,7 +384,7 @@ class Mixture:
             if not known.all():
                 self.lacks["friction_fit"] = self._who("transport data (diameter, well depth)", ~known)
                 return
-            from .kinetic_theory import binary_fit, friction_fit
+            from .species.kinetic_theory import binary_fit, friction_fit
             fit = (binary_fit if self.options["diffusion"] == "cantera" else friction_fit)(sp, *sp.T_fit)
         lower = np.tril_indices(self.ns)
         const["friction_fit"] = fit[:, lower[0], lower[1]].T

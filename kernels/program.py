@@ -1,7 +1,8 @@
 """Program: kernels joined into one launch for one mixture on one backend."""
 from __future__ import annotations
 
-from . import declare, emit
+from . import declare
+from .codegen import emit
 from .backend import get_backend
 from .errors import ArgumentError
 

@@ -41,9 +41,9 @@ case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
     tail -n 3 "$out/step.log" >> "$summary"
 esac
 for ranks in ${RANKS:-1 2 4}; do
-    for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" "$ranks" fortran_stub/demo.nml ""; done
+    for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" "$ranks" fortran_stub/demo/demo.nml ""; done
 done
-sed 's/^\( *chunk *= *\)[0-9]*/\1131072/' fortran_stub/demo.nml > build/demo_large_chunk.nml
+sed 's/^\( *chunk *= *\)[0-9]*/\1131072/' fortran_stub/demo/demo.nml > build/demo_large_chunk.nml
 for backend in ${BACKENDS:-cpu cuda}; do demo "$backend" 1 build/demo_large_chunk.nml ", chunk 131072"; done
 case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
     step "times" 300 "$python" tests/gpu_times.py "${POINTS:-1000000}"

@@ -37,6 +37,13 @@ MPIS = (Mpi("openmpi", "mpifort.openmpi", "mpirun.openmpi", ("--oversubscribe",)
 OPENMPI, MPICH = MPIS
 
 
+def makefile_list(name: str) -> list[pathlib.Path]:
+    """Source files that the Makefile names in this variable, in its order."""
+    told = subprocess.run(["make", "-s", "--no-print-directory", f"--eval=print-it:; @echo $({name})", "print-it"], cwd=ROOT, capture_output=True, text=True,
+                          check=True)
+    return [ROOT / word for word in told.stdout.split()]
+
+
 def newest(*files) -> float:
     return max(pathlib.Path(f).stat().st_mtime for f in files)
 
@@ -46,7 +53,7 @@ def library() -> pathlib.Path:
     """libframe.so, built when it is missing or older than what it is made from."""
     made = BUILD / "libframe.so"
     folder = ROOT / "frame"
-    source = [folder / "entry.py", folder / "build.py", ROOT / "fortran_stub" / "frame_interface.f90", *(folder / "templates").iterdir()]
+    source = [folder / "entry.py", folder / "build.py", ROOT / "fortran_stub" / "interface" / "frame_interface.f90", *(folder / "templates").iterdir()]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):
         done = subprocess.run([sys.executable, "-m", "frame", "build"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

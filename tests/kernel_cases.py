@@ -7,7 +7,7 @@ import numpy as np
 import kernels
 from conditioning import assert_close
 from kernels import Mixture
-from kernels.kinetic_theory import binary_fit, friction_fit, viscosity_fit
+from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
 from mixtures_for_tests import species_set
 from reference import Tracked, derivatives, evaluate, oracle, single, species, value
 from states import grid, random_states
@@ -24,7 +24,7 @@ PROJECT = Path(kernels.__file__).resolve().parent/"point"
 
 def project_kernels():
     """The kernels that this project declares; hosts and other tests may add their own to the registry."""
-    return {name: k for name, k in kernels.registry.kernels.items() if k.header.parent == PROJECT}
+    return {name: k for name, k in kernels.registry.kernels.items() if k.header.is_relative_to(PROJECT)}
 
 
 @lru_cache(None)

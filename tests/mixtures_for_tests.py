@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
-from kernels.cantera_yaml import read_cantera_yaml
+from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species import SpeciesData
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from kernel_cases import N, TABLE_ERROR, compare
-from kernels import Mixture, declare, emit
+from kernels import Mixture, declare
+from kernels.codegen import emit
 from kernels.backend import cpu
-from kernels.kinetic_theory import friction_fit
+from kernels.species.kinetic_theory import friction_fit
 from mixtures_for_tests import species_set
 from reference import evaluate
 from states import random_states
@@ -58,7 +59,7 @@ def build(folder, compiler, plan, *flags):
     (folder / "kernel.cpp").write_text(emit.cpu_source(plan) + DRIVER)
     program = folder / compiler
     own = [flag for flag in cpu.FLAGS if flag not in ("-shared", "-fPIC")]
-    include = dict.fromkeys([cpu.HERE, cpu.HERE / "point", *(h.parent for h in emit.headers(plan))])
+    include = dict.fromkeys([cpu.HERE, *(h.parent for h in emit.headers(plan))])
     subprocess.run([compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
                    check=True)
     return program

@@ -4,10 +4,11 @@ import json
 import numpy as np
 import pytest
 
-from frame import bench
-from frame.bench import ceilings, expressions, fortran, inputs, properties, report, scaling, threads
-from frame.cli import main
-from kernels import Mixture, collections, counting
+from frame.tools import bench
+from frame.tools.bench import ceilings, expressions, fortran, inputs, properties, report, scaling, threads
+from frame.tools.cli import main
+from kernels import Mixture, collections
+from kernels.codegen import counting
 from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernels import Mixture
-from kernels.kinetic_theory import binary_fit
-from kernels.cantera_yaml import read_cantera_yaml
+from kernels.species.kinetic_theory import binary_fit
+from kernels.species.cantera_yaml import read_cantera_yaml
 from mixtures_for_tests import changed
 from reference import EPS, cubic, evaluate, value
 from states import random_states

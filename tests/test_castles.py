@@ -7,9 +7,7 @@ import pytest
 import hosts
 from hosts import ROOT
 
-STUB = ROOT/"fortran_stub"
-NAMES = ("species_tables peng_robinson chung diffusion properties host_config host_field host_layer frame_interface castles_config "
-         "castles_plain castles_properties castles_block castles_rhs castles").split()
+STUB = ROOT/"fortran_stub"/"castles"
 # A field of 8 x 8 x 4 cells that grows by 2 columns in the middle of 4 steps. What the sources of properties may differ by is
 # some 400 roundings a property, times what a flat isotherm makes of them (below 10 here): 1e-12; 12 stages whose factors
 # dt (|u| + c)/dx are below 1 let it in. The form 'table' of Takahashi's factor is the same formula in both.
@@ -25,7 +23,7 @@ def solver(tmp_path_factory):
     library = hosts.library()
     folder = tmp_path_factory.mktemp("castles")
     subprocess.run([hosts.OPENMPI.compiler, "-O1", "-fcheck=bounds", f"-J{folder}", "-o", folder/"castles",
-                    *(STUB/f"{name}.f90" for name in NAMES), f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"], check=True)
+                    *hosts.makefile_list("CASTLES"), f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"], check=True)
     return folder/"castles"
 
 

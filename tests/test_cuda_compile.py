@@ -7,8 +7,9 @@ import concurrent.futures
 
 import pytest
 
-from frame.bench import inputs
-from kernels import Mixture, declare, emit, organise
+from frame.tools.bench import inputs
+from kernels import Mixture, declare
+from kernels.codegen import emit, organise
 from kernels.backend import cuda, nvrtc
 from kernels.errors import BackendError
 from kernels.marshal import cuda as marshal

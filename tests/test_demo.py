@@ -10,9 +10,8 @@ import pytest
 import hosts
 from hosts import ROOT
 
-STUB = ROOT/"fortran_stub"
-SOURCES = [STUB/f"{name}.f90" for name in ("species_tables", "peng_robinson", "chung", "diffusion", "properties",
-                                           "host_config", "host_field", "host_layer", "host_compare", "host_output", "host")]
+STUB = ROOT/"fortran_stub"/"demo"
+SOURCES = hosts.makefile_list("HOST")
 QUANTITIES = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T h0 mu lam D D/tol".split()
 
 
@@ -152,7 +151,7 @@ def test_example_programs(tmp_path, style, monkeypatch):
     library = hosts.library()
     sources = [ROOT/"examples/call_from_fortran"/f"{style}.f90"]
     if style == "new_style":
-        sources.insert(0, STUB/"frame_interface.f90")
+        sources.insert(0, ROOT/"fortran_stub/interface/frame_interface.f90")
     subprocess.run([hosts.FORTRAN, f"-J{tmp_path}", *sources, "-o", tmp_path/style, f"-L{library.parent}", "-lframe",
                     f"-Wl,-rpath,{library.parent}"], check=True)
     monkeypatch.chdir(ROOT)

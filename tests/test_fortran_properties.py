@@ -5,7 +5,7 @@ import cffi
 import numpy as np
 import pytest
 
-from kernels.kinetic_theory import pair_fit
+from kernels.species.kinetic_theory import pair_fit
 from mixtures_for_tests import ROOT, species_set
 from reference import EPS, evaluate
 from states import random_states
@@ -20,7 +20,7 @@ WORDS = {"root": ("gibbs", "vapour", "liquid"), "alpha": ("pr78", "cantera"),
 @pytest.fixture(scope="module", params=["properties", "textbook"])
 def fortran(request, tmp_path_factory):
     """The Fortran modules as a shared library, compiled as the demo compiles them: with pair tables, or the textbook's sums."""
-    sources = [ROOT/"fortran_stub"/f"{name}.f90" for name in (*SHARED, request.param)]
+    sources = [ROOT/"fortran_stub"/"rivals"/f"{name}.f90" for name in (*SHARED, request.param)]
     folder = tmp_path_factory.mktemp("properties")
     subprocess.run(["gfortran", "-O3", "-march=native", "-fPIC", "-shared", f"-J{folder}", "-o", folder/"libproperties.so",
                     *sources], check=True)

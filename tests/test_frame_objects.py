@@ -480,7 +480,7 @@ def test_get_species(host, tag, size):
     species, out = host.frame.properties.mixture.species, np.full(size, np.nan)
     host.frame.get_species(tag, out, size)
     if tag == "binary_fit":
-        from kernels.kinetic_theory import friction_fit
+        from kernels.species.kinetic_theory import friction_fit
         coefficients = out.reshape(5, -1, order="F")
         np.testing.assert_array_equal(coefficients[:4].ravel(order="F"), friction_fit(species, *species.T_fit).ravel(order="F"))
         assert not coefficients[4].any()

@@ -13,7 +13,7 @@ import pytest
 
 import cuda_on_cpu
 from conditioning import assert_close
-from frame.bench import inputs
+from frame.tools.bench import inputs
 from kernel_cases import N, compare, expected, mixture, project_kernels, states
 from kernels import Mixture, backend as backends, declare, get_backend
 from kernels.backend import cuda

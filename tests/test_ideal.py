@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from conditioning import assert_close
 from kernel_cases import N, check_single, mixture, oracle_species, states
 from kernels import ArgumentError, Mixture, MixtureError
-from kernels.kinetic_theory import species_viscosity, viscosity_fit
+from kernels.species.kinetic_theory import species_viscosity, viscosity_fit
 from kernels.species import SpeciesData, nasa7, nasa9
 from mixtures_for_tests import changed, species_set
 from reference import EPS, Tracked, ideal, ideal_gas, value

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from frame import cli, info
-from kernels import Mixture, MixtureError, critical_data
-from kernels.cantera_yaml import read_cantera_yaml
+from frame.tools import cli, info
+from kernels import Mixture, MixtureError
+from kernels.species import critical as critical_data
+from kernels.species.cantera_yaml import read_cantera_yaml
 from mixtures_for_tests import ROOT, changed, species_set
 
 CH4_O2 = ROOT/"examples/mixtures/ch4_o2.yaml"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mixtures_for_tests import FILES, species_set
 
-from kernels import monchick_mason as mm
+from kernels.species import monchick_mason as mm
 from kernels.errors import MixtureError
-from kernels.kinetic_theory import BOLTZMANN, DEBYE, binary_diffusion, binary_fit, friction_fit, omega11
+from kernels.species.kinetic_theory import BOLTZMANN, DEBYE, binary_diffusion, binary_fit, friction_fit, omega11
 from kernels.species import SpeciesData
 
 ct = pytest.importorskip("cantera")

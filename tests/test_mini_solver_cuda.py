@@ -19,7 +19,8 @@ from cuda_on_cpu import DEVICE
 from examples.mini_solver import flow as flow_module, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
-from kernels import Mixture, declare, emit, get_backend, organise
+from kernels import Mixture, declare, get_backend
+from kernels.codegen import emit, organise
 from kernels.backend import cuda, nvrtc
 from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu

@@ -4,8 +4,9 @@ On the stand-in that runs CUDA on the CPU (cuda_on_cpu.py): times mean nothing t
 """
 import pytest
 
-from frame.bench import inputs, organisations
-from kernels import declare, organise, tune
+from frame.tools.bench import inputs, organisations
+from kernels import declare
+from kernels.codegen import organise, tune
 from kernels.errors import ArgumentError
 from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
@@ -66,7 +67,7 @@ def test_texts_come_back():
 
 
 def test_unknown_collection():
-    from frame import cli
+    from frame.tools import cli
 
     class Given:
         backend, points, collections = None, None, ["thermic"]

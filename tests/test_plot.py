@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from frame import cli, plot
+from frame.tools import cli, plot
 from kernels import ArgumentError, Mixture
 from mixtures_for_tests import ROOT
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import hosts
-from frame import cli, stripe, validate
-from frame.bench import inputs
+from frame import stripe
+from frame.tools import cli, validate
+from frame.tools.bench import inputs
 from frame.errors import StateError
-from frame.validate.scale import scales
-from frame.validate.wide import GIVEN, is_public, reachable
+from frame.tools.validate.scale import scales
+from frame.tools.validate.wide import GIVEN, is_public, reachable
 from kernel_cases import mixture
 from kernels import Mixture, declare, get_backend
 from kernels.errors import ArgumentError
@@ -295,7 +296,7 @@ def test_narrower_packs(target, monkeypatch):
 
 FUNCTIONS = """#define FRAME_SINGLE
 #define FRAME_FLOAT_ARRAYS
-#include "pack.h"
+#include "numbers/pack.h"
 #define APPLY(name) extern "C" void apply_##name(const float *x, float *y, long n) { \\
     for (long t = 0; t < n; t += VECTOR_LANES) { vec v; load(x + t, v); store(y + t, name(v)); } }
 APPLY(exp) APPLY(expm1) APPLY(log) APPLY(cbrt) APPLY(sqrt) APPLY(floor_small) APPLY(two_thirds_start) APPLY(inverse_root_start)
@@ -313,7 +314,7 @@ def test_functions_of_a_pack():
 
     random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
     ffi.cdef("".join(f"void apply_{name}(const float *x, float *y, long n);" for name in CASES))
-    library = ffi.dlopen(str(cpu.shared_object(FUNCTIONS, [cpu.HERE / f for f in ("pack.h", "pack_single.h", "platform.h")], "single-functions")))
+    library = ffi.dlopen(str(cpu.shared_object(FUNCTIONS, sorted((cpu.HERE / "numbers").glob("*.h")), "single-functions")))
 
     def apply(name, x):
         x = np.ascontiguousarray(x, SINGLE)

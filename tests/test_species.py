@@ -11,9 +11,9 @@ from mixtures_for_tests import KIJ, ROOT, changed, species_set, write_yaml
 from ruamel.yaml import YAML
 
 from kernels.errors import ArgumentError, MixtureError
-from kernels.cantera_yaml import read_cantera_yaml
+from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species import GAS_CONSTANT, SpeciesData, nasa7
-from kernels.units import Units, parse
+from kernels.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
 SHIPPED = sorted((ROOT/"examples/mixtures").glob("*.yaml"))

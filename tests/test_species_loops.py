@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from frame import cli
-from frame.bench import species_loops as bench_species
+from frame.tools import cli
+from frame.tools.bench import species_loops as bench_species
 from kernels import backend as backends
-from kernels import cache, get_backend, species_loops, tune
+from kernels import get_backend, species_loops
+from kernels.backend import cache
+from kernels.codegen import tune
 from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
 from kernels.species_loops import READS, STRATEGIES, Fields, SpeciesLoop, WrongResult, cpu, cuda, oracle
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from frame import cli, validate
-from frame.validate import cantera, fluids, identities, reference, report, scale, states, wide
+from frame.tools import cli, validate
+from frame.tools.validate import cantera, fluids, identities, reference, report, scale, states, wide
 from kernels import ArgumentError, Mixture, get_backend
 from mixtures_for_tests import ROOT, species_set
 

@@ -279,7 +279,7 @@ class Case:
     def make_mixture(self):
         """The layer's Mixture for this case."""
         from kernels import Mixture, SpeciesData
-        from kernels.cantera_yaml import read_cantera_yaml
+        from kernels.species.cantera_yaml import read_cantera_yaml
 
         m = self.mixture
         if m["options"].get("mixing", "vdw") != "vdw":

@@ -23,8 +23,8 @@ ffi.cdef("void move_boxes(const void *moves); void largest(const double *values,
 
 def source(on_cuda):
     """(C++, the headers it includes)."""
-    text = f"#define MOST_PARTS {MOST_PARTS}\n#include \"platform.h\"\n" + (HERE/"moves.h").read_text()
-    return text, [LAYER/"platform.h"], [str(LAYER)]
+    text = f"#define MOST_PARTS {MOST_PARTS}\n#include \"numbers/platform.h\"\n" + (HERE/"moves.h").read_text()
+    return text, [LAYER/"numbers"/"platform.h"], [str(LAYER)]
 
 
 def code(backend):

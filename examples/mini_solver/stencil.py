@@ -81,13 +81,13 @@ def _source(name, switches, inv_W, on_cuda) -> str:
     sizes = f"constexpr int NS = {ns};\n" + (f"{table} INV_W[NS] = {{{values}}};\n" if "INV_W" in used.split() else "")
     # a switch that does not matter here is 0: cases that differ in it alone share the machine code
     macros = "".join(f"#define {k} {int(v) if k in used.split() else 0}\n" for k, v in switches.items()) + f"#define NS_GT_1 {int(ns > 1)}\n"
-    first = f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}\n#include \"platform.h\"\n" if on_cuda else '#include "pack.h"\n'
+    first = f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}\n#include \"numbers/platform.h\"\n" if on_cuda else '#include "numbers/pack.h"\n'
     text = macros + first + HEAD.format(fields="\n".join(fields), sizes=sizes, header=header)
     return text + (CUDA_LOOP if on_cuda else CPU_LOOP).format(name=name, threads=THREADS)
 
 
 def depends():
-    return sorted(LAYER.glob("*.h")) + sorted(HERE.glob("*.h"))
+    return sorted((LAYER/"numbers").glob("*.h")) + sorted(HERE.glob("*.h"))
 
 
 def cuda_source(name, switches, inv_W):

@@ -12,7 +12,7 @@ import traceback
 
 import numpy as np
 
-from kernels.cantera_yaml import read_cantera_yaml
+from kernels.species.cantera_yaml import read_cantera_yaml
 
 from . import incompressible, manufactured, riemann
 from .case import Case

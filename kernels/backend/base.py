@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 
-from .. import emit
+from ..codegen import emit
 from ..errors import ArgumentError
 
 

@@ -13,7 +13,8 @@ import time
 import cffi
 import numpy as np
 
-from .. import cache, emit
+from ..codegen import emit
+from . import cache
 from ..errors import ArgumentError, BackendError
 from .base import Backend, check_rows
 
@@ -70,7 +71,7 @@ def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
     """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
     flags, wanted = [*FLAGS, "-march=" + target(), *extra], compiler()
     texts = [p.read_bytes() for p in depends]
-    folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
+    folders = list(dict.fromkeys([str(HERE), *(str(p.parent) for p in depends)]))
 
     def make(path):
         program = shutil.which(wanted)

@@ -14,7 +14,8 @@ import pathlib
 
 import numpy as np
 
-from .. import cache, emit, organise
+from ..codegen import emit, organise
+from . import cache
 from ..errors import ArgumentError, BackendError
 from . import nvrtc
 from .base import Backend, check_rows
@@ -67,7 +68,7 @@ def _compiler() -> str:
 def program_source(plan):
     """(CUDA C++, include folders, files it includes) of a Program's plan."""
     depends = emit.dependencies(plan)
-    folders = list(dict.fromkeys([str(HERE), str(HERE / "point"), *(str(p.parent) for p in depends)]))
+    folders = list(dict.fromkeys([str(HERE), *(str(p.parent) for p in depends)]))
     return emit.cuda_source(plan), folders, depends
 
 

@@ -1,7 +1,7 @@
 // Derivatives in the composition. V(T, p, m), H and so on are those of masses m_k, homogeneous of degree 1 in them; a partial
 // property is the derivative in m_k at constant T and p, and m = Y is put in after: V = v, H = h. At the end: of e and s in p and T.
 #pragma once
-#include "cubic.h"
+#include "point/equations/cubic.h"
 
 // use(k, |g_k - q_k s|, d|g_k - q_k s|/d(-s), (Ky)_k, (Kz)_k) for every species k, with y and z of cubic_mixture and s = sqrt(T):
 // K times two vectors, by panels of rows so that a species value serves several.

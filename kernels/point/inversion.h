@@ -1,6 +1,6 @@
 // Temperature from enthalpy and pressure, from energy and density, from entropy and pressure; pressure from temperature and density.
 #pragma once
-#include "cubic.h"
+#include "point/equations/cubic.h"
 
 constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0, T_PLAIN = 300.0;      // K: the bracket, and a start where none is given
 constexpr int T_STEPS = 60;

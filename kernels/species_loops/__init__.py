@@ -12,7 +12,7 @@ import os
 
 import numpy as np
 
-from .. import tune
+from ..codegen import tune
 from ..backend import get_backend
 from ..errors import ArgumentError, FrameError, VariantUnsuitable
 from .declaration import FORMULA, LAYOUTS, NAME, READS, STRATEGIES, TYPES, Variant, bytes_a_point, oracle, shapes

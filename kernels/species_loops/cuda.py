@@ -8,7 +8,7 @@ import pathlib
 
 import numpy as np
 
-from .. import cache
+from ..backend import cache
 from ..backend import cuda, nvrtc
 from ..errors import VariantUnsuitable
 from .declaration import DEPENDS, READS, Variant, real, sources

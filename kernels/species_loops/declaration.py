@@ -27,7 +27,7 @@ STRATEGIES = {
 }
 TYPES = ("float64", "float32")
 HERE = pathlib.Path(__file__).resolve().parent
-DEPENDS = (*sorted(HERE.glob("*.h")), HERE.parent / "platform.h")
+DEPENDS = (*sorted(HERE.glob("*.h")), HERE.parent / "numbers" / "platform.h")
 
 
 @dataclasses.dataclass(frozen=True)

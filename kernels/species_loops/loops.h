@@ -2,7 +2,7 @@
 // Defined before this file: REAL (double, float), SPECIES (NS), RIGHT (0: point fastest, 1: species fastest),
 // STREAM (1: stores that pass the caches by), VECTOR (CUDA: values a load or store takes).
 #pragma once
-#include "platform.h"
+#include "numbers/platform.h"
 
 typedef REAL real;
 constexpr int NS = SPECIES;

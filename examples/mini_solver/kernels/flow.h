@@ -2,8 +2,8 @@
 // every sum linear in rho_k. N = sum rho_k R/W_k [J/m3/K], B = sum rho_k b_k, A = sum_ij rho_i rho_j a_ij(T) [Pa]:
 //   p = N T/(1 - B) - A/D,   D = (1 + delta1 B)(1 + delta2 B).
 #pragma once
-#include "derivatives.h"
-#include "inversion.h"
+#include "point/derivatives.h"
+#include "point/inversion.h"
 
 template <class M, class R, class Species>
 POINT_FN void flow_linear_sums(const M &m, const Species &rho_k, R &N, R &B) {

@@ -1,0 +1,1 @@
+"""Commands for people: nothing on a host's path imports this folder."""

@@ -1,0 +1,164 @@
+"""`python -m frame bench NAME`: figures that are checked before they are taken, beside rivals measured in the same run.
+
+A bench is a module of this package with run(given, backend, say) -> Report; BENCHES names it, with _ for -.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import pathlib
+import platform
+import sys
+
+from ...config import PRECISIONS
+from ...errors import ArgumentError
+from . import inputs, species_loops
+
+BENCHES = {"properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
+           "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
+           "launch": "what a launch costs from Python and from Fortran, and what a start costs"}
+CASES = ("thermal", "viscous", "thermal_viscous")
+STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
+
+
+def _numbers(text: str) -> list[int]:
+    if not all(part.isdigit() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}', wanted whole numbers with commas between")
+    return [int(part) for part in text.split(",")]
+
+
+def _structures(text: str) -> list[str]:
+    names = text.split(",")
+    wrong = [name for name in names if name not in STRUCTURES]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"'{wrong[0]}', wanted some of {', '.join(STRUCTURES)}")
+    return names
+
+
+def add(commands) -> None:
+    """Declare the command and its benches to the parser of `python -m frame`."""
+    bench = commands.add_parser("bench", help="measure, beside rivals, with values checked first")
+    benches = bench.add_subparsers(dest="bench", required=True)
+    for name, what in {**BENCHES, "all": "these one after another, and BENCHMARKS.md"}.items():
+        sub = benches.add_parser(name, help=what)
+        sub.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
+        sub.add_argument("--ns", type=_numbers, metavar="N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)")
+        sub.add_argument("--points", type=int, help="points a pass (default: 100000 on a CPU, a million on a GPU)")
+        sub.add_argument("--repeats", type=int, default=7, help="rounds that the medians are taken of (default: 7)")
+        sub.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error")
+        if name == "all":
+            sub.add_argument("--markdown", nargs="?", const=str(inputs.ROOT / "BENCHMARKS.md"), metavar="FILE",
+                             help="put this machine's section into FILE (BENCHMARKS.md): made anew, the others left")
+        else:
+            sub.add_argument("--markdown", action="store_true", help="tables as Markdown, with machine and versions")
+        sub.add_argument("--mixture", metavar="FILE", help="Cantera YAML instead of generated species")
+        sub.add_argument("--kij", type=_structures, metavar="NAME,...",
+                         help=f"structures of k_ij: {', '.join(STRUCTURES)} (default: dense; file with --mixture)")
+        sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...",
+                         help="properties: collections (thermal, viscous, thermal_viscous; default: all)")
+        sub.add_argument("--states", choices=inputs.KINDS, help="properties, threads: of points (default: random on a CPU; on a "
+                         "GPU smooth, as neighbours in a flow are)")
+        sub.add_argument("--precision", choices=PRECISIONS, default="double", help="properties: mixed (arrays in single precision) or "
+                         "single (arithmetic too), beside double")
+        sub.add_argument("--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)")
+        sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit")
+    loops = benches.add_parser("species-loops", help="nested species loops: every strategy and layout beside a copy of memory")
+    species_loops.add_arguments(loops, bench=True)
+
+
+def _check(given) -> None:
+    """Usage that the parser cannot refuse. Errors: ArgumentError."""
+    unknown = [name for name in given.cases or () if name not in CASES]
+    if unknown:
+        raise ArgumentError(f"--cases {unknown[0]}: wanted some of {', '.join(CASES)}.")
+    if given.mixture and given.ns:
+        raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
+    if given.repeats < 1 or (given.points is not None and given.points < 1):
+        raise ArgumentError("--repeats and --points: wanted 1 or more.")
+    if given.precision != "double" and given.bench != "properties":
+        raise ArgumentError("--precision: belongs to bench properties.")
+    if given.scaling and given.bench not in ("properties", "all"):
+        raise ArgumentError("--scaling: belongs to bench properties.")
+    if given.threads and given.bench not in ("threads", "all"):
+        raise ArgumentError("--threads: belongs to bench threads.")
+    if given.threads and not 1 <= min(given.threads) <= max(given.threads) <= 4096:
+        raise ArgumentError("--threads: wanted whole numbers from 1 to 4096.")
+    if given.scaling and importlib.util.find_spec("matplotlib") is None:      # said now, not after minutes of measuring
+        raise ArgumentError("--scaling draws with matplotlib, which is not installed: install the project's extra 'plot'.")
+    given.kij = given.kij or (["file"] if given.mixture else ["dense"])
+
+
+def main(given) -> None:
+    """Run what was asked for, print the tables, write the JSON and the page. Raises the layer's errors."""
+    if given.bench == "species-loops":
+        return species_loops.run(given)
+    from kernels import get_backend
+
+    from . import page, report, scaling
+
+    _check(given)
+    backend = get_backend("cuda") if given.backend == "cuda" else get_backend(given.backend, threads=1)
+    out = sys.stderr if given.json == "-" else sys.stdout
+    file = pathlib.Path(given.markdown) if given.bench == "all" and given.markdown else None
+
+    def say(text):
+        if sys.stderr.isatty():
+            print(text, file=sys.stderr, flush=True)
+
+    rows, parts = [], []
+    names = [given.bench] if given.bench != "all" else [name for name in BENCHES if name != "threads" or backend.name == "cpu"]
+    for name in names:
+        made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
+        rows += made.rows
+        parts.append(page.part(name, made.facts, report.markdown(made.rows), made.notes))
+        print(_shown(name, made, given.markdown and not file, backend, report), file=out, flush=True)
+    if given.scaling:
+        found, text = scaling.run(given, backend, say, pathlib.Path(given.scaling))
+        rows += found
+        print("\n".join(["```", *text, "```"] if given.markdown and not file else text), f"Drawn: {given.scaling}", sep="\n", file=out)
+        if file:
+            picture = os.path.relpath(given.scaling, file.parent)
+            parts.append(page.part("scaling", [], "\n".join(["```", *text, "```"]), f"![time a point over NS]({picture})"))
+    if file:
+        page.write(file, page.section(*_what(backend), page.command(given.said), parts))
+        print(f"Written: {file}", file=out)
+    if given.json == "-":
+        print(report.dumps(rows))
+    elif given.json:
+        pathlib.Path(given.json).write_text(report.dumps(rows) + "\n")
+
+
+def machine() -> str:
+    """The processor's name and the number of cores."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {len(names) or os.cpu_count() or '?'} cores"
+
+
+def _what(backend) -> tuple[str, list[str]]:
+    """Heading of a machine's section, and the facts below it."""
+    host = machine()
+    told = _told(backend)
+    if backend.name == "cpu":
+        from .ceilings import vector_bits
+        return f"{host}, {vector_bits()}-bit vectors", [f"backend cpu, one core but in `threads`: {told}"]
+    return backend.describe()["product"], [f"backend {backend.name}: {told}", f"host: {host}"]
+
+
+def _told(backend) -> str:
+    hidden = ("name", "device", "devices", "MPS", "cores", "threads")
+    return ", ".join(f"{key} {value}" for key, value in backend.describe().items() if key not in hidden)
+
+
+def _shown(name, made, markdown: bool, backend, report) -> str:
+    heading = f"{name}, backend {backend.name}" + (", one core" if backend.name == "cpu" and name != "threads" else "")
+    facts = [machine(), _told(backend), *made.facts]
+    if markdown:
+        facts = [f"- {fact}" for fact in facts]
+        return "\n".join([f"## {heading}", "", *facts, "", report.markdown(made.rows), "", made.notes, ""])
+    return "\n".join([heading, *facts, "", report.table(made.rows), "", made.notes, ""])

@@ -1,0 +1,123 @@
+"""The rivals in Fortran: the modules of fortran_stub/, one point at a time, compiled here as shared libraries.
+
+Two styles. "textbook": sums over pairs as the book has them, pair parameters formed in them. "tables": the same sums over
+tables of pairs made once, which is what the demo's host compares with.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import cffi
+import numpy as np
+
+from kernels.backend import cache
+from kernels.backend.cpu import processor
+from kernels.species.kinetic_theory import pair_fit
+
+from ...errors import BackendError
+from .inputs import ROOT
+
+SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
+STYLES = {style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
+          for style, last in (("textbook", "textbook"), ("tables", "properties"))}
+# Places in the driver's `scal`, and the values of its options: properties.f90, species_tables.f90.
+NAMES = ("W", "Z", "rho", "h", "e", "cp", "cv", "gamma", "c", "rho_p", "rho_T", "h_p", "h_T", "h0", "mu", "lam")
+OPTIONS = {"root": ("gibbs", "vapour", "liquid"), "alpha": ("pr78", "cantera"), "chung": ("polefree", "published", "cantera"),
+           "diffusion": ("kinetic", "fuller", "cantera"), "takahashi": ("smooth", "table", "off")}
+PARTS = {"thermal": 1, "viscous": 2, "thermal_viscous": 3}
+RIVALS = (("textbook", "-O3"), ("tables", "-O3"), ("tables", "-Ofast"))
+
+ffi = cffi.FFI()
+ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, double *, double *, double *, double *,
+                              double *, double *, double *, double *, double *, int *);
+            void realgas_points(int, int, double *, double *, double *, double *, double *);""")
+
+
+@functools.lru_cache(None)
+def compiler() -> tuple[str, str]:
+    """Path and version line of the Fortran compiler (FC, else gfortran). BackendError when there is none."""
+    name = os.environ.get("FC") or "gfortran"
+    path = shutil.which(name)
+    if path is None:
+        raise BackendError(f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC.")
+    version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
+    return path, version
+
+
+def run(command, what: str) -> None:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode:
+        raise BackendError(f"compiling {what} failed ({command[0]}):\n{done.stderr[:3000]}")
+
+
+def library(style: str, level: str) -> pathlib.Path:
+    """The shared library of a style at an optimisation level, from the kernel cache or made now."""
+    program, version = compiler()
+    sources = STYLES[style]
+    missing = [str(source) for source in sources if not source.is_file()]
+    if missing:
+        raise BackendError(f"{missing[0]} is not there: the benchmark's rival is compiled from the project's folder.")
+    flags = [level, "-march=native", "-fPIC"]
+
+    def make(path):
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            objects = [pathlib.Path(folder) / f"{source.stem}.o" for source in sources]
+            for source, made in zip(sources, objects):
+                run([program, *flags, "-J", folder, "-c", source, "-o", made], source.name)
+            # Linked without the level: -Ofast would link start-up code that makes this whole process flush denormals.
+            run([program, "-shared", *objects, "-o", path], "the Fortran rival")
+
+    texts = [source.read_bytes() for source in sources]
+    return cache.entry(f"fortran-{cache.key(*texts, ' '.join(flags), version, processor('native'))}", ".so", make)
+
+
+class Fortran:
+    """The modules of one style at one level, set up for one mixture: species are module variables, so one at a time."""
+
+    def __init__(self, style: str = "tables", level: str = "-O3"):
+        self.name = f"gfortran {level}, {style}"
+        self._library = ffi.dlopen(str(library(style, level)))
+        self._mixture = None
+
+    def use(self, mixture) -> None:
+        if self._mixture is mixture:
+            return
+        data = mixture.species
+        # Known numbers instead of NaN for "unknown", by the rule of both codes: -Ofast assumes that there is no NaN.
+        unknown = np.isnan(data.Vc)
+        Vc = np.where(unknown, 0.307401308698703833*8.31446261815324*data.Tc/data.pc, data.Vc)
+        fuller = data.fuller_volume
+        if mixture.options["diffusion"] != "fuller":        # tabulated by the Fortran, not used then
+            fuller = np.nan_to_num(fuller, nan=1.0)
+            fit = pair_fit(data, mixture.options["diffusion"])
+        else:
+            fit = np.zeros((5, mixture.ns, mixture.ns))
+        fields = [data.W, data.Tc, data.pc, data.omega, Vc, np.nan_to_num(data.dipole), data.kappa_assoc, data.kij,
+                  data.nasa_low, data.nasa_high, data.T_mid, np.moveaxis(fit, 0, 2), fuller]
+        fields = [np.array(field, dtype=float, order="C") for field in fields]
+        codes = ffi.new("int[]", [values.index(mixture.options[key]) + 1 for key, values in OPTIONS.items()])
+        status = self._library.realgas_setup(mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes)
+        if status:
+            raise BackendError(f"the Fortran rival refuses the mixture (status {status}).")
+        self._mixture = mixture
+
+    def prepare(self, mixture, collection: str, state: dict):
+        """(work, results): work() runs the collection over the points of `state`; results by name are arrays it writes."""
+        n = state["T"].size
+        T, p, Y = (np.ascontiguousarray(state[name]) for name in ("T", "p", "Y"))
+        scalars, D = np.full((len(NAMES), n), np.nan), np.full((mixture.ns, n), np.nan)
+        if "rho" in state:
+            scalars[NAMES.index("rho")] = state["rho"]
+        pointers = [ffi.from_buffer("double[]", array) for array in (T, p, Y, scalars, D)]
+        points, part = self._library.realgas_points, PARTS[collection]
+
+        def work(keep=(T, p, Y, scalars, D)):
+            self.use(mixture)
+            points(n, part, *pointers)
+
+        return work, {**dict(zip(NAMES, scalars)), "D": D}

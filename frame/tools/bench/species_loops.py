@@ -1,0 +1,215 @@
+"""The hall of fame of the species loops: every organisation, verified, timed in one run beside a copy of memory.
+
+`rows(...)` measures and stores what tuning learnt; `print_table(rows)`, `markdown(rows)` and `draw(rows, file)` show it.
+"""
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+
+import kernels
+from kernels import species_loops
+
+from ...errors import FrameError
+
+NS = (8, 16, 32, 50, 64)
+ROUNDS = 7
+
+
+def add_arguments(parser, bench: bool) -> None:
+    """The options of `tune` and of the benchmark."""
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
+    parser.add_argument("--ns", type=_numbers, default=NS, metavar="N,N", help="numbers of species (default: 8,16,32,50,64)")
+    parser.add_argument("--points", type=int, help="grid points (default: outputs of 256 MB on a CPU, 4 to 8 GB on a GPU)")
+    parser.add_argument("--type", dest="types", type=lambda t: t.split(","), default=["float64"], help="float64 (default), float32, or both by a comma")
+    if bench:
+        parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"times each variant is timed (default: {ROUNDS})")
+        parser.add_argument("--json", metavar="FILE", help="rows as JSON, one a line; - for standard output")
+        parser.add_argument("--markdown", metavar="FILE", help="the table in Markdown; - for standard output")
+        parser.add_argument("--png", metavar="FILE", type=pathlib.Path, help="the picture")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def points_for(backend: str, ns: int, dtype) -> int:
+    """So many that the output fits no cache; on a GPU the talk's 2048*120 at 64 species (8 GB), at 16 and fewer 4 GB."""
+    size = np.dtype(dtype).itemsize
+    if backend == "cpu":
+        return max(1, 256_000_000//(ns*ns*size))
+    return 2048*max(1, (8_053_063_680 if ns > 16 else 4_026_531_840)//(2048*ns*ns*size))
+
+
+def rows(args) -> list[dict]:
+    """Rows as the benchmarks' JSON has them, with the strategy's own facts; progress goes to standard error."""
+    eng = species_loops.engine(getattr(args, "backend", None))
+    out = []
+    if min(args.ns) < 1:
+        raise FrameError(f"--ns {min(args.ns)}; wanted 1 or more.")
+    for dtype in args.types:
+        if dtype not in species_loops.TYPES:
+            raise FrameError(f"type '{dtype}'; wanted {' or '.join(species_loops.TYPES)}.")
+        for ns in args.ns:
+            n = args.points or points_for(eng.name, ns, dtype)
+            made = []
+            for layout in species_loops.LAYOUTS:
+                made += _one(eng, layout, ns, n, dtype, getattr(args, "rounds", 5))
+                eng.backend.release()
+            ceiling = max(r["copy_bytes_per_s"] for r in made)         # the best seen in this run bounds both layouts
+            for r in made:
+                r.update(copy_bytes_per_s=ceiling, bound_fraction=r["bytes_per_s"]/ceiling)
+            out += made
+    return out
+
+
+def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
+    print(f"species loops, {eng.name}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})", file=sys.stderr, flush=True)
+
+    def told(outcome):
+        if outcome.why:
+            print(f"  left out: {outcome.variant.id}: {outcome.why.splitlines()[0]}", file=sys.stderr, flush=True)
+
+    flat = eng.empty(species_loops.shapes(layout, ns, n)[1], dtype)
+    flat.fill(1)
+    before = copy_rate(eng, flat, rounds)
+    del flat
+    outcomes, fields = species_loops.tune_loops(eng, layout, ns, n, dtype, rounds, told=told)
+    size = species_loops.bytes_a_point(ns, dtype)
+    copy = max(before, copy_rate(eng, fields.arrays["out"], rounds))
+    fields.poison()
+    rival = _median(eng, species_loops.broadcasting(layout, ns, fields.arrays, n), 3)
+    fields.check()
+    made, seen = [], set()
+
+    def add(case, seconds, error, strategy, report, variant):
+        made.append({"bench": "species-loops", "case": case, "ns": ns, "points": n, "backend": eng.name, "seconds": seconds,
+                     "points_per_s": n/seconds, "rival": eng.rival, "rival_points_per_s": n/rival, "ratio": rival/seconds, "bound": "copy",
+                     "max_rel_diff": error, "strategy": strategy, "layout": layout, "type": dtype,
+                     "bytes_per_s": n*size/seconds, "copy_bytes_per_s": copy, "registers": report.get("registers"),
+                     "spills": report.get("spill_stores", 0) + report.get("spill_loads", 0) if report else None, "variant": variant, "device": eng.device})
+
+    for outcome in outcomes:                    # the fastest first: one line for each strategy and tile
+        if outcome.seconds is not None and outcome.variant.label not in seen:
+            seen.add(outcome.variant.label)
+            add(outcome.variant.label, outcome.seconds, outcome.error, outcome.variant.strategy, outcome.report, outcome.variant.id)
+    add(eng.rival, rival, 0.0, "rival", {}, "")
+    return made
+
+
+def copy_rate(eng, array, rounds) -> float:
+    """Bytes read and written a second when one half of the output array is copied over the other."""
+    flat = array.reshape(-1)
+    half = flat.size//2//64*64                  # both halves start on whole lines
+    return 2*half*array.dtype.itemsize/_median(eng, eng.copier(flat[:half], flat[half:2*half]), rounds)
+
+
+def _median(eng, run, rounds) -> float:
+    times = []
+    for _ in range(rounds + 1):
+        start = eng.backend.mark()
+        run()
+        times.append(eng.backend.elapsed(start, eng.backend.mark()))
+    return statistics.median(times[1:])
+
+
+# ---- tables and pictures --------------------------------------------------------------------------------------------
+
+HEAD = ("strategy", "layout", "ms", "TB/s", "of copy", "registers", "spills")
+
+
+def _groups(made):
+    """Lines of each (ns, points, type), the fastest first."""
+    keys = dict.fromkeys((r["type"], r["ns"], r["points"]) for r in made)
+    for key in keys:
+        yield key, sorted((r for r in made if (r["type"], r["ns"], r["points"]) == key), key=lambda r: r["seconds"])
+
+
+def _cells(r):
+    told = lambda v: "" if v is None else str(v)       # noqa: E731
+    return (r["case"], r["layout"], f"{r['seconds']*1e3:.3f}", f"{r['bytes_per_s']*1e-12:.3f}", f"{100*r['bound_fraction']:.0f} %", told(r["registers"]), told(r["spills"]))
+
+
+def _title(key, lines):
+    dtype, ns, points = key
+    return (f"{dtype}, NS = {ns}, {points} points, {lines[0]['backend']} ({lines[0]['device']}); "
+            f"copy {max(r['copy_bytes_per_s'] for r in lines)*1e-12:.3f} TB/s")
+
+
+def print_table(made, to=None) -> None:
+    for key, lines in _groups(made):
+        print(f"\n{_title(key, lines)}\n{HEAD[0]:<32}{HEAD[1]:<7}" + "".join(f"{h:>10}" for h in HEAD[2:]), file=to)
+        for r in lines:
+            cells = _cells(r)
+            print(f"{cells[0]:<32}{cells[1]:<7}" + "".join(f"{c:>10}" for c in cells[2:]), file=to)
+
+
+def best(made) -> list[str]:
+    """One line for each size and layout: the winner."""
+    out = []
+    for (dtype, ns, points), lines in _groups(made):
+        for layout in species_loops.LAYOUTS:
+            first = next((r for r in lines if r["layout"] == layout and r["strategy"] != "rival"), None)
+            if first:
+                out.append(f"{dtype} NS={ns:<3} {first['bound_fraction']*100:5.1f} % of copy {first['copy_bytes_per_s']*1e-12:.2f} TB/s  {first['variant']}")
+    return out
+
+
+def markdown(made, to=None) -> None:
+    for key, lines in _groups(made):
+        print(f"\n{_title(key, lines)}\n\n| {' | '.join(HEAD)} |\n|{'---|'*len(HEAD)}", file=to)
+        for r in lines:
+            print(f"| {' | '.join(_cells(r))} |", file=to)
+
+
+def draw(made, file) -> None:
+    """Bars of TB/s, one panel for each size and type, the copy as a line."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise FrameError("the picture needs matplotlib: install the project's extra 'plot'.") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    groups = list(_groups(made))
+    figure, axes = pyplot.subplots(1, len(groups), figsize=(6*len(groups), 0.25*max(len(g) for _, g in groups) + 1.5), squeeze=False)
+    for (key, lines), ax in zip(groups, axes[0]):
+        lines = lines[::-1]
+        colours = ["tab:grey" if r["strategy"] == "rival" else {"left": "tab:blue", "right": "tab:orange"}[r["layout"]] for r in lines]
+        ax.barh(range(len(lines)), [r["bytes_per_s"]*1e-12 for r in lines], color=colours)
+        ax.set_yticks(range(len(lines)), [f"{r['case']}, {r['layout']}" for r in lines], fontsize=7)
+        ax.axvline(max(r["copy_bytes_per_s"] for r in lines)*1e-12, color="black", linestyle="--", label="copy")
+        ax.set_xlabel("TB/s")
+        ax.set_title(f"{key[0]}, NS = {key[1]}, {key[2]} points", fontsize=9)
+        ax.legend(fontsize=7)
+    figure.suptitle(f"Species loops, {made[0]['device']}", fontsize=9)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    pyplot.close(figure)
+
+
+def run(args) -> None:
+    """`python -m frame bench species-loops`: measure, then show what was asked for (the plain table if nothing was)."""
+    made = rows(args)
+    for name, write in ((args.json, lambda to: print("\n".join(map(json.dumps, made)), file=to)), (args.markdown, lambda to: markdown(made, to))):
+        if name == "-":
+            write(sys.stdout)
+        elif name:
+            with open(name, "w") as to:
+                write(to)
+    if args.png:
+        draw(made, args.png)
+    if "-" not in (args.json, args.markdown):
+        print_table(made)
+        print("\n" + "\n".join(best(made)))
+
+
+def tune(args) -> None:
+    """`python -m frame tune`: the same measurements, the choices kept in the cache folder."""
+    made = rows(args)
+    print("\n".join(best(made)))
+    print(f"kept in {kernels.backend.cache.folder() / kernels.codegen.tune.FILE}")

@@ -1,0 +1,109 @@
+"""`python -m frame names`: what may be launched and what it is made of, as Markdown, from the declarations alone.
+
+KERNELS.md is what it prints without options (a test compares): `python -m frame names > KERNELS.md`.
+"""
+from __future__ import annotations
+
+import itertools
+
+import kernels
+from kernels.mixture import checked_options
+
+from ..tvimpl import TVImpl
+
+registry = kernels.registry
+PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
+SHAPES = {"": "point", "ns": "species", "ns*ns": "pair of species", "nq": "variable", "nq*nq": "pair of variables"}
+
+
+def add(commands, add_mixture) -> None:
+    """Declare the command to the parser of `python -m frame`."""
+    names = commands.add_parser("names", help="what may be launched: collections with their other names, single kernels, and every quantity")
+    add_mixture(names, required=False)
+    names.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels, listed too")
+
+
+def main(given, options) -> None:
+    for file in given.register:
+        kernels.load_declarations(file)
+    print("\n".join(page(options, given.said)))
+
+
+def page(options, said="names") -> list[str]:
+    """The lines; the kernels of a collection are those for these options."""
+    return [f"<!-- written by python -m frame {said}; do not edit -->", "# What may be launched", "",
+            "A host launches a collection by its name or by the name that the routine has in solvers of this family, in any case of letters; a kernel by its "
+            "own name. `Mixture.properties` takes the names of quantities. Names in brackets are used where they are given.", "",
+            "## Collections", "", *collections(options), "", "## Kernels", "",
+            "Used by: collections that contain the kernel, with the options they need for it where these are not the default.", "", *single(), "",
+            "## Quantities", "", *quantities()]
+
+
+def _table(*rows) -> list[str]:
+    head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return ["| " + " | ".join(row) + " |" for row in (head, ["---"]*len(head), *body)]
+
+
+def collections(options) -> list[str]:
+    rows = []
+    for c in registry.collections.values():
+        try:
+            made = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
+        except kernels.ArgumentError as error:
+            made = f"none: {error}"
+        rows.append((c.name, c.what, " ".join(c.aliases), " ".join([*c.given, *(f"[{q}]" for q in c.optional)]), " ".join(c.outputs), made))
+    return _table(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
+
+
+def single() -> list[str]:
+    where = used_by()
+    return _table(("kernel", "makes", "reads", "source", "valid", "used by"), *(
+        (k.name, "; ".join(f"{w} [{registry.quantities[w].unit}] {registry.quantities[w].what}" for w in k.writes), " ".join(k.reads), k.source,
+         k.valid + (f"; {k.note}" if k.note else ""), where[k.name]) for k in registry.kernels.values()))
+
+
+def quantities() -> list[str]:
+    return _table(("quantity", "unit", "a value for each", "what", "made by"), *(
+        (q.name, q.unit, SHAPES[q.per], q.what, " ".join(k.name for k in registry.kernels.values() if q.name in k.writes))
+        for q in registry.quantities.values()))
+
+
+def used_by() -> dict[str, str]:
+    """Kernel -> the collections it stands in: with the default options, else with the fewest other values that bring it in; both
+    without and with what a collection may use beside."""
+    found = {name: {} for name in registry.kernels}
+    for options, said in _option_sets():
+        for c in registry.collections.values():
+            for more in TVImpl.variants(c.name):
+                try:
+                    order = registry.resolve(c.outputs, [*c.given, *more], options)
+                except kernels.ArgumentError:
+                    continue
+                for kernel in order:
+                    found[kernel.name].setdefault(c.name, said if kernel.serves(PLAIN) else _when(kernel))
+    out = {}
+    for kernel, names in found.items():
+        groups = {}
+        for name, said in names.items():
+            groups.setdefault(said, []).append(name)
+        out[kernel] = "; ".join(" ".join(group) + (f" ({said})" if said else "") for said, group in groups.items()) or "by itself"
+    return out
+
+
+def _when(kernel) -> str:
+    """The values of options that the kernel is for, where the default is not among them."""
+    return ", ".join(f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values)
+
+
+def _option_sets():
+    """(all options, what differs from the default in words): none, one or two options changed, as far as they go together."""
+    changes = [(key, value) for key, values in kernels.OPTIONS.items() for value in values[1:]]
+    needed = {(key, value) for k in registry.kernels.values() for key, values in k.when for value in values}
+    for count in range(3):
+        for some in itertools.combinations([c for c in changes if c in needed], count):
+            given = dict(some)
+            try:
+                if len(given) == count:
+                    yield checked_options(given), ", ".join(f"{key} {value}" for key, value in some)
+            except kernels.ArgumentError:
+                pass

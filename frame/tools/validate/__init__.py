@@ -1,0 +1,126 @@
+"""`python -m frame validate`: a mixture swept over the whole envelope against quadruple precision, laws and other codes.
+
+What it can be compared with is a module of this package with run(job) -> rows and, where it needs something,
+missing(mixture) -> why not, None when all is there; table(rows) where the common one does not fit. AGAINST lists them.
+"""
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+import sys
+import time
+from dataclasses import dataclass
+
+import kernels
+
+from ...errors import ArgumentError
+
+AGAINST = {"identities": "laws among the results, at every state", "wide": "the kernels in quadruple precision",
+           "precision": "programs with arrays, or all, in single precision, beside double",
+           "cantera": "Cantera's Peng-Robinson phase of the same file", "thermo": "the package thermo", "coolprop": "CoolProp's cubic backends",
+           "thermopack": "ThermoPack", "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no tolerance"}
+STATES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a comparison gets: the mixture and its file, how many states, on which backend; `threads` is a CPU backend for slow things."""
+
+    mixture: kernels.Mixture
+    file: str
+    phase: str | None
+    states: int
+    seed: int
+    backend: object
+    threads: object
+
+    def subset(self, most: int) -> int:
+        """How many states a slow comparison takes: its own limit, or fewer when fewer were asked for."""
+        return min(most, self.states)
+
+    def blocks(self, size: int):
+        from .states import blocks
+
+        return blocks(self.mixture, self.states, self.seed, size)
+
+
+def add(commands, add_mixture) -> None:
+    """Declare the command to the parser of `python -m frame`."""
+    validate = commands.add_parser("validate", help="sweep a mixture against quadruple precision, laws and other codes",
+                                   description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()))
+    add_mixture(validate, required=True)
+    validate.add_argument("--against", choices=AGAINST, action="append", help="may be given several times (default: all that is available)")
+    validate.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
+    validate.add_argument("--states", type=int, default=STATES, help=f"states of the sweep (default: {STATES}; slow comparisons take a stated subset)")
+    validate.add_argument("--seed", type=int, default=1, help="of the random states (default: 1)")
+    validate.add_argument("--json", metavar="FILE", help="every row with its worst state as JSON; -: to standard output, and the tables to standard error")
+    validate.add_argument("--plots", metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG")
+
+
+def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
+    """(what can be compared with, {what cannot: why}); `wanted` None: everything. Raises ArgumentError when a wanted one cannot."""
+    left_out = {}
+    for name in wanted or AGAINST:
+        why = getattr(importlib.import_module(f".{name}", __name__), "missing", lambda mixture: None)(mixture)
+        if why:
+            left_out[name] = why
+    if wanted and left_out:
+        name, why = next(iter(left_out.items()))
+        raise ArgumentError(f"--against {name}: {why}.")
+    return [name for name in wanted or AGAINST if name not in left_out], left_out
+
+
+def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
+    """Compare, print a table after each comparison (`say`), return all rows (report.Row). Raises ArgumentError."""
+    from . import report
+
+    if states < 100:
+        raise ArgumentError(f"--states {states}: wanted 100 or more.")
+    backend = kernels.get_backend(backend)
+    job = Job(mixture, str(file), phase, states, seed, backend, kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16)))
+    names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
+    rows = []
+    for name in names:
+        module = importlib.import_module(f".{name}", __name__)
+        begin = time.perf_counter()
+        found = list(module.run(job))
+        report.mole_fractions(found, mixture)
+        say(getattr(module, "table", report.table)(found) + f"\n  {time.perf_counter() - begin:.1f} s")
+        rows += found
+    for name, why in left_out.items():
+        say(f"\nleft out: {name}: {why}")
+    return rows
+
+
+def main(given, make_mixture) -> int:
+    """The command: 0 within all tolerances, 1 outside of one. Raises the layer's errors."""
+    from . import report
+
+    if given.plots:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            raise ArgumentError("--plots draws with matplotlib, which is not installed: install the project's extra 'plot'.") from None
+    mixture = make_mixture(given)
+    out = sys.stderr if given.json == "-" else sys.stdout
+
+    def say(text):
+        print(text, file=out, flush=True)
+
+    say(f"{given.mixture}: {' '.join(mixture.names)}\n{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n"
+        f"{given.states} states, seed {given.seed}, backend {kernels.get_backend(given.backend).name}")
+    rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
+    facts = {"mixture": str(given.mixture), "states": given.states, "seed": given.seed, "backend": kernels.get_backend(given.backend).name}
+    if given.json == "-":
+        print(report.as_json(rows, mixture, facts))
+    elif given.json:
+        pathlib.Path(given.json).write_text(report.as_json(rows, mixture, facts) + "\n")
+    if given.plots:
+        for path in report.draw(rows, given.plots, pathlib.Path(given.mixture).name):
+            say(f"drawn: {path}")
+    failed = [row for row in rows if not row.passed]
+    judged = sum(row.tolerance is not None for row in rows)
+    say(f"\n{judged - len(failed)} of {judged} within tolerance" + "".join(f"\noutside: {r.against}: {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at "
+                                                                          f"{r.place()}" for r in failed))
+    return 1 if failed else 0

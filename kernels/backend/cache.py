@@ -1,0 +1,99 @@
+"""Compiled kernels on disk. One entry is one file and its checksum; ranks that need the same entry wait for one maker.
+
+Keyed by everything that decides the machine code: source, headers, flags, compiler and processor. A broken entry
+(a full disk, a killed job) is rebuilt. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import platform
+
+from ..errors import BackendError
+
+
+def folder() -> pathlib.Path:
+    named = os.environ.get("FRAME_CACHE")
+    path = pathlib.Path(named) if named else pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "castles-frame"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot make the kernel cache folder {path} ({error}); set FRAME_CACHE to a writable one.") from None
+    return path
+
+
+def key(*parts) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()[:32]
+
+
+def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
+    try:
+        return check.read_text() == hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path):
+    with open(path, "w") as handle:
+        with contextlib.suppress(OSError):       # a file system without locks: the atomic rename below still holds
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def entry(name: str, suffix: str, make) -> pathlib.Path:
+    """The file of entry `name`; `make(path)` writes it when it is not there or not sound. Returns its path."""
+    where = folder()
+    path, check = where / (name + suffix), where / (name + ".sha256")
+    if _sound(path, check):
+        return path
+    try:
+        with _locked(where / (name + ".lock")):
+            if _sound(path, check):              # another rank made it while this one waited
+                return path
+            own = f"{name}.{platform.node()}.{os.getpid()}"      # on a shared file system without locks too
+            part, part_check = where / (own + suffix), where / (own + ".sha256")
+            try:
+                make(part)
+                part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest())
+                os.replace(part, path)
+                os.replace(part_check, check)
+            finally:
+                part.unlink(missing_ok=True)
+                part_check.unlink(missing_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder.") from error
+    return path
+
+
+def read_notes(name: str) -> dict:
+    """The JSON object kept as `name`; empty when there is none or it is damaged."""
+    try:
+        notes = json.loads((folder() / name).read_text())
+    except (OSError, ValueError):
+        return {}
+    return notes if isinstance(notes, dict) else {}
+
+
+def change_notes(name: str, change) -> None:
+    """Read the object kept as `name`, `change(notes)` it, put it back: one process at a time, and never half a file."""
+    path = folder() / name
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with _locked(path.with_name(path.name + ".lock")):
+            notes = read_notes(name)
+            change(notes)
+            part.write_text(json.dumps(notes, indent=1, sort_keys=True) + "\n")
+            os.replace(part, path)
+    except OSError as error:
+        raise BackendError(f"cannot write {path} ({error}); set FRAME_CACHE to a writable folder.") from error
+    finally:
+        part.unlink(missing_ok=True)

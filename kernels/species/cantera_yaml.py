@@ -1,0 +1,439 @@
+"""Reads a phase of a Cantera YAML file (Peng-Robinson, or ideal-gas for those who want it) into SpeciesData.
+
+What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
+beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
+acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys that
+Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's c, for the
+equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with `association-factor`,
+`diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of viscosity, temperature,
+exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
+
+Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess, unless the caller
+asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
+"""
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from .atomic_weights import ATOMIC_WEIGHT
+from .critical import filled
+from ..errors import MixtureError
+from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
+from .units import Units
+
+MODEL = "Peng-Robinson"
+GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
+ANGSTROM = 1e-10
+VISCOSITY_LAWS = {"sutherland": ("sutherland", ("constant", "K")), "power-law": ("power_law", ("exponent", "1"))}
+COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
+CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
+
+
+class _Node:
+    """A map of the file with the place it stands at and the units in force there; its methods raise MixtureError."""
+
+    def __init__(self, data, where, units):
+        self.data, self.where = data, where
+        if not isinstance(data, dict):
+            self.fail(f"got {_short(data)}, wanted a map.")
+        try:
+            self.units = units.inside(data)
+        except ValueError as error:
+            self.fail(f"{error}.")
+
+    def fail(self, text):
+        raise MixtureError(f"{self.where}: {text}")
+
+    def has(self, key):
+        return self.data.get(key) is not None
+
+    def need(self, key, wanted):
+        if not self.has(key):
+            self.fail(f"{key} is missing, wanted {wanted}.")
+        return self.data[key]
+
+    def child(self, key, wanted="a map"):
+        return _Node(self.need(key, wanted), f"{self.where}: {key}", self.units)
+
+    def number(self, key, unit="1", default=None):
+        """A finite number in `unit`; unit "1" also for what Cantera has in units of its own (angstrom, debye)."""
+        if not self.has(key) and default is not None:
+            return default
+        try:
+            return self.units.convert(self.need(key, f"a number in {unit}"), unit)
+        except ValueError as error:
+            self.fail(f"{key}: {error}.")
+
+    def text(self, key, wanted):
+        value = self.need(key, wanted)
+        if not isinstance(value, str) or not value:
+            self.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
+        return value
+
+    def numbers(self, key, lengths, wanted):
+        value = self.need(key, wanted)
+        if not isinstance(value, list) or len(value) not in lengths:
+            self.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
+        return [_finite(self, key, v, wanted) for v in value]
+
+    def only(self, *known):
+        """Refuse keys that nobody reads: a misspelt one would otherwise be lost in silence."""
+        for key in self.data:
+            if key not in known:
+                self.fail(f"unknown key {key!r}, wanted some of {', '.join(known)}.")
+
+
+def _short(value, limit=60):
+    text = repr(value)
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def _finite(node, key, value, wanted):
+    try:
+        if isinstance(value, bool) or not math.isfinite(value := float(value)):
+            raise ValueError
+    except (TypeError, ValueError):
+        node.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
+    return value
+
+
+class _File:
+    """A parsed YAML file and its sections of species, each parsed once."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise MixtureError(f"{path}: cannot be read ({error.strerror}).") from None
+        except UnicodeDecodeError:
+            raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
+        try:
+            data = YAML(typ="safe", pure=True).load(text)
+        except (YAMLError, ValueError, RecursionError) as error:
+            raise MixtureError(f"{path}: is not valid YAML: {' '.join(str(error).split())}") from None
+        self.top = _Node(data, str(path), Units())
+
+    def section(self, name):
+        """{species name: _Node} in the order of the file; a first item with `units` alone sets those of the list."""
+        items, units = self.top.need(name, "a list of species"), self.top.units
+        if not isinstance(items, list):
+            self.top.fail(f"{name}: got {_short(items)}, wanted a list of species.")
+        out = {}
+        for number, item in enumerate(items, 1):
+            node = _Node(item, f"{self.path}: {name}, entry {number}", units)
+            if number == 1 and set(node.data) == {"units"}:
+                units = node.units
+                continue
+            key = node.text("name", "the name of the species")
+            if key in out:
+                self.top.fail(f"species {key!r} is defined more than once in section {name!r}.")
+            node.where = f"{self.path}: species {key!r}"
+            out[key] = node
+        return out
+
+    def atomic_weights(self):
+        weights = dict(ATOMIC_WEIGHT)
+        for item in self.top.data.get("elements") or []:
+            node = _Node(item, f"{self.path}: elements", self.top.units)
+            weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
+        return weights
+
+
+def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
+    """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas, Peng-Robinson).
+    fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may be absent (nan).
+
+    Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
+    """
+    file = _File(path)
+    node = _choose_phase(file, phase, models)
+    entries = _species_of(file, node)
+    skip = bool(node.data.get("skip-undeclared-elements"))
+    declared = node.data.get("elements")
+    declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
+    weights = file.atomic_weights()
+    rows, nodes = [], []
+    ideal = "ideal-gas" in models
+    for entry in entries:
+        composition = entry.child("composition", "a map of elements")
+        foreign = [e for e in composition.data if declared is not None and e not in declared]
+        if foreign and skip:
+            continue
+        if foreign:
+            composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
+        rows.append(_species_row(entry, composition, weights, fill, ideal))
+        nodes.append(entry)
+    if not rows:
+        node.fail("has no species.")
+    names = [row.pop("name") for row in rows]
+    p_ref = {row.pop("p_ref") for row in rows}
+    if len(p_ref) > 1:
+        node.fail(f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
+    sources = {name: row.pop("sources") for name, row in zip(names, rows)}
+    origin = {name: row.pop("origin") for name, row in zip(names, rows)}
+    arrays = _polynomials([row.pop("polynomials") for row in rows])
+    arrays |= {field: np.array([row[field] for row in rows]) for field in rows[0]}
+    # checked before k_ij is formed from a and b
+    bare = SpeciesData.from_arrays(names, **arrays, p_ref=p_ref.pop(), T_fit=_fit_range(node), sources=sources,
+                                   origin=origin, without_critical=ideal, where=str(path))
+    kij = _binary(names, nodes, bare.a)
+    if kij.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")         # given above
+            bare = SpeciesData.from_arrays(names, **arrays, kij=kij, p_ref=bare.p_ref, T_fit=bare.T_fit,
+                                           sources=sources, origin=origin, without_critical=ideal,
+                                           where=str(path))
+    return bare, node.data["name"]
+
+
+def _choose_phase(file, wanted, models):
+    phases = file.top.need("phases", "a list of phases")
+    if not isinstance(phases, list) or not phases:
+        file.top.fail(f"phases: got {_short(phases)}, wanted a list of phases.")
+    nodes = {}
+    for number, data in enumerate(phases, 1):
+        node = _Node(data, f"{file.path}: phase {number}", file.top.units)
+        name = node.text("name", "the name of the phase")
+        node.where = f"{file.path}: phase {name!r}"
+        if name in nodes:
+            file.top.fail(f"phase {name!r} is defined more than once.")
+        nodes[name] = node
+    if wanted is not None and wanted not in nodes:
+        file.top.fail(f"has no phase {wanted!r}, wanted one of {', '.join(map(repr, nodes))}.")
+    fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
+    node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
+    if node.data.get("thermo") not in models:
+        node.fail(f"thermo is {node.data.get('thermo')!r}, wanted {' or '.join(map(repr, models))}.")
+    return node
+
+
+def _species_of(file, phase):
+    """The species entries of a phase in its order."""
+    chosen = phase.data.get("species", "all")
+    if chosen == "all":
+        chosen = [{"species": "all"}]
+    if not isinstance(chosen, list) or not chosen:
+        phase.fail(f"species: got {_short(chosen)}, wanted 'all' or a list.")
+    sections, out = {}, {}
+
+    def pick(source, names):
+        if source not in sections:
+            folder, _, section = source.rpartition("/")
+            sections[source] = (_File(file.path.parent/folder) if folder else file).section(section)
+        available = sections[source]
+        names = list(available) if names == "all" else names
+        if not isinstance(names, list):
+            phase.fail(f"species: {source}: got {_short(names)}, wanted 'all' or a list of names.")
+        for name in names:
+            if not isinstance(name, str) or name not in available:
+                phase.fail(f"species {name!r} is not defined in section {source!r}.")
+            if name in out:
+                phase.fail(f"species {name!r} is listed more than once.")
+            out[name] = available[name]
+
+    for item in chosen:
+        if isinstance(item, dict):
+            for source, names in item.items():
+                pick(str(source), names)
+        else:
+            pick("species", [item])
+    return list(out.values())
+
+
+def _species_row(node, composition, weights, fill, ideal):
+    """The fields of one species as from_arrays wants them, with name, p_ref, sources and origin of its numbers."""
+    row = {"name": node.data["name"], "sources": {}}
+    mass = 0.0
+    for element in composition.data:
+        if element not in weights:
+            composition.fail(f"element {element!r} has no atomic weight; a top-level `elements` entry can give one.")
+        mass += weights[element]*composition.number(element)
+    if not mass > 0:
+        composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
+    row["W"] = mass*1e-3
+    row |= _thermo(node.child("thermo", "NASA7 polynomials"))
+    if ideal and not fill and _eos(node) is None and not node.has("critical-parameters"):
+        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
+    else:
+        critical = _critical(node, composition.data if fill else None)
+    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
+    extra = _Node(node.data.get("real-gas") or {}, f"{node.where}: real-gas", node.units)
+    extra.only("association-factor", "diffusion-volume", "liquid-density", *VISCOSITY_LAWS, "note")
+    row |= {field: _viscosity_law(extra, key, last) for key, (field, last) in VISCOSITY_LAWS.items()}
+    row["liquid"] = _liquid(extra)
+    row["kappa_assoc"] = extra.number("association-factor", default=0.0)
+    row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
+    for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
+        part = node.data.get(block)
+        if isinstance(part, dict) and (note := part.get("note") or part.get("source")):
+            row["sources"][block] = str(note).strip()
+    if node.has("note"):
+        row["sources"]["species"] = str(node.data["note"]).strip()
+    return row
+
+
+def _viscosity_law(extra, key, last):
+    """[viscosity Pa s, temperature K, constant or exponent], nan where the species has none."""
+    if not extra.has(key):
+        return [math.nan]*3
+    block = extra.child(key)
+    block.only("viscosity", "temperature", last[0], "note")
+    return [block.number("viscosity", "Pa*s"), block.number("temperature", "K"), block.number(*last)]
+
+
+def _liquid(extra):
+    """[temperature K, pressure Pa, density kg/m3] of a measured liquid state, nan where the species has none."""
+    if not extra.has("liquid-density"):
+        return [math.nan]*3
+    block = extra.child("liquid-density")
+    block.only("temperature", "pressure", "density", "note")
+    return [block.number("temperature", "K"), block.number("pressure", "Pa", default=ONE_ATM), block.number("density", "kg/m^3")]
+
+
+def _thermo(node):
+    model = node.text("model", "'NASA7' or 'NASA9'")
+    if model not in COEFFICIENTS:
+        node.fail(f"model is {model!r}, wanted 'NASA7' or 'NASA9'.")
+    count = COEFFICIENTS[model]
+    wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
+    ranges = node.need("temperature-ranges", wanted)
+    if not isinstance(ranges, list) or not 2 <= len(ranges) <= (3 if count == 7 else 9):
+        node.fail(f"temperature-ranges: got {_short(ranges)}, wanted {wanted}.")
+    try:
+        T = [node.units.convert(t, "K") for t in ranges]
+    except ValueError as error:
+        node.fail(f"temperature-ranges: {error}.")
+    data = node.need("data", f"one list of {count} coefficients for each range")
+    if not isinstance(data, list) or len(data) != len(T) - 1:
+        node.fail(f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
+    rows = []
+    for row in data:
+        if not isinstance(row, list) or len(row) != count:
+            length = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
+            node.fail(f"data: got {length}, wanted {count} finite numbers.")
+        rows.append([_finite(node, "data", v, f"{count} finite numbers") for v in row])
+    return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
+
+
+def _polynomials(species):
+    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)]: seven for all, or nine for all."""
+    if all(len(rows[0]) == 7 for _, rows in species):
+        # one range: both halves are it, and they meet at its upper end
+        return {"T_min": np.array([T[0] for T, _ in species]), "T_mid": np.array([T[1] for T, _ in species]),
+                "T_max": np.array([T[-1] for T, _ in species]), "nasa_low": np.array([rows[0] for _, rows in species]),
+                "nasa_high": np.array([rows[-1] for _, rows in species])}
+    most = max(len(rows) for _, rows in species)
+    nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
+    return {"nasa9": np.array([rows + rows[-1:]*(most - len(rows)) for rows in nine]),
+            "T_break": np.array([T + T[-1:]*(most + 1 - len(T)) for T, _ in species]), "nasa_low": None, "nasa_high": None, "T_mid": None}
+
+
+def _eos(node):
+    """The Peng-Robinson map of a species, None when it has none."""
+    models = node.data.get("equation-of-state")
+    for number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
+        block = _Node(data, f"{node.where}: equation-of-state", node.units)
+        if block.data.get("model") == MODEL:
+            return block
+    return None
+
+
+def _critical(node, fill=None):
+    """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes before critical-parameters.
+
+    fill: the species' composition, when what is absent is to be looked up or estimated, number by number.
+    """
+    eos = _eos(node)
+    critical = node.child("critical-parameters") if node.has("critical-parameters") else None
+    row = {"Vc": math.nan, "volume_translation": math.nan, "origin": {}}
+    for block in (critical, eos):
+        if block is not None and block.has("volume-translation"):
+            row["volume_translation"] = block.number("volume-translation", "m^3/kmol")*1e-3
+    if critical is not None and critical.has("critical-molar-volume"):
+        row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol")*1e-3
+    wanted = ("a", "b", "acentric-factor")
+    given = [key for key in wanted if eos is not None and eos.has(key)]
+    if len(given) == 3 or (given and critical is None):
+        row |= {"a": eos.number("a", "Pa*m^6/kmol^2")*1e-6, "b": eos.number("b", "m^3/kmol")*1e-3,
+                "omega": eos.number("acentric-factor")}
+        for key in ("a", "b"):
+            if not row[key] > 0:
+                eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
+        row["Tc"] = row["a"]*OMEGA_B/(row["b"]*OMEGA_A*GAS_CONSTANT)
+        row["pc"] = OMEGA_B*GAS_CONSTANT*row["Tc"]/row["b"]
+    elif fill is not None and not (critical is not None and all(critical.has(key) for key, *_ in CRITICAL)):
+        data = _transport(node)
+        absent, origin = filled(node.where, node.data["name"], fill, data["diameter"], data["well_depth"])
+        given = {field for key, field, _ in CRITICAL if critical is not None and critical.has(key)} | ({"Vc"} if row["Vc"] > 0 else set())
+        row |= {field: value for field, value in absent.items() if field not in given}
+        row["origin"] = {field: text for field, text in origin.items() if field not in given}
+        for key, field, unit in CRITICAL:
+            if field in given:
+                row[field] = critical.number(key, unit)
+    elif critical is None:
+        node.fail("critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
+                  f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks them up or estimates them).")
+    else:
+        row |= {field: critical.number(key, unit) for key, field, unit in CRITICAL}
+        for key, field, _ in CRITICAL[:2]:
+            if not row[field] > 0:
+                critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
+    # one pair of fields for all species: Tc and pc, which give a and b back to the last bits
+    return {field: value for field, value in row.items() if field not in ("a", "b")}
+
+
+def _binary(names, nodes, a):
+    """k_ij from binary-a, in whichever of the two species it stands; twice with different values is an error."""
+    kij, said = np.zeros((len(names),)*2), {}
+    for i, node in enumerate(nodes):
+        eos = _eos(node)
+        if eos is None or not eos.has("binary-a"):
+            continue
+        pairs = eos.child("binary-a", "a map from species to a_ij")
+        for other in pairs.data:
+            if other == "units":
+                continue
+            if other not in names:
+                pairs.fail(f"species {other!r} is not in the phase.")
+            j = names.index(other)
+            if i == j:
+                pairs.fail("names the species itself, wanted another one.")
+            value = pairs.number(other, "Pa*m^6/kmol^2")*1e-6
+            if said.setdefault((min(i, j), max(i, j)), value) != value:
+                pairs.fail(f"{other}: got {value:g} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+            kij[i, j] = kij[j, i] = 1 - value/math.sqrt(a[i]*a[j])
+    return kij
+
+
+def _transport(node, omega=None):
+    """Transport data as Cantera has it: an absent number is 0, an absent block leaves everything unknown (nan)."""
+    if not node.has("transport"):
+        unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
+        return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
+    block = node.child("transport")
+    model, geometry = block.text("model", "'gas'"), block.text("geometry", "atom, linear or nonlinear")
+    if model != "gas":
+        block.fail(f"model is {model!r}, wanted 'gas'.")
+    if geometry not in GEOMETRY:
+        block.fail(f"geometry is {geometry!r}, wanted atom, linear or nonlinear.")
+    if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
+        warnings.warn(f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
+                      "equation of state, which is used for all models (Cantera uses one for each).", stacklevel=6)
+    return {"geometry": GEOMETRY[geometry], "diameter": block.number("diameter")*ANGSTROM,
+            "well_depth": block.number("well-depth"), "dipole": block.number("dipole", default=0.0),
+            "polarizability": block.number("polarizability", default=0.0)*ANGSTROM**3,
+            "rotational_relaxation": block.number("rotational-relaxation", default=0.0)}
+
+
+def _fit_range(phase):
+    if not phase.has("real-gas"):
+        return None
+    block = phase.child("real-gas")
+    block.only("diffusion-fit-range", "note")
+    return tuple(block.numbers("diffusion-fit-range", (2,), "two temperatures in K"))
