@@ -1,10 +1,13 @@
-"""One run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that has PyFR 3.
+"""One run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that
+has PyFR 3.
 
-python benchmarks/pyfr_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the answer, JSON.
+python benchmarks/pyfr_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the answer,
+JSON.
 
-Polynomials of degree p on (cells/(p + 1))^3 hexahedra: cells^3 solution points, Gauss-Legendre, DG (g from Gauss-Legendre, Rusanov for
-convection, LDG with beta 0.5, tau 0.1 for diffusion, no anti-aliasing).
+Polynomials of degree p on (cells/(p + 1))^3 hexahedra: cells^3 solution points, Gauss-Legendre, DG (g from
+Gauss-Legendre, Rusanov for convection, LDG with beta 0.5, tau 0.1 for diffusion, no anti-aliasing).
 """
+
 import contextlib
 import ctypes
 import io
@@ -24,21 +27,29 @@ def mesh(n, side, path):
     from pyfr.progress import NullProgressSequence
     from pyfr.readers.gmsh import GmshReader
 
-    number = 1 + np.arange((n + 1)**3).reshape((n + 1,)*3)                  # [z, y, x]
-    corners = [number[k:k + n, j:j + n, i:i + n].ravel() for k, j, i in
-               ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 0))]
+    number = 1 + np.arange((n + 1) ** 3).reshape((n + 1,) * 3)  # [z, y, x]
+    corners = [
+        number[k : k + n, j : j + n, i : i + n].ravel()
+        for k, j, i in ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 0))
+    ]
     rows = [(5, 1, np.stack(corners, 1))]
     for d in range(3):
         for end in (0, 1):
-            sheet = np.take(number, end*n, axis=2 - d)
-            rows.append((3, 2 + 2*d + end, np.stack([q.ravel() for q in (sheet[:-1, :-1], sheet[:-1, 1:], sheet[1:, 1:], sheet[1:, :-1])], 1)))
+            sheet = np.take(number, end * n, axis=2 - d)
+            rows.append(
+                (
+                    3,
+                    2 + 2 * d + end,
+                    np.stack([q.ravel() for q in (sheet[:-1, :-1], sheet[:-1, 1:], sheet[1:, 1:], sheet[1:, :-1])], 1),
+                )
+            )
     text = io.StringIO()
-    text.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n7\n3 1 \"fluid\"\n")
+    text.write('$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n7\n3 1 "fluid"\n')
     for d in range(3):
         for end, word in enumerate("lr"):
-            text.write(f"2 {2 + 2*d + end} \"periodic_{d}_{word}\"\n")
+            text.write(f'2 {2 + 2 * d + end} "periodic_{d}_{word}"\n')
     text.write(f"$EndPhysicalNames\n$Nodes\n{number.size}\n")
-    at = np.arange(n + 1)*side/n
+    at = np.arange(n + 1) * side / n
     z, y, x = np.meshgrid(at, at, at, indexing="ij")
     np.savetxt(text, np.stack([number.ravel(), x.ravel(), y.ravel(), z.ravel()], 1), fmt="%d %.17g %.17g %.17g")
     text.write(f"$EndNodes\n$Elements\n{sum(len(nodes) for _, _, nodes in rows)}\n")
@@ -53,12 +64,14 @@ def mesh(n, side, path):
 
 
 class Products:
-    """What PyFR asks of libxsmm (small constant matrices times rows of the fields), by its own GiMMiK and its C compiler, for
-    machines without libxsmm: what PyFR's GPU backends use, and its CPU backend used to."""
+    """What PyFR asks of libxsmm (small constant matrices times rows of the fields), by its own GiMMiK and its C
+    compiler, for machines without libxsmm: what PyFR's GPU backends use, and its CPU backend used to."""
 
     def __init__(self, backend):
         self.compiler, self.made = backend.compiler, []
-        lead = self.compiler.build("void lead(void (*f)(const double *, double *), const double *b, double *c) { f(b, c); }")
+        lead = self.compiler.build(
+            "void lead(void (*f)(const double *, double *), const double *b, double *c) { f(b, c); }"
+        )
         self.libxsmm_fsspmdm_execute = lead.mod.lead
         self.libxsmm_timer_tick = lead.mod.lead
         self.keep = lead
@@ -73,7 +86,8 @@ class Products:
 
     def libxsmm_fsspmdm_create(self, kind, m, n, k, lda, ldb, ldc, alpha, beta, a, nontemporal, tick):
         from gimmik import CMatMul
-        A = np.ctypeslib.as_array(ctypes.cast(a, ctypes.POINTER(ctypes.c_double)), (m, k))*alpha._obj.value
+
+        A = np.ctypeslib.as_array(ctypes.cast(a, ctypes.POINTER(ctypes.c_double)), (m, k)) * alpha._obj.value
         source, _ = next(CMatMul(A, beta=beta._obj.value, n=n, ldb=ldb, ldc=ldc).kernels(np.float64, "product"))
         built = self.compiler.build(source)
         self.made.append(built)
@@ -87,20 +101,20 @@ def settings(s):
 precision = double
 rank-allocator = linear
 [constants]
-gamma = {s['gamma']}
-mu = {s['mu']!r}
-Pr = {s['Pr']!r}
+gamma = {s["gamma"]}
+mu = {s["mu"]!r}
+Pr = {s["Pr"]!r}
 [solver]
 system = navier-stokes
-order = {s['degree']}
+order = {s["degree"]}
 viscosity-correction = none
 [solver-time-integrator]
 formulation = std
-scheme = {s['scheme']}
+scheme = {s["scheme"]}
 controller = none
 tstart = 0
-tend = {s['times'][-1]!r}
-dt = {s['dt']!r}
+tend = {s["times"][-1]!r}
+dt = {s["dt"]!r}
 [solver-interfaces]
 riemann-solver = rusanov
 ldg-beta = 0.5
@@ -110,26 +124,28 @@ flux-pts = gauss-legendre
 [solver-elements-hex]
 soln-pts = gauss-legendre
 [soln-ics]
-rho = {s['rho']}
-u = {s['u']}
-v = {s['v']}
+rho = {s["rho"]}
+u = {s["u"]}
+v = {s["v"]}
 w = 0
-p = {s['p']}
+p = {s["p"]}
 """
 
 
 def kinetic(solver, degree):
     """Mean of rho |u|^2/2 by the points' own quadrature."""
-    U = np.concatenate(solver.soln, axis=2)                                  # points, variables, elements
-    weight = np.polynomial.legendre.leggauss(degree + 1)[1]/2
+    U = np.concatenate(solver.soln, axis=2)  # points, variables, elements
+    weight = np.polynomial.legendre.leggauss(degree + 1)[1] / 2
     weight = np.einsum("i,j,k", weight, weight, weight).ravel()
-    return float((weight[:, None]*(U[:, 1:4]**2).sum(1)/(2*U[:, 0])).sum()/U.shape[2])
+    return float((weight[:, None] * (U[:, 1:4] ** 2).sum(1) / (2 * U[:, 0])).sum() / U.shape[2])
 
 
 def main(s):
     import mpi4py
-    mpi4py.rc.initialize = False                                             # PyFR forks its compiler's process first
+
+    mpi4py.rc.initialize = False  # PyFR forks its compiler's process first
     from pyfr.mpiutil import init_mpi
+
     init_mpi()
     from pyfr._version import __version__
     from pyfr.backends import get_backend
@@ -140,6 +156,7 @@ def main(s):
     products = "GiMMiK and cuBLASLt"
     if s["backend"] == "openmp":
         from pyfr.backends.openmp import xsmm
+
         try:
             xsmm.XSMMWrappers()
             products = "libxsmm"
@@ -150,16 +167,17 @@ def main(s):
             def with_products(self, backend):
                 xsmm.XSMMWrappers = lambda: Products(backend)
                 begin(self, backend)
+
             xsmm.OpenMPXSMMKernels.__init__ = with_products
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cube.pyfrm")
-        mesh(s["cells"]//(s["degree"] + 1), s["side"], path)
+        mesh(s["cells"] // (s["degree"] + 1), s["side"], path)
         cfg = Inifile(settings(s))
         solver = get_solver(get_backend(s["backend"], cfg), NativeReader(path).mesh, None, cfg)
     energy = [kinetic(solver, s["degree"])]
     ready = time.perf_counter() - began
-    solver.advance_to(s["dt"])                                               # kernels are made and bound at the first step
+    solver.advance_to(s["dt"])  # kernels are made and bound at the first step
     solver.backend.wait()
     seconds, steps = [], []
     for t in s["times"]:
@@ -171,8 +189,15 @@ def main(s):
         energy.append(kinetic(solver, s["degree"]))
         if not np.isfinite(energy[-1]):
             break
-    return {"version": __version__, "products": products, "stages": STAGES[s["scheme"]], "kinetic": energy, "seconds": seconds, "steps": steps,
-            "set_up": ready}
+    return {
+        "version": __version__,
+        "products": products,
+        "stages": STAGES[s["scheme"]],
+        "kinetic": energy,
+        "seconds": seconds,
+        "steps": steps,
+        "set_up": ready,
+    }
 
 
 if __name__ == "__main__":

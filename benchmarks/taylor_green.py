@@ -1,16 +1,21 @@
-"""The mini solver beside PyFR, a public solver for ideal gases: the Taylor-Green vortex of examples/mini_solver/cases/taylor_green.toml
-(Re 1600, M 0.1, gamma 1.4, Pr 0.71) on the same number of points, both in double precision on one core or one GPU.
+"""The mini solver beside PyFR, a public solver for ideal gases: the Taylor-Green vortex of
+examples/mini_solver/cases/taylor_green.toml (Re 1600, M 0.1, gamma 1.4, Pr 0.71) on the same number of points, both in
+double precision on one core or one GPU.
 
-    .venv/bin/python benchmarks/taylor_green.py --pyfr /path/to/venv/bin/python [--cells 32 48] [--backend cpu] [--json FILE]
+    .venv/bin/python benchmarks/taylor_green.py --pyfr /path/to/venv/bin/python [--cells 32 48] [--backend cpu] [--json
+    FILE]
 
---pyfr: a Python that has PyFR 3 (pip install pyfr), which runs benchmarks/pyfr_run.py. On a CPU it takes libxsmm where the loader finds
-it, and else GiMMiK through the C compiler; the answer says which. Each solver takes the largest time step at which it stayed stable: ours
-ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of what our CFL 1 is at rest (degree 3; 0.5 blew up on 32^3). What is timed is steps alone, not set-up.
+--pyfr: a Python that has PyFR 3 (pip install pyfr), which runs benchmarks/pyfr_run.py. On a CPU it takes libxsmm where
+the loader finds it, and else GiMMiK through the C compiler; the answer says which. Each solver takes the largest time
+step at which it stayed stable: ours ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of what our CFL 1 is at rest (degree 3; 0.5
+blew up on 32^3). What is timed is steps alone, not set-up.
 
-Printed: points times Runge-Kutta stages a second in the fastest of the stretches between the times; seconds to the end at that rate; the error of the kinetic energy there, and of what of it has been
-dissipated, against incompressible pseudo-spectral runs (the reference of `verify`, t V/L = 2, 4, 6). Exit status 2 where the two
-solvers' energies differ by more than SAME at the first time: then the times compare different flows.
+Printed: points times Runge-Kutta stages a second in the fastest of the stretches between the times; seconds to the end
+at that rate; the error of the kinetic energy there, and of what of it has been dissipated, against incompressible
+pseudo-spectral runs (the reference of `verify`, t V/L = 2, 4, 6). Exit status 2 where the two solvers' energies differ
+by more than SAME at the first time: then the times compare different flows.
 """
+
 import argparse
 import json
 import math
@@ -23,21 +28,20 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from examples.mini_solver.case import Case          # noqa: E402
-from examples.mini_solver.flow import RUNGE_KUTTA, Flow, backend_of          # noqa: E402
+from examples.mini_solver.case import Case  # noqa: E402
+from examples.mini_solver.flow import RUNGE_KUTTA, Flow, backend_of  # noqa: E402
 
-CASE = ROOT/"examples/mini_solver/cases/taylor_green.toml"
-REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}       # verify.py
-V, RHO, W = 35.31, 1.12253, 0.028                               # of the case file
-# Of the kinetic energy at the first time. Both solve the same equations; 32^3 points were seen off the reference by 2e-3 at t = 2.
+CASE = ROOT / "examples/mini_solver/cases/taylor_green.toml"
+REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # verify.py
+V, RHO, W = 35.31, 1.12253, 0.028  # of the case file
+# Of the kinetic energy at the first time. Both solve the same equations; 32^3 points were seen off the reference by
+# 2e-3 at t = 2.
 SAME = 5e-3
-REAL_GAS = {"file": str(ROOT/"examples/mixtures/n2.yaml")}
-OURS = {      # changes of [numerics], mixture instead of the case's
+REAL_GAS = {"file": str(ROOT / "examples/mixtures/n2.yaml")}
+OURS = {  # changes of [numerics], mixture instead of the case's
     "central": ({"dissipation": "none"}, None),
     "sensor": ({}, None),
     "central, PR N2": ({"dissipation": "none"}, REAL_GAS),
@@ -46,7 +50,7 @@ OURS = {      # changes of [numerics], mixture instead of the case's
 
 def case_of(cells, numerics, mixture):
     data = Case.from_file(CASE).data
-    data["domain"]["cells"] = [cells]*3
+    data["domain"]["cells"] = [cells] * 3
     data["numerics"].update(numerics, transport="step")
     if mixture:
         data["mixture"] = mixture
@@ -57,16 +61,16 @@ def ours(cells, times, backend, numerics, mixture):
     case = case_of(cells, numerics, mixture)
     flow = Flow(case, backend=backend)
     rho = float(flow.field("rho").mean())
-    kinetic = lambda: float((0.5*flow.field("rho")*sum(flow.field(n)**2 for n in "uvw")).mean())/(rho*V*V)      # noqa: E731
-    flow.step()                                                 # kernels are bound at the first step
+    kinetic = lambda: float((0.5 * flow.field("rho") * sum(flow.field(n) ** 2 for n in "uvw")).mean()) / (rho * V * V)  # noqa: E731
+    flow.step()  # kernels are bound at the first step
     stages = len(RUNGE_KUTTA[case.numerics["runge_kutta"]])
     row = {"stages": stages, "kinetic": [0.125], "seconds": [], "steps": []}
     for t in times:
         steps = flow.steps
         backend.synchronize()
         began = time.perf_counter()
-        while flow.time < t/V*(1 - 1e-12):
-            flow.step(t/V - flow.time)
+        while flow.time < t / V * (1 - 1e-12):
+            flow.step(t / V - flow.time)
         backend.synchronize()
         row["seconds"].append(time.perf_counter() - began)
         row["steps"].append(flow.steps - steps)
@@ -75,42 +79,77 @@ def ours(cells, times, backend, numerics, mixture):
 
 
 def pyfr(python, degree, step, cells, times, backend):
-    data, cp = Case.from_file(CASE).data, 1.4/0.4*8.31446261815324/W
-    side, c = data["domain"]["upper"][0], math.sqrt(1.4*1e5/RHO)
+    data, cp = Case.from_file(CASE).data, 1.4 / 0.4 * 8.31446261815324 / W
+    side, c = data["domain"]["upper"][0], math.sqrt(1.4 * 1e5 / RHO)
     mu, lam = data["transport"]["mu"], data["transport"]["lam"]
-    settings = {"cells": cells, "degree": degree, "side": side, "gamma": 1.4, "mu": mu, "Pr": mu*cp/lam, "rho": RHO, "scheme": "tvd-rk3",
-                **{k: data["initial"][k] for k in "puv"}, "dt": step*side/cells/(3*c), "times": [t/V for t in times],
-                "backend": {"cpu": "openmp", "cuda": "cuda"}[backend]}
-    done = subprocess.run([*shlex.split(python), str(ROOT/"benchmarks/pyfr_run.py"), json.dumps(settings)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"})
+    settings = {
+        "cells": cells,
+        "degree": degree,
+        "side": side,
+        "gamma": 1.4,
+        "mu": mu,
+        "Pr": mu * cp / lam,
+        "rho": RHO,
+        "scheme": "tvd-rk3",
+        **{k: data["initial"][k] for k in "puv"},
+        "dt": step * side / cells / (3 * c),
+        "times": [t / V for t in times],
+        "backend": {"cpu": "openmp", "cuda": "cuda"}[backend],
+    }
+    done = subprocess.run(
+        [*shlex.split(python), str(ROOT / "benchmarks/pyfr_run.py"), json.dumps(settings)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"},
+    )
     if done.returncode:
         sys.exit(f"PyFR failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     row = json.loads(done.stdout.strip().splitlines()[-1])
-    row["kinetic"] = [e/(RHO*V*V) for e in row["kinetic"]]
+    row["kinetic"] = [e / (RHO * V * V) for e in row["kinetic"]]
     return row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--pyfr", metavar="PYTHON", help="a Python that has PyFR, with mpirun and its words before it if wished; without it ours alone")
-    parser.add_argument("--ours", nargs="+", choices=list(OURS), default=list(OURS), help="central fluxes alone, or HLLC where a sensor asks for it "
-                        "(the default of a case); N2 by Peng-Robinson instead of the ideal gas")
+    parser.add_argument(
+        "--pyfr",
+        metavar="PYTHON",
+        help="a Python that has PyFR, with mpirun and its words before it if wished; without it ours alone",
+    )
+    parser.add_argument(
+        "--ours",
+        nargs="+",
+        choices=list(OURS),
+        default=list(OURS),
+        help="central fluxes alone, or HLLC where a sensor asks for it "
+        "(the default of a case); N2 by Peng-Robinson instead of the ideal gas",
+    )
     parser.add_argument("--degree", type=int, default=3, help="of PyFR's polynomials")
-    parser.add_argument("--step", type=float, default=0.45, help="PyFR's time step over spacing/(3 c); higher degrees need smaller ones")
-    parser.add_argument("--cells", type=int, nargs="+", default=[32], help="points in each direction, a multiple of the degree + 1")
-    parser.add_argument("--times", type=float, nargs="+", default=[2.0, 4.0, 6.0], help="t V/L; errors are known at 2, 4, 6")
+    parser.add_argument(
+        "--step", type=float, default=0.45, help="PyFR's time step over spacing/(3 c); higher degrees need smaller ones"
+    )
+    parser.add_argument(
+        "--cells", type=int, nargs="+", default=[32], help="points in each direction, a multiple of the degree + 1"
+    )
+    parser.add_argument(
+        "--times", type=float, nargs="+", default=[2.0, 4.0, 6.0], help="t V/L; errors are known at 2, 4, 6"
+    )
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--json")
     given = parser.parse_args()
     points = given.degree + 1
-    if points < 2 or any(n % points or n < max(8, 2*points) for n in given.cells):
-        parser.error(f"--cells {given.cells}: wanted multiples of {points}, {max(8, 2*points)} or more.")
+    if points < 2 or any(n % points or n < max(8, 2 * points) for n in given.cells):
+        parser.error(f"--cells {given.cells}: wanted multiples of {points}, {max(8, 2 * points)} or more.")
     if given.pyfr is not None and not shutil.which((shlex.split(given.pyfr) or [""])[0]):
         parser.error(f"--pyfr {given.pyfr}: no such program; wanted a Python that has PyFR.")
     backend, rows, wrong = backend_of(given.backend), [], False
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()), flush=True)
-    print(f"{'':<28}{'points':>7} {'point stages/s':>14} {'steps':>6} {'s to the end':>12}  error of the kinetic energy (of its loss) at t V/L = "
-          + ", ".join(f"{t:g}" for t in given.times), flush=True)
+    print(
+        f"{'':<28}{'points':>7} {'point stages/s':>14} {'steps':>6} {'s to the end':>12}  error of the kinetic energy "
+        "(of its loss) at t V/L = " + ", ".join(f"{t:g}" for t in given.times),
+        flush=True,
+    )
     for cells in given.cells:
         here = []
         for what in given.ours:
@@ -118,24 +157,41 @@ def main():
         if given.pyfr:
             row = pyfr(given.pyfr, given.degree, given.step, cells, given.times, given.backend)
             here.append({"solver": f"PyFR {row['version']}, p = {given.degree}", **row})
-            off = abs(here[-1]["kinetic"][1]/here[0]["kinetic"][1] - 1)
+            off = abs(here[-1]["kinetic"][1] / here[0]["kinetic"][1] - 1)
             wrong = wrong or not off <= SAME
         for row in here:
-            speed = max(n/t for n, t in zip(row["steps"], row["seconds"]))        # steps a second
-            row.update(cells=cells, times=given.times, rate=cells**3*row["stages"]*speed, end=sum(row["steps"])/speed)
+            speed = max(n / t for n, t in zip(row["steps"], row["seconds"]))  # steps a second
+            row.update(
+                cells=cells, times=given.times, rate=cells**3 * row["stages"] * speed, end=sum(row["steps"]) / speed
+            )
             errors = []
             for t, energy in zip(given.times, row["kinetic"][1:]):
                 exact = REFERENCE.get(t)
-                errors.append("-" if exact is None else f"{energy/exact - 1:+.1e} ({(energy - exact)/(0.125 - exact):+.1e})")
-            print(f"{row['solver']:<28}{cells:>5}^3 {row['rate']:>14.2e} {sum(row['steps']):>6} {row['end']:>12.2f}  {', '.join(errors)}", flush=True)
+                errors.append(
+                    "-" if exact is None else f"{energy / exact - 1:+.1e} ({(energy - exact) / (0.125 - exact):+.1e})"
+                )
+            print(
+                f"{row['solver']:<28}{cells:>5}^3 {row['rate']:>14.2e} {sum(row['steps']):>6} {row['end']:>12.2f}  "
+                f"{', '.join(errors)}",
+                flush=True,
+            )
         if given.pyfr:
-            print(f"  products of small matrices in PyFR: {row['products']}; energies of the first and the last row at t = {given.times[0]:g} differ by "
-                  f"{off:.1e}" + ("" if off <= SAME else f", more than {SAME:g}: NOT the same flow"), flush=True)
+            print(
+                f"  products of small matrices in PyFR: {row['products']}; energies of the first and the last row at "
+                f"t = {given.times[0]:g} differ by "
+                f"{off:.1e}" + ("" if off <= SAME else f", more than {SAME:g}: NOT the same flow"),
+                flush=True,
+            )
         rows += here
     if given.json:
         pathlib.Path(given.json).parent.mkdir(parents=True, exist_ok=True)
-        pathlib.Path(given.json).write_text(json.dumps({"machine": platform.processor() or platform.machine(), "backend": backend.describe(),
-                                                        "rows": rows}, indent=1, default=str))
+        pathlib.Path(given.json).write_text(
+            json.dumps(
+                {"machine": platform.processor() or platform.machine(), "backend": backend.describe(), "rows": rows},
+                indent=1,
+                default=str,
+            )
+        )
     return 2 if wrong else 0
 
 

@@ -2,8 +2,10 @@
 
 The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). No MPI is linked, no
 option that changes floating point for the host is used, and the interpreter that builds is the one that will run.
-Fortran descriptors differ between compiler families: build with the C compiler of the host's (CC), here gcc for gfortran.
+Fortran descriptors differ between compiler families: build with the C compiler of the host's (CC), here gcc for
+gfortran.
 """
+
 from __future__ import annotations
 
 import compileall
@@ -25,8 +27,16 @@ BUILD = ROOT / "build"
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
 
-_C = {"int": "int {0}", "double": "double {0}", "doubles": "double *{0}", "address": "double *{0}", "tag": "const char *{0}",
-      "text": "const char *{0}", "fields": "const struct frame_field *{0}, int {0}_n", "corner": "const int *{0}"}
+_C = {
+    "int": "int {0}",
+    "double": "double {0}",
+    "doubles": "double *{0}",
+    "address": "double *{0}",
+    "tag": "const char *{0}",
+    "text": "const char *{0}",
+    "fields": "const struct frame_field *{0}, int {0}_n",
+    "corner": "const int *{0}",
+}
 _PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
 
 FIELD = """struct frame_field {
@@ -74,12 +84,17 @@ def _check(arg: Arg) -> list[str]:
 
 
 def _c_int(value: int) -> str:
-    return "(-2147483647 - 1)" if value == -2**31 else str(value)
+    return "(-2147483647 - 1)" if value == -(2**31) else str(value)
 
 
 def _pass(arg: Arg) -> str:
-    return {"tag": f"{arg.name}_copy", "text": f"{arg.name}_copy", "doubles": f"(intptr_t){arg.name}",
-            "address": f"(intptr_t){arg.name}", "fields": f"{arg.name}, {arg.name}_n"}.get(arg.kind, arg.name)
+    return {
+        "tag": f"{arg.name}_copy",
+        "text": f"{arg.name}_copy",
+        "doubles": f"(intptr_t){arg.name}",
+        "address": f"(intptr_t){arg.name}",
+        "fields": f"{arg.name}, {arg.name}_n",
+    }.get(arg.kind, arg.name)
 
 
 def c_entry(entry: Entry) -> str:
@@ -102,8 +117,12 @@ def c_entry(entry: Entry) -> str:
     names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)
 
     def exported(symbol, keep_arg, keep):
-        return (f"EXPORT int {symbol}({_list(args, _C, keep_arg)})\n{{\n    struct frame_guard guard;\n"
-                f'    guard_enter(&guard, "frame_{name}");\n    return guard_leave(&guard, do_{name}({names}), {keep});\n}}\n')
+        return (
+            f"EXPORT int {symbol}({_list(args, _C, keep_arg)})\n{{\n    struct frame_guard guard;\n"
+            f'    guard_enter(&guard, "frame_{name}");\n    return guard_leave(&guard, do_{name}({names}), '
+            f"{keep});\n}}\n"
+        )
+
     if entry.old:
         text += exported(f"frame_{name}_", "", "0")
     if entry.fortran or not entry.old:
@@ -112,7 +131,8 @@ def c_entry(entry: Entry) -> str:
 
 
 def c_aliases() -> str:
-    """The other ways in which Fortran compilers spell the symbol: -fno-underscoring, -fsecond-underscore, upper case."""
+    """The other ways in which Fortran compilers spell the symbol: -fno-underscoring, -fsecond-underscore, upper
+    case."""
     names = [e.name for e in ENTRIES if e.old] + ["lasterror", "laststatus"]
     lines = ["#define ALIAS(other, name) extern EXPORT __typeof__(name) other __attribute__((alias(#name)));"]
     for name in names:
@@ -122,19 +142,39 @@ def c_aliases() -> str:
 
 
 def c_source() -> str:
-    head = (f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
-            f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
-            "enum { FIELD_NOT_REAL = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n")
-    return (head + FIELD + "static void frame_set_error(const char *text);\n" + python_declarations()
-            + (TEMPLATES / "shim.c").read_text() + "\n/* ---- the entry points, from the table in entry.py ---- */\n" + "".join(map(c_entry, ENTRIES))
-            + "\n" + (TEMPLATES / "after.c").read_text() + c_aliases())
+    head = (
+        f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
+        f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
+        "enum { FIELD_NOT_REAL = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n"
+    )
+    return (
+        head
+        + FIELD
+        + "static void frame_set_error(const char *text);\n"
+        + python_declarations()
+        + (TEMPLATES / "shim.c").read_text()
+        + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
+        + "".join(map(c_entry, ENTRIES))
+        + "\n"
+        + (TEMPLATES / "after.c").read_text()
+        + c_aliases()
+    )
 
 
 def c_header() -> str:
     """frame.h: the old-style symbols for C hosts."""
-    lines = ["/* Generated from frame/entry.py by `python -m frame build`. Integers and doubles by value, arrays and names by reference;",
-             " * each returns a status: 0 done, 1 Python could not start, 2 before initialize, 3 bad argument, 4 failed, 5 other arguments. */",
-             "#ifndef FRAME_H", "#define FRAME_H", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines = [
+        "/* Generated from frame/entry.py by `python -m frame build`. Integers and doubles by value, arrays and names "
+        "by reference;",
+        " * each returns a status: 0 done, 1 Python could not start, 2 before initialize, 3 bad argument, 4 failed, 5 "
+        "other arguments. */",
+        "#ifndef FRAME_H",
+        "#define FRAME_H",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+    ]
     for e in ENTRIES:
         if not e.old:
             continue
@@ -142,21 +182,39 @@ def c_header() -> str:
         lines += [f" *   {a.name}: {a.doc}{' (' + ', '.join(a.dims) + ')' if a.dims else ''}" for a in e.args if a.doc]
         lines[-1] += " */"
         lines.append(_wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
-    lines += ["/* Text of this thread's last failure, padded with blanks; returns its length. */",
-              "int frame_lasterror_(char *buf, int n);",
-              "/* Status of this thread's last call. */", "int frame_laststatus_(int *status);",
-              "", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
+    lines += [
+        "/* Text of this thread's last failure, padded with blanks; returns its length. */",
+        "int frame_lasterror_(char *buf, int n);",
+        "/* Status of this thread's last call. */",
+        "int frame_laststatus_(int *status);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "#endif",
+        "",
+    ]
     return "\n".join(lines)
 
 
 # ---- the Fortran module -------------------------------------------------------------------------------------------
 
-_F_C = {"int": "integer(c_int), value :: {0}", "double": "real(c_double), value :: {0}",
-        "tag": "character(kind=c_char), intent(in) :: {0}(*)", "text": "character(kind=c_char), intent(in) :: {0}(*)",
-        "doubles": "real(c_double), intent({2}) :: {0}(*)", "corner": "integer(c_int), intent(in) :: {0}(4)",
-        "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n"}
-_F = {"int": "integer, intent(in) :: {0}", "double": "real(c_double), intent(in) :: {0}", "tag": "character(*), intent(in) :: {0}",
-      "text": "character(*), intent(in) :: {0}", "doubles": "real(c_double), intent({2}) :: {0}({1})"}
+_F_C = {
+    "int": "integer(c_int), value :: {0}",
+    "double": "real(c_double), value :: {0}",
+    "tag": "character(kind=c_char), intent(in) :: {0}(*)",
+    "text": "character(kind=c_char), intent(in) :: {0}(*)",
+    "doubles": "real(c_double), intent({2}) :: {0}(*)",
+    "corner": "integer(c_int), intent(in) :: {0}(4)",
+    "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
+}
+_F = {
+    "int": "integer, intent(in) :: {0}",
+    "double": "real(c_double), intent(in) :: {0}",
+    "tag": "character(*), intent(in) :: {0}",
+    "text": "character(*), intent(in) :: {0}",
+    "doubles": "real(c_double), intent({2}) :: {0}({1})",
+}
 _F_PASS = {"int": "int({0}, c_int)", "tag": "trim({0})//c_null_char", "text": "trim({0})//c_null_char"}
 
 
@@ -171,9 +229,12 @@ def _f_pass(arg: Arg) -> str:
 
 def _f_interface(e: Entry) -> str:
     names = ["keep", *(n for a in e.args for n in ([a.name, f"{a.name}_n"] if a.kind == "fields" else [a.name]))]
-    lines = [_f_wrapped(f"    function c_{e.name}(", names, ") &"), f"        bind(c, name='framec_{e.name}') result(status)",
-             f"      import :: c_int, c_double, c_char{', frame_field' if any(a.kind == 'fields' for a in e.args) else ''}",
-             "      integer(c_int), value :: keep"]
+    lines = [
+        _f_wrapped(f"    function c_{e.name}(", names, ") &"),
+        f"        bind(c, name='framec_{e.name}') result(status)",
+        f"      import :: c_int, c_double, c_char{', frame_field' if any(a.kind == 'fields' for a in e.args) else ''}",
+        "      integer(c_int), value :: keep",
+    ]
     lines += ["      " + _declare(_F_C, a) for a in e.args]
     return "\n".join([*lines, "      integer(c_int) :: status", "    end function"])
 
@@ -185,31 +246,41 @@ def _f_wrapped(head, items, tail):
 def _f_procedure(e: Entry) -> str:
     names = [a.name for a in e.args]
     lines = [f"  ! {e.doc}", _f_wrapped(f"  subroutine frame_{e.fortran}(", [*names, "stat"], ")")]
-    order = sorted(e.args, key=lambda a: bool(a.dims))      # sizes before the arrays that use them
+    order = sorted(e.args, key=lambda a: bool(a.dims))  # sizes before the arrays that use them
     lines += [f"    {_declare(_F, a)}" + (f"   ! {a.doc}" if a.doc else "") for a in order]
     lines += ["    integer, intent(out), optional :: stat", "    integer(c_int) :: status"]
     passed = ["keep(present(stat))", *map(_f_pass, e.args)]
-    lines += [_f_wrapped(f"    status = c_{e.name}(", passed, ")"), "    if (present(stat)) stat = status", "  end subroutine"]
+    lines += [
+        _f_wrapped(f"    status = c_{e.name}(", passed, ")"),
+        "    if (present(stat)) stat = status",
+        "  end subroutine",
+    ]
     return "\n".join(lines)
 
 
 def fortran_module() -> str:
-    """fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the table's rows filled in."""
+    """fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the table's rows
+    filled in."""
     made = [e for e in ENTRIES if e.fortran]
     text = (TEMPLATES / "frame_interface.f90").read_text()
-    for mark, part in (("!@PUBLIC", "\n".join(f"  public :: frame_{e.fortran}" for e in made)),
-                       ("!@INTERFACES", "\n".join(_f_interface(e) for e in ENTRIES if e.fortran or not e.old)),
-                       ("!@PROCEDURES", "\n\n".join(map(_f_procedure, made)))):
+    for mark, part in (
+        ("!@PUBLIC", "\n".join(f"  public :: frame_{e.fortran}" for e in made)),
+        ("!@INTERFACES", "\n".join(_f_interface(e) for e in ENTRIES if e.fortran or not e.old)),
+        ("!@PROCEDURES", "\n\n".join(map(_f_procedure, made))),
+    ):
         text = text.replace(mark, part)
     return text
 
 
 # ---- compiling ----------------------------------------------------------------------------------------------------
 
+
 def _run(command: list[str], what: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise BackendError(f"{what} failed (status {done.returncode}): {' '.join(command)}\n{(done.stdout + done.stderr)[-3000:]}")
+        raise BackendError(
+            f"{what} failed (status {done.returncode}): {' '.join(command)}\n{(done.stdout + done.stderr)[-3000:]}"
+        )
 
 
 def _compiler() -> str:
@@ -224,13 +295,16 @@ def shim_source(path: pathlib.Path) -> None:
     import cffi
 
     ffi = cffi.FFI()
-    ffi.cdef(FIELD + "".join(f'extern "Python" int py_{e.name}({_list(e.args, _PYTHON)});\n' for e in ENTRIES)
-             + "void frame_set_error(const char *);")
+    ffi.cdef(
+        FIELD
+        + "".join(f'extern "Python" int py_{e.name}({_list(e.args, _PYTHON)});\n' for e in ENTRIES)
+        + "void frame_set_error(const char *);"
+    )
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
-    with contextlib.redirect_stdout(io.StringIO()):      # it tells of each file
+    with contextlib.redirect_stdout(io.StringIO()):  # it tells of each file
         ffi.emit_c_code(str(path))
 
 
@@ -241,40 +315,82 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     """
     v = sysconfig.get_config_var
     if not v("Py_ENABLE_SHARED"):
-        raise BackendError(f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with python3-dev).")
+        raise BackendError(
+            f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
+            "python3-dev)."
+        )
     if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
-        raise BackendError(f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev).")
+        raise BackendError(
+            f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev)."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     source, library = folder / "libframe.c", folder / "libframe.so"
     shim_source(source)
     (folder / "frame.h").write_text(c_header())
     places = [p for p in dict.fromkeys((v("LIBDIR"), v("LIBPL"))) if p]
     fresh = folder / f"libframe.{os.getpid()}.so"
-    _run([_compiler(), "-shared", "-fPIC", "-O2", "-Wall", "-Wno-unused-function", f'-DFRAME_BUILD_PYTHON="{sys.executable}"',
-          f'-DFRAME_LIBPYTHON="{v("INSTSONAME")}"', f"-I{sysconfig.get_path('include')}", str(source), "-o", str(fresh),
-          "-Wl,-soname,libframe.so", *(f"-L{p}" for p in places), f"-Wl,-rpath,{v('LIBDIR')}",
-          f"-lpython{v('LDVERSION')}", "-lpthread", "-ldl", "-lm"], "compiling libframe")
-    fresh.replace(library)       # a host that runs keeps the old file
+    _run(
+        [
+            _compiler(),
+            "-shared",
+            "-fPIC",
+            "-O2",
+            "-Wall",
+            "-Wno-unused-function",
+            f'-DFRAME_BUILD_PYTHON="{sys.executable}"',
+            f'-DFRAME_LIBPYTHON="{v("INSTSONAME")}"',
+            f"-I{sysconfig.get_path('include')}",
+            str(source),
+            "-o",
+            str(fresh),
+            "-Wl,-soname,libframe.so",
+            *(f"-L{p}" for p in places),
+            f"-Wl,-rpath,{v('LIBDIR')}",
+            f"-lpython{v('LDVERSION')}",
+            "-lpthread",
+            "-ldl",
+            "-lm",
+        ],
+        "compiling libframe",
+    )
+    fresh.replace(library)  # a host that runs keeps the old file
     say(f"{library}")
     _libmpi_name(folder)
-    for package in ("frame", "kernels"):     # ranks start without writing byte code
+    for package in ("frame", "kernels"):  # ranks start without writing byte code
         compileall.compile_dir(str(ROOT / package), quiet=2)
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"
         if shutil.which(compiler):
-            _run([compiler, "-O2", "-fPIC", "-c", str(MODULE_SOURCE), "-J", str(folder), "-o",
-                  str(folder / "frame_interface.o")], "compiling frame_interface.f90")
+            _run(
+                [
+                    compiler,
+                    "-O2",
+                    "-fPIC",
+                    "-c",
+                    str(MODULE_SOURCE),
+                    "-J",
+                    str(folder),
+                    "-o",
+                    str(folder / "frame_interface.o"),
+                ],
+                "compiling frame_interface.f90",
+            )
             say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
         else:
-            say(f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {MODULE_SOURCE} with the host's own.")
+            say(
+                f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {MODULE_SOURCE} with the "
+                "host's own."
+            )
     return library
 
 
 def _libmpi_name(folder: pathlib.Path) -> None:
-    """An empty libmpi.so.12. The mpi4py wheel asks for that name, Debian's MPICH is called libmpich.so.12: mpi.py loads this
-    one first, and the symbols then come from the MPICH that the host has loaded."""
+    """An empty libmpi.so.12. The mpi4py wheel asks for that name, Debian's MPICH is called libmpich.so.12: mpi.py loads
+    this one first, and the symbols then come from the MPICH that the host has loaded."""
     (folder / "mpich").mkdir(exist_ok=True)
     fresh = folder / "mpich" / f"libmpi.{os.getpid()}.so"
-    _run([_compiler(), "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpi.so.12", "-o", str(fresh)],
-         "making libmpi.so.12")
+    _run(
+        [_compiler(), "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpi.so.12", "-o", str(fresh)],
+        "making libmpi.so.12",
+    )
     fresh.replace(folder / "mpich" / "libmpi.so.12")

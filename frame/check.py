@@ -1,4 +1,6 @@
-"""Check mode: says where the first unusable value is. Off by default, since it reads every view back after each call."""
+"""Check mode: says where the first unusable value is. Off by default, since it reads every view back after each
+call."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,7 +10,7 @@ import kernels
 from . import stripe as stripes
 from .errors import StateError
 
-SUM_Y = 1e-6      # far above rounding (ns * 1e-16), far below a forgotten species
+SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
 POSITIVE = ("T", "p", "rho")
 
 
@@ -22,20 +24,27 @@ class Check:
         if view.name in POSITIVE:
             self._stop(view, values <= 0, values, block, first, "wanted > 0")
         if view.name == "Y":
-            self._stop(view, values < -SUM_Y, values, block, first, f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)")
+            self._stop(
+                view, values < -SUM_Y, values, block, first, f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)"
+            )
             total = values.sum(axis=0, dtype=np.float64)
             bad = np.abs(total - 1) > SUM_Y
             if bad.any():
                 t = int(np.argmax(bad))
-                raise StateError(f"check: input 'Y' sums to {float(total[t])!r} over the species at {self._where(block, first, t)}, "
-                                 f"wanted 1 within {SUM_Y:g}.")
+                raise StateError(
+                    f"check: input 'Y' sums to {float(total[t])!r} over the species at {self._where(block, first, t)}, "
+                    f"wanted 1 within {SUM_Y:g}."
+                )
 
     def _stop(self, view, bad, values, block, first, wanted) -> None:
         if bad.any():
             t = int(np.argmax(bad.any(axis=0)))
             row = int(np.argmax(bad[:, t]))
             which = f"'{view.name}'" + (f" (variable {row + 1})" if view.rows > 1 else "")
-            raise StateError(f"check: input {which} = {float(values[row, t])!r} {view.unit} at {self._where(block, first, t)}, {wanted}.")
+            raise StateError(
+                f"check: input {which} = {float(values[row, t])!r} {view.unit} at {self._where(block, first, t)}, "
+                f"{wanted}."
+            )
 
     def computed(self, launcher, n: int, backend, block, first: int) -> None:
         """The results of a launch. Errors: StateError with field, value, point, rank, kernel and the point's inputs."""
@@ -48,10 +57,14 @@ class Check:
                 continue
             t = int(np.argmax(bad.any(axis=0)))
             row = int(np.argmax(bad[:, t]))
-            state = ", ".join(f"{v.name} = {float(backend.to_host(v.matrix)[0, t])!r}" for v in launcher.reads if v.rows == 1)
+            state = ", ".join(
+                f"{v.name} = {float(backend.to_host(v.matrix)[0, t])!r}" for v in launcher.reads if v.rows == 1
+            )
             which = f"'{name}'" + (f" (variable {row + 1})" if len(values) > 1 else "")
-            raise StateError(f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
-                             f"{self._where(block, first, t)}; there {state or 'no scalar inputs'}.")
+            raise StateError(
+                f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
+                f"{self._where(block, first, t)}; there {state or 'no scalar inputs'}."
+            )
 
     def _where(self, block, first: int, t: int) -> str:
         return f"point (i, j, k) = {stripes.point(block, first - 1 + t)} of rank {self.rank}"

@@ -1,4 +1,5 @@
 """What can be set from outside: environment variables, frame_setoption, frame_setparameter."""
+
 from __future__ import annotations
 
 import os
@@ -62,6 +63,9 @@ def _whole(what: str, value, low: int, high: int) -> int:
     except ValueError:
         number = float("nan")
     if not (number == number and number in range(low, high + 1)):
-        raise ArgumentError(f"{what} is {value}, wanted a whole number {low}..{high}; for a Fortran double, was %VAL() forgotten?"
-                            if what.startswith("parameter") else f"{what} is {value}, wanted a whole number {low}..{high}.")
+        raise ArgumentError(
+            f"{what} is {value}, wanted a whole number {low}..{high}; for a Fortran double, was %VAL() forgotten?"
+            if what.startswith("parameter")
+            else f"{what} is {value}, wanted a whole number {low}..{high}."
+        )
     return int(number)

@@ -1,4 +1,5 @@
 """What runs behind the C shim: every row of the table becomes an `extern "Python"` function that calls Frame."""
+
 from __future__ import annotations
 
 import os
@@ -23,26 +24,31 @@ def serve(ffi, lib, build_folder: str) -> Frame:
         return status_of(error)
 
     for entry in ENTRIES:
-        ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(_bind(ffi, entry, getattr(frame, entry.serves)))
+        ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(
+            _bind(ffi, entry, getattr(frame, entry.serves))
+        )
     return frame
 
 
 def _bind(ffi, entry: Entry, method):
     """C arguments to Python ones. Nothing that points into the host's memory outlives the call."""
     if all(a.kind not in _CONVERTED for a in entry.args):
+
         def call(*values):
             method(*values)
             return DONE
+
         return call
     if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
-        string = ffi.string         # the calls of every chunk take this way
+        string = ffi.string  # the calls of every chunk take this way
 
         def call(tag, *values):
             method(string(tag).decode("ascii"), *values)
             return DONE
+
         return call
 
-    at = {a.name: i for i, a in enumerate(entry.args)}     # fields pass their count behind them
+    at = {a.name: i for i, a in enumerate(entry.args)}  # fields pass their count behind them
 
     def array(address, dims, values):
         shape = tuple(int(d) if d.isdigit() else values[at[d]] for d in dims)
@@ -51,8 +57,14 @@ def _bind(ffi, entry: Entry, method):
 
     def field(f):
         rank = f.rank
-        return (ffi.string(f.tag).decode("ascii"), bool(f.way), f.address,
-                tuple(ffi.unpack(f.extent, rank)) if rank else (), tuple(ffi.unpack(f.stride, rank)) if rank else (), f.size)
+        return (
+            ffi.string(f.tag).decode("ascii"),
+            bool(f.way),
+            f.address,
+            tuple(ffi.unpack(f.extent, rank)) if rank else (),
+            tuple(ffi.unpack(f.stride, rank)) if rank else (),
+            f.size,
+        )
 
     def call(*values):
         given = iter(values)
@@ -70,4 +82,5 @@ def _bind(ffi, entry: Entry, method):
             out.append(value)
         method(*out)
         return DONE
+
     return call

@@ -1,4 +1,5 @@
-"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it; adding one is one row.
+"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it; adding one is one
+row.
 
 Kinds of arguments:
   int      C int by value, checked against low..high (what catches a forgotten %VAL)
@@ -10,12 +11,13 @@ Kinds of arguments:
   fields   arrays with their names, extents and strides, from Fortran descriptors (new style only)
   corner   up to four Fortran indices, 0 = not given (new style only)
 """
+
 from __future__ import annotations
 
 import dataclasses
 
 MOST = 2**31 - 1
-EXTENT = 2**20      # largest extent of a block: far above any block, below the addresses that a forgotten %VAL passes
+EXTENT = 2**20  # largest extent of a block: far above any block, below the addresses that a forgotten %VAL passes
 CHUNK = 2**28
 VARIABLES = 65536
 
@@ -31,7 +33,7 @@ class Arg:
     high: int = MOST
     dims: tuple[str, ...] = ()
     intent: str = "in"
-    optional: bool = False      # in the Fortran module; text only
+    optional: bool = False  # in the Fortran module; text only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +68,11 @@ def _extents():
 
 def _bounds(*axes):
     """Inclusive Fortran bounds; whether they lie in the block is checked, with the block at hand, by stripe.py."""
-    return tuple(_int(end + axis, f"{word} selected {what}", -EXTENT, EXTENT)
-                 for axis, what in axes for end, word in (("Spt", "first"), ("Ept", "last")))
+    return tuple(
+        _int(end + axis, f"{word} selected {what}", -EXTENT, EXTENT)
+        for axis, what in axes
+        for end, word in (("Spt", "first"), ("Ept", "last"))
+    )
 
 
 _SPACE = (("X", "index in x"), ("Y", "index in y"), ("Z", "index in z"))
@@ -87,97 +92,221 @@ def _eos(name, doc):
 
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry("initialize", (
-        _int("device_id", "device to use; -1: rank on the node modulo the number of devices", -1, 1023),
-        _int("nGridPoints", "points in a chunk: what the device buffers hold", 1, CHUNK),
-        _int("ns", "number of species", 1, 4096),
-        _int("nq", "number of variables in Q", 1, VARIABLES),
-        _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),
-    ), "initialize", "Start the layer. Again with the same arguments: no effect; with others: status 5.", needs_initialize=False,
+    Entry(
+        "initialize",
+        (
+            _int("device_id", "device to use; -1: rank on the node modulo the number of devices", -1, 1023),
+            _int("nGridPoints", "points in a chunk: what the device buffers hold", 1, CHUNK),
+            _int("ns", "number of species", 1, 4096),
+            _int("nq", "number of variables in Q", 1, VARIABLES),
+            _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),
+        ),
+        "initialize",
+        "Start the layer. Again with the same arguments: no effect; with others: status 5.",
+        needs_initialize=False,
         before="const int arguments[5] = {device_id, nGridPoints, ns, nq, iTurb};\n"
-               "    if (frame_is_initialized) return frame_again(arguments);",
-        after="memcpy(frame_first_arguments, arguments, sizeof arguments);\n    frame_is_initialized = 1;"),
-    Entry("setcomm", (_int("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),), "set_communicator",
-          "Tell the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; collective.",
-          needs_initialize=False, after="frame_comm = fcomm;\n    frame_has_comm = 1;"),
-    Entry("finalize", (), "finalize", "Free views, device memory and communicators. initialize may follow. Collective after setcomm.",
-          needs_initialize=False, first="if (!frame_python_is_up) return FRAME_DONE;",
-          after="frame_is_initialized = 0;\n    frame_has_comm = 0;"),
-    Entry("report", (), "report", "Print the timers, by rank and as min, mean, max over the ranks. Collective after setcomm."),
-    Entry("setoption", (Arg("tag", "tag", "option"), Arg("value", "text", "its value")), "set_option",
-          "Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.", needs_initialize=False),
-    Entry("setparameter", (Arg("tag", "tag", "parameter"), Arg("value", "double", "its value")), "set_parameter",
-          "timers (0 or 1), check (0 or 1); threads (before initialize).", needs_initialize=False),
-    Entry("registerkernel", (Arg("file", "text", "Python file with the declarations; its headers lie beside it"),), "register_kernel",
-          "Add the host's own kernels; frame_launch then finds them by name.", needs_initialize=False),
-
-    Entry("tvproperties_loadmixture", (Arg("file", "text", "mixture in Cantera YAML"),
-                                       Arg("phase", "text", "phase; empty: the first one", optional=True)),
-          "load_mixture", "Read the mixture; its number of species has to be the ns of initialize.", short="loadmixture"),
-    Entry("tvproperties_populatepreosshareddata", (
-        _int("ns", "number of species", 1, 4096),
-        Arg("W", "doubles", "molar mass [kg/mol]", dims=("ns",)),
-        Arg("Tc", "doubles", "critical temperature [K]", dims=("ns",)),
-        Arg("pc", "doubles", "critical pressure [Pa]", dims=("ns",)),
-        Arg("omega", "doubles", "acentric factor [-]", dims=("ns",)),
-        Arg("kij", "doubles", "binary interaction parameters [-], symmetric, zero diagonal", dims=("ns", "ns")),
-        Arg("nasa_low", "doubles", "NASA-7 coefficients a1..a7 below T_mid, a species a column", dims=("7", "ns")),
-        Arg("nasa_high", "doubles", "the same above T_mid", dims=("7", "ns")),
-        Arg("T_mid", "doubles", "where the two polynomials meet [K]", dims=("ns",)),
-    ), "populate_preos", "The host's own species data instead of a file: Peng-Robinson and ideal gas.",
-        short="populatepreosshareddata"),
-    Entry("tvproperties_populatechungshareddata", (
-        _int("ns", "number of species", 1, 4096),
-        Arg("Vc", "doubles", "critical volume [m3/mol]", dims=("ns",)),
-        Arg("dipole", "doubles", "dipole moment [debye]", dims=("ns",)),
-        Arg("kappa", "doubles", "Chung's association factor [-]", dims=("ns",)),
-        Arg("fuller", "doubles", "Fuller's diffusion volumes [cm3/mol, as tabulated]", dims=("ns",)),
-    ), "populate_chung", "The host's own species data instead of a file: Chung and Fuller (diffusion is then by Fuller).",
-        short="populatechungshareddata"),
-    Entry("getspecies", (Arg("tag", "tag", "W Tc pc omega Vc dipole kappa kij nasa_low nasa_high T_mid fuller_volume binary_fit"),
-                         Arg("buf", "doubles", "the data, SI units", dims=("n",), intent="out"),
-                         _int("n", "size of buf", 1, CHUNK)), "get_species",
-          "Copy species data of the mixture in use into the host's array."),
-
-    Entry("castles_populateinputstripe", _STRIPE, "populate_input", "Copy a stripe of the host's block into a view.", short=""),
-    Entry("castles_populateoutputstripe", _STRIPE, "populate_output",
-          "Copy a view into a stripe of the host's block; no other point is touched.", short=""),
-    Entry("launch", (Arg("tag", "tag", "kernel or collection"), _ACTIVE), "launch", "Launch a kernel or a collection by name."),
+        "    if (frame_is_initialized) return frame_again(arguments);",
+        after="memcpy(frame_first_arguments, arguments, sizeof arguments);\n    frame_is_initialized = 1;",
+    ),
+    Entry(
+        "setcomm",
+        (_int("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),),
+        "set_communicator",
+        "Tell the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
+        "collective.",
+        needs_initialize=False,
+        after="frame_comm = fcomm;\n    frame_has_comm = 1;",
+    ),
+    Entry(
+        "finalize",
+        (),
+        "finalize",
+        "Free views, device memory and communicators. initialize may follow. Collective after setcomm.",
+        needs_initialize=False,
+        first="if (!frame_python_is_up) return FRAME_DONE;",
+        after="frame_is_initialized = 0;\n    frame_has_comm = 0;",
+    ),
+    Entry(
+        "report",
+        (),
+        "report",
+        "Print the timers, by rank and as min, mean, max over the ranks. Collective after setcomm.",
+    ),
+    Entry(
+        "setoption",
+        (Arg("tag", "tag", "option"), Arg("value", "text", "its value")),
+        "set_option",
+        "Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.",
+        needs_initialize=False,
+    ),
+    Entry(
+        "setparameter",
+        (Arg("tag", "tag", "parameter"), Arg("value", "double", "its value")),
+        "set_parameter",
+        "timers (0 or 1), check (0 or 1); threads (before initialize).",
+        needs_initialize=False,
+    ),
+    Entry(
+        "registerkernel",
+        (Arg("file", "text", "Python file with the declarations; its headers lie beside it"),),
+        "register_kernel",
+        "Add the host's own kernels; frame_launch then finds them by name.",
+        needs_initialize=False,
+    ),
+    Entry(
+        "tvproperties_loadmixture",
+        (
+            Arg("file", "text", "mixture in Cantera YAML"),
+            Arg("phase", "text", "phase; empty: the first one", optional=True),
+        ),
+        "load_mixture",
+        "Read the mixture; its number of species has to be the ns of initialize.",
+        short="loadmixture",
+    ),
+    Entry(
+        "tvproperties_populatepreosshareddata",
+        (
+            _int("ns", "number of species", 1, 4096),
+            Arg("W", "doubles", "molar mass [kg/mol]", dims=("ns",)),
+            Arg("Tc", "doubles", "critical temperature [K]", dims=("ns",)),
+            Arg("pc", "doubles", "critical pressure [Pa]", dims=("ns",)),
+            Arg("omega", "doubles", "acentric factor [-]", dims=("ns",)),
+            Arg("kij", "doubles", "binary interaction parameters [-], symmetric, zero diagonal", dims=("ns", "ns")),
+            Arg("nasa_low", "doubles", "NASA-7 coefficients a1..a7 below T_mid, a species a column", dims=("7", "ns")),
+            Arg("nasa_high", "doubles", "the same above T_mid", dims=("7", "ns")),
+            Arg("T_mid", "doubles", "where the two polynomials meet [K]", dims=("ns",)),
+        ),
+        "populate_preos",
+        "The host's own species data instead of a file: Peng-Robinson and ideal gas.",
+        short="populatepreosshareddata",
+    ),
+    Entry(
+        "tvproperties_populatechungshareddata",
+        (
+            _int("ns", "number of species", 1, 4096),
+            Arg("Vc", "doubles", "critical volume [m3/mol]", dims=("ns",)),
+            Arg("dipole", "doubles", "dipole moment [debye]", dims=("ns",)),
+            Arg("kappa", "doubles", "Chung's association factor [-]", dims=("ns",)),
+            Arg("fuller", "doubles", "Fuller's diffusion volumes [cm3/mol, as tabulated]", dims=("ns",)),
+        ),
+        "populate_chung",
+        "The host's own species data instead of a file: Chung and Fuller (diffusion is then by Fuller).",
+        short="populatechungshareddata",
+    ),
+    Entry(
+        "getspecies",
+        (
+            Arg("tag", "tag", "W Tc pc omega Vc dipole kappa kij nasa_low nasa_high T_mid fuller_volume binary_fit"),
+            Arg("buf", "doubles", "the data, SI units", dims=("n",), intent="out"),
+            _int("n", "size of buf", 1, CHUNK),
+        ),
+        "get_species",
+        "Copy species data of the mixture in use into the host's array.",
+    ),
+    Entry(
+        "castles_populateinputstripe",
+        _STRIPE,
+        "populate_input",
+        "Copy a stripe of the host's block into a view.",
+        short="",
+    ),
+    Entry(
+        "castles_populateoutputstripe",
+        _STRIPE,
+        "populate_output",
+        "Copy a view into a stripe of the host's block; no other point is touched.",
+        short="",
+    ),
+    Entry(
+        "launch",
+        (Arg("tag", "tag", "kernel or collection"), _ACTIVE),
+        "launch",
+        "Launch a kernel or a collection by name.",
+    ),
     _eos("eosthermalproperties", "rho h e cp cv gamma c, derivatives and h0 from T, p, Y."),
     _eos("eosviscousproperties", "mu, lam and D from T, p, Y, rho."),
     _eos("eosthermalandviscousproperties", "Both in one launch."),
     _eos("eoscriticalstate", "Pseudo-critical state Tc_mix, pc_mix, vc_mix."),
     _eos("eosrhoh0fromtp", "rho and h0 from T, p, Y, u, v, w."),
     _eos("eosrhohfromtpprop", "rho and h from T, p, Y."),
-    _eos("eostfromhp", "T from h, p, Y, and T_start where populated; unconverged tells by point: 0 found, else see the README."),
+    _eos(
+        "eostfromhp",
+        "T from h, p, Y, and T_start where populated; unconverged tells by point: 0 found, else see the README.",
+    ),
     _eos("eostfromerho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
     _eos("eosgammajacobianproperties", "rho h c rho_p rho_T h_p h_T rho_Y h_Y from T, p, Y."),
-    Entry("castles_block", (
-        Arg("collection", "tag", "kernel or collection"),
-        Arg("inTags", "text", "names of the inputs, separated by commas, in the order in which they lie in inData"),
-        Arg("inData", "address", "the host's array (nx, ny, nz, nvIn)"),
-        Arg("outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"),
-        Arg("outData", "address", "the host's array (nx, ny, nz, nvOut)"),
-        *_extents(), *_bounds(*_SPACE),
-        _int("nvIn", "number of variables of inData", 1, VARIABLES),
-        _int("nvOut", "number of variables of outData", 1, VARIABLES),
-    ), "block", "A whole block in one call: the layer runs the chunk loop.", short=""),
-
-    Entry("pin", (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)), "pin",
-          "Tell the layer an array that it will see often: on a GPU its memory is pinned, so that copies run at the link's speed; elsewhere "
-          "nothing happens. It must not be freed before unpin or finalize.", short=""),
-    Entry("unpin", (Arg("data", "address", "the array given to pin"), _int("n", "number of its values", 0)), "unpin",
-          "Before the array is freed or moved.", short=""),
-
+    Entry(
+        "castles_block",
+        (
+            Arg("collection", "tag", "kernel or collection"),
+            Arg("inTags", "text", "names of the inputs, separated by commas, in the order in which they lie in inData"),
+            Arg("inData", "address", "the host's array (nx, ny, nz, nvIn)"),
+            Arg(
+                "outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"
+            ),
+            Arg("outData", "address", "the host's array (nx, ny, nz, nvOut)"),
+            *_extents(),
+            *_bounds(*_SPACE),
+            _int("nvIn", "number of variables of inData", 1, VARIABLES),
+            _int("nvOut", "number of variables of outData", 1, VARIABLES),
+        ),
+        "block",
+        "A whole block in one call: the layer runs the chunk loop.",
+        short="",
+    ),
+    Entry(
+        "pin",
+        (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)),
+        "pin",
+        "Tell the layer an array that it will see often: on a GPU its memory is pinned, so that copies run at the "
+        "link's speed; elsewhere "
+        "nothing happens. It must not be freed before unpin or finalize.",
+        short="",
+    ),
+    Entry(
+        "unpin",
+        (Arg("data", "address", "the array given to pin"), _int("n", "number of its values", 0)),
+        "unpin",
+        "Before the array is freed or moved.",
+        short="",
+    ),
     # Behind the hand-written generic procedures of the Fortran module: arrays by descriptor.
-    Entry("put", (Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner"),
-                  _int("first", "first point of the stripe, 0: 1", -MOST, MOST), _int("last", "last point, 0: all", -MOST, MOST)),
-          "put", "populateinputstripe for any array.", short="", old=False),
-    Entry("get", (Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner"),
-                  _int("first", "first point of the stripe, 0: 1", -MOST, MOST), _int("last", "last point, 0: all", -MOST, MOST)),
-          "get", "populateoutputstripe for any array.", short="", old=False),
-    Entry("block", (Arg("collection", "tag"), Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner")),
-          "block_of_fields", "All inputs, all outputs and a collection at once.", short="", old=False),
+    Entry(
+        "put",
+        (
+            Arg("fields", "fields"),
+            Arg("lo", "corner"),
+            Arg("hi", "corner"),
+            _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
+            _int("last", "last point, 0: all", -MOST, MOST),
+        ),
+        "put",
+        "populateinputstripe for any array.",
+        short="",
+        old=False,
+    ),
+    Entry(
+        "get",
+        (
+            Arg("fields", "fields"),
+            Arg("lo", "corner"),
+            Arg("hi", "corner"),
+            _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
+            _int("last", "last point, 0: all", -MOST, MOST),
+        ),
+        "get",
+        "populateoutputstripe for any array.",
+        short="",
+        old=False,
+    ),
+    Entry(
+        "block",
+        (Arg("collection", "tag"), Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner")),
+        "block_of_fields",
+        "All inputs, all outputs and a collection at once.",
+        short="",
+        old=False,
+    ),
     Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
     Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),
 )

@@ -3,17 +3,28 @@
 0 done; 1 Python could not start; 2 called before frame_initialize; 3 bad argument; 4 a failed kernel or an
 unexpected exception; 5 initialize called again with other arguments. 1, 2 and 5 are found by the C shim.
 """
+
 from __future__ import annotations
 
 import traceback
 
 from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 
-__all__ = ["ArgumentError", "BackendError", "FrameError", "MixtureError", "StateError", "status_of", "text_of", "DONE", "FAILED"]
+__all__ = [
+    "ArgumentError",
+    "BackendError",
+    "FrameError",
+    "MixtureError",
+    "StateError",
+    "status_of",
+    "text_of",
+    "DONE",
+    "FAILED",
+]
 
-DONE = 1      # what Python hands to the shim for success: cffi's own 0 must not pass for it
+DONE = 1  # what Python hands to the shim for success: cffi's own 0 must not pass for it
 FAILED = 4
-LONGEST = 3900    # bytes: what the shim's buffer holds beside the name of the entry point
+LONGEST = 3900  # bytes: what the shim's buffer holds beside the name of the entry point
 
 
 def status_of(error: BaseException) -> int:

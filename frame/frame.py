@@ -1,4 +1,5 @@
 """Frame: the one object that a host talks to. Life cycle, configuration, communicator, device, report."""
+
 from __future__ import annotations
 
 import sys
@@ -14,6 +15,7 @@ from .tvproperties import TVProperties
 
 def _asked(name: str):
     """A method that hands its arguments to TVProperties' method of that name."""
+
     def method(self, *arguments):
         getattr(self._properties, name)(*arguments)
 
@@ -38,7 +40,8 @@ class Frame:
     # ---- life cycle ----
 
     def initialize(self, device_id: int, chunk: int, ns: int, nq: int, turbulent: int) -> None:
-        """device_id -1: by rank on the node. chunk: points the views hold. Again after finalize; the C shim sees to repeats."""
+        """device_id -1: by rank on the node. chunk: points the views hold. Again after finalize; the C shim sees to
+        repeats."""
         if self._properties is not None:
             raise StateError("initialize called twice; call finalize first.")
         self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
@@ -47,8 +50,9 @@ class Frame:
 
     def _make_properties(self) -> None:
         _, chunk, ns, nq, turbulent = self._arguments
-        self._properties = TVProperties(self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank,
-                                        self.config.precision)
+        self._properties = TVProperties(
+            self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
+        )
         self._properties.impl.time(self.config.timers)
         self._properties.impl.checking = self.config.check
 
@@ -70,8 +74,10 @@ class Frame:
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
             if self._properties.impl.views or self._properties.impl.mixture is not None or self._properties.pinned:
-                raise StateError("frame_setcomm would change the device after work has begun on another: "
-                                 "call it right after frame_initialize.")
+                raise StateError(
+                    "frame_setcomm would change the device after work has begun on another: "
+                    "call it right after frame_initialize."
+                )
             self.backend = backend
             self._make_properties()
 
@@ -100,13 +106,15 @@ class Frame:
 
     @property
     def config(self) -> Config:
-        """Read from the environment when first needed: nonsense there is then the status of a call, not of Python's start."""
+        """Read from the environment when first needed: nonsense there is then the status of a call, not of Python's
+        start."""
         if self._config is None:
             self._config = Config()
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """backend, precision before initialize; model options before the mixture. Errors: ArgumentError, StateError when too late."""
+        """backend, precision before initialize; model options before the mixture. Errors: ArgumentError, StateError
+        when too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
             if name in ("backend", "precision"):
@@ -136,13 +144,35 @@ class Frame:
         rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
         gathered = self.comm.gather(rows)
         if gathered is not None:
-            sys.stdout.write(table(gathered, self.backend.name) + "\n")      # one piece: other ranks print too
+            sys.stdout.write(table(gathered, self.backend.name) + "\n")  # one piece: other ranks print too
             sys.stdout.flush()
 
 
 # What TVProperties answers, looked up on the object of this initialize.
-for _name in ("populate_input", "populate_output", "launch", "put", "get", "block", "block_of_fields", "pin", "unpin",
-              "pin_array", "unpin_array", "load_mixture", "populate_preos",
-              "populate_chung", "get_species", "eosthermalproperties", "eosviscousproperties", "eosthermalandviscousproperties",
-              "eoscriticalstate", "eosrhoh0fromtp", "eosrhohfromtpprop", "eostfromhp", "eostfromerho", "eosgammajacobianproperties"):
+for _name in (
+    "populate_input",
+    "populate_output",
+    "launch",
+    "put",
+    "get",
+    "block",
+    "block_of_fields",
+    "pin",
+    "unpin",
+    "pin_array",
+    "unpin_array",
+    "load_mixture",
+    "populate_preos",
+    "populate_chung",
+    "get_species",
+    "eosthermalproperties",
+    "eosviscousproperties",
+    "eosthermalandviscousproperties",
+    "eoscriticalstate",
+    "eosrhoh0fromtp",
+    "eosrhohfromtpprop",
+    "eostfromhp",
+    "eostfromerho",
+    "eosgammajacobianproperties",
+):
     setattr(Frame, _name, _asked(_name))

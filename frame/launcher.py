@@ -1,9 +1,10 @@
 """A compiled kernel or collection with its name, its views and its timer."""
+
 from __future__ import annotations
 
 import kernels
 
-FOLD = 512      # pairs of marks kept before they are read: bounds the memory, and the waits that reading causes
+FOLD = 512  # pairs of marks kept before they are read: bounds the memory, and the waits that reading causes
 
 
 class Timer:
@@ -30,16 +31,19 @@ class Timer:
 
 
 class Launcher:
-    """name: as hosts call it. run: run[first](n), the program bound to the views from that column on. reads, writes: the views themselves;
-    groups: (sources, results) pairs of views: which inputs each result came from, through all kernels of the launch."""
+    """name: as hosts call it. run: run[first](n), the program bound to the views from that column on. reads, writes:
+    the views themselves; groups: (sources, results) pairs of views: which inputs each result came from, through all
+    kernels of the launch."""
 
     def __init__(self, name: str, program, views: dict):
         self.name, self.program = name, program
         self.reads = tuple(views[q] for q in program.reads)
         self.writes = tuple(views[q] for q in program.writes)
         self.run = _Bound(program, views)
-        self.groups = tuple((tuple(views[q] for q in sources), tuple(views[q] for q in results))
-                            for sources, results in _ancestry(program).items())
+        self.groups = tuple(
+            (tuple(views[q] for q in sources), tuple(views[q] for q in results))
+            for sources, results in _ancestry(program).items()
+        )
 
 
 class _Bound(dict):
@@ -48,7 +52,7 @@ class _Bound(dict):
     def __init__(self, program, views):
         super().__init__()
         self.program, self.views = program, views
-        self[0]                             # what does not fit shows at once
+        self[0]  # what does not fit shows at once
 
     def __missing__(self, first: int):
         run = self[first] = self.program.bind({q: v.array[..., first:] for q, v in self.views.items()})
@@ -62,7 +66,7 @@ def _ancestry(program) -> dict[tuple, list]:
     for name in program.kernels:
         kernel = kernels.registry.kernels[name]
         sources = set().union(*(came_from.get(read, {read}) for read in kernel.reads))
-        came_from.update({write: sources for write in kernel.writes})
+        came_from.update(dict.fromkeys(kernel.writes, sources))
     kept = [q for q in program.reads if q not in program.writes]
     groups: dict[tuple, list] = {}
     for write in program.writes:

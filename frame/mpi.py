@@ -2,6 +2,7 @@
 
 Nothing here links an MPI: mpi4py's wheel finds the library that the host has loaded, Open MPI or MPICH.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -9,7 +10,7 @@ import os
 
 from .errors import ArgumentError, BackendError
 
-libmpi_folder = ""      # where build.py has put an empty libmpi.so.12; told by the library when it starts
+libmpi_folder = ""  # where build.py has put an empty libmpi.so.12; told by the library when it starts
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
@@ -35,8 +36,8 @@ def import_mpi():
     """mpi4py.MPI, set up for a guest in the host's MPI. Errors: BackendError when it is missing or of another MPI."""
     stand_in = os.path.join(libmpi_folder, "libmpi.so.12")
     if host_library() == "mpich" and os.path.isfile(stand_in):
-        # The wheel asks for libmpi.so.12, Debian's MPICH is libmpich.so.12. An empty library of the wanted name satisfies
-        # the loader; the symbols come from the MPICH that is there.
+        # The wheel asks for libmpi.so.12, Debian's MPICH is libmpich.so.12. An empty library of the wanted name
+        # satisfies the loader; the symbols come from the MPICH that is there.
         try:
             ctypes.CDLL("libmpi.so.12", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
@@ -44,22 +45,31 @@ def import_mpi():
     try:
         import mpi4py
 
-        # errors='default': else the import sets ERRORS_RETURN on the host's COMM_WORLD, whose own errors then pass silently.
+        # errors='default': else the import sets ERRORS_RETURN on the host's COMM_WORLD, whose own errors then pass
+        # silently.
         mpi4py.rc(initialize=False, finalize=False, errors="default")
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        raise BackendError(f"frame_setcomm needs mpi4py: pip install mpi4py into the environment of libframe ({error}).") from error
+        raise BackendError(
+            f"frame_setcomm needs mpi4py: pip install mpi4py into the environment of libframe ({error})."
+        ) from error
     if not MPI.Is_initialized():
-        raise BackendError(f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's ({host_library()}).")
+        raise BackendError(
+            f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's "
+            f"({host_library()})."
+        )
     return MPI
 
 
 class Communicator:
-    """A duplicate of the host's communicator and the ranks of this node. Errors: ArgumentError when MPI is not initialised."""
+    """A duplicate of the host's communicator and the ranks of this node. Errors: ArgumentError when MPI is not
+    initialised."""
 
     def __init__(self, handle: int):
         if not host_has_initialized():
-            raise ArgumentError("MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.")
+            raise ArgumentError(
+                "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm."
+            )
         self._mpi = import_mpi()
         host = self._mpi.Comm.f2py(handle)
         if host == self._mpi.COMM_NULL:
@@ -96,7 +106,7 @@ class Alone:
 def count_devices(backend: str) -> int:
     """CUDA devices of the node; for backend 'auto' 0 rather than an error where there is no driver or no CuPy."""
     if backend == "auto" and not os.path.exists("/dev/nvidiactl"):
-        return 0                  # a CPU run does not pay for the import of CuPy
+        return 0  # a CPU run does not pay for the import of CuPy
     try:
         from kernels.backend.cuda import device_count
 
@@ -108,9 +118,12 @@ def count_devices(backend: str) -> int:
 
 
 def device_for(device_id: int, rank_on_node: int, devices: int) -> int:
-    """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not exist."""
+    """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not
+    exist."""
     if devices < 1:
-        raise BackendError("backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without.")
+        raise BackendError(
+            "backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without."
+        )
     if device_id >= devices:
         raise ArgumentError(f"device_id = {device_id}, wanted -1 (by rank on the node) or 0..{devices - 1}.")
     return device_id if device_id >= 0 else rank_on_node % devices

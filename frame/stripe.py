@@ -3,6 +3,7 @@
 A block is what one rank owns of a field, fringe included. Bounds select the points that take part and the variables;
 the selected points are numbered with x fastest, then y, then z, and a stripe is a range of these numbers.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -18,8 +19,8 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     """The selection of an old-style call: a contiguous Fortran array (nx, ny, nz, nvar).
 
     extents: (nx, ny, nz); bounds: SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData.
-    How many variables the array has is not told, so EptData alone is not checked against it. Ept = Spt - 1 selects no points.
-    Errors: ArgumentError names the axis, the bounds, and what fits.
+    How many variables the array has is not told, so EptData alone is not checked against it. Ept = Spt - 1 selects no
+    points. Errors: ArgumentError names the axis, the bounds, and what fits.
     """
     nx, ny, nz = extents
     shape = (nx, ny, nz, max(bounds[7], 1))
@@ -27,7 +28,9 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
         if not 1 <= first <= last + (axis != "Data") <= extent + (axis != "Data"):
             within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
-            raise ArgumentError(f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}")
+            raise ArgumentError(
+                f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}"
+            )
         lo.append(first - 1)
         n.append(last - first + 1)
     return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
@@ -36,37 +39,48 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
 def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int, size: int = 8) -> Block:
     """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
 
-    size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array has rank 4. lo, hi: up to four
-    bounds in space, 0 = not given. No points are selected from an array without any, whatever the bounds, and by hi = lo - 1.
-    Errors: ArgumentError on rank, number of variables, bounds.
+    size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array
+    has rank 4. lo, hi: up to four bounds in space, 0 = not given. No points are selected from an array without any,
+    whatever the bounds, and by hi = lo - 1. Errors: ArgumentError on rank, number of variables, bounds.
     """
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0
     if rows > 1 or len(extent) == 4:
         if not extent or extent[-1] != rows:
-            raise ArgumentError(f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.")
+            raise ArgumentError(
+                f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}."
+            )
         *extent, variables = extent
         *stride, variable_stride = stride
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
         if any(bounds[rank:]):
-            raise ArgumentError(f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.")
+            raise ArgumentError(
+                f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds."
+            )
     start, count = [], []
     for d in range(rank):
         first, last = (lo[d] or 1, _shown(hi[d] or extent[d])) if all(extent) else (1, extent[d])
         if not 1 <= first <= last + 1 <= extent[d] + 1:
-            raise ArgumentError(f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
-                                "counted from 1 in the array as passed.")
+            raise ArgumentError(
+                f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
+                "counted from 1 in the array as passed."
+            )
         start.append(first - 1)
         count.append(last - first + 1)
     pad = 3 - rank
-    return Block(address, (*extent, *[1] * pad, variables), (*stride, *[0] * pad, variable_stride),
-                 (*start, *[0] * pad, 0), (*count, *[1] * pad, variables),
-                 size=size)
+    return Block(
+        address,
+        (*extent, *[1] * pad, variables),
+        (*stride, *[0] * pad, variable_stride),
+        (*start, *[0] * pad, 0),
+        (*count, *[1] * pad, variables),
+        size=size,
+    )
 
 
 def _shown(index):
-    return 0 if index == -(2**31 - 1) else index       # the module's mark for a 0 that the host gave
+    return 0 if index == -(2**31 - 1) else index  # the module's mark for a 0 that the host gave
 
 
 def points(block: Block) -> int:
@@ -82,22 +96,32 @@ def point(block: Block, t: int) -> tuple[int, int, int]:
 
 
 def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
-    """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the chunk."""
+    """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the
+    chunk."""
     total = points(block)
     if not total:
-        empty = ", ".join(f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n)
-        raise ArgumentError(f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}")
+        empty = ", ".join(
+            f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n
+        )
+        raise ArgumentError(
+            f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}"
+        )
     if not 1 <= first <= last <= total:
-        raise ArgumentError(f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}")
+        raise ArgumentError(
+            f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}"
+        )
     if last - first + 1 > chunk:
-        raise ArgumentError(f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints).")
+        raise ArgumentError(
+            f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints)."
+        )
     return last - first + 1
 
 
 def reference_gather(array: np.ndarray, lo, n, start: int, count: int) -> np.ndarray:
-    """What gather has to give: array (nx, ny, nz, nvar); lo, n zero-based starts and extents. (nvar selected, count)."""
+    """What gather has to give: array (nx, ny, nz, nvar); lo, n zero-based starts and extents. (nvar selected,
+    count)."""
     part = array[tuple(slice(a, a + m) for a, m in zip(lo, n))]
-    return part.reshape(-1, n[3], order="F").T[:, start:start + count].copy()
+    return part.reshape(-1, n[3], order="F").T[:, start : start + count].copy()
 
 
 def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) -> np.ndarray:
@@ -105,5 +129,5 @@ def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) ->
     out = array.copy(order="F")
     for t in range(start, start + view.shape[1]):
         i, j, k = t % n[0], t // n[0] % n[1], t // (n[0] * n[1])
-        out[lo[0] + i, lo[1] + j, lo[2] + k, lo[3]:lo[3] + n[3]] = view[:, t - start]
+        out[lo[0] + i, lo[1] + j, lo[2] + k, lo[3] : lo[3] + n[3]] = view[:, t - start]
     return out

@@ -1,7 +1,9 @@
-"""TVImpl: named views on the device and launchers by name, with the books on what is filled, for which stripe, from what.
+"""TVImpl: named views on the device and launchers by name, with the books on what is filled, for which stripe, from
+what.
 
 No formulas, no units, no host pointers: a Block is used within the call that brings it.
 """
+
 from __future__ import annotations
 
 import difflib
@@ -14,14 +16,15 @@ from .check import Check
 from .errors import ArgumentError, StateError
 from .launcher import Launcher, Timer
 
-LANE_POINTS = 4096                    # below, a stripe is too short for two at once to be worth it
+LANE_POINTS = 4096  # below, a stripe is too short for two at once to be worth it
 VELOCITY = ("u", "v", "w")
-IN_Q = ("p", "u", "v", "w", "T")      # then Y_1..Y_ns, then what else the host keeps in Q
+IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then what else the host keeps in Q
 
 
 class Filling:
-    """What views hold, those that were filled together. stripe: the (first, last) it is for; count: how many points; basis: for what
-    a launch (maker) computed, the (view, filling) pairs it came from: it is stale once one of them has been filled anew."""
+    """What views hold, those that were filled together. stripe: the (first, last) it is for; count: how many points;
+    basis: for what a launch (maker) computed, the (view, filling) pairs it came from: it is stale once one of them has
+    been filled anew."""
 
     __slots__ = ("stripe", "count", "basis", "maker")
 
@@ -52,11 +55,12 @@ class View:
 
 @functools.lru_cache(None)
 def _may_use(collection) -> tuple[tuple[str, ...], ...]:
-    """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are velocities."""
+    """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are
+    velocities."""
     if collection is None:
         return ()
     moving = "h" in collection.outputs and "h0" not in collection.outputs
-    return (*[(q,) for q in collection.optional], *[VELOCITY]*moving)
+    return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
 class _NoSpecies(kernels.Mixture):
@@ -65,15 +69,22 @@ class _NoSpecies(kernels.Mixture):
     def __init__(self, ns: int):
         self.species, self.ns, self.names = None, ns, tuple(f"species_{s + 1}" for s in range(ns))
         self.options = {key: values[0] for key, values in kernels.OPTIONS.items()}
-        self.sizes, self.structure, self.constants, self.pairs, self.tables, self.lacks = {"NS": ns}, "none", {}, {}, {}, {}
+        self.sizes, self.structure, self.constants, self.pairs, self.tables, self.lacks = (
+            {"NS": ns},
+            "none",
+            {},
+            {},
+            {},
+            {},
+        )
 
 
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
-    chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory and
-    traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all the same.
-    Everything is allocated and compiled when first named, and stays.
+    chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory
+    and traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all
+    the same. Everything is allocated and compiled when first named, and stays.
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
@@ -83,13 +94,13 @@ class TVImpl:
         self.views: dict[str, View] = {}
         self.launchers: dict[tuple[str, tuple[str, ...]], Launcher] = {}
         self.mixture = None
-        self.stripe = None              # (first, last) of the stripe that was populated last
-        self.geometry = None            # its block, to turn a point into (i, j, k); its address is not used again
+        self.stripe = None  # (first, last) of the stripe that was populated last
+        self.geometry = None  # its block, to turn a point into (i, j, k); its address is not used again
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)
         self.checking = False
-        self._offset = 0                # first column of the views that is in use
-        self._rest = None               # a row to add up mass fractions in
+        self._offset = 0  # first column of the views that is in use
+        self._rest = None  # a row to add up mass fractions in
 
     # ---- views ----
 
@@ -105,7 +116,9 @@ class TVImpl:
         quantity = kernels.quantities.get(name)
         if quantity is None:
             names = sorted([*kernels.quantities, "Q"])
-            raise ArgumentError(f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?")
+            raise ArgumentError(
+                f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?"
+            )
         matrix = self.backend.empty((quantity.rows(self.ns), self.row), self.dtype)
         self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
         return self.views[name]
@@ -118,8 +131,8 @@ class TVImpl:
         if nq >= ns + 4:
             units = {n: kernels.quantities[n].unit if n in kernels.quantities else "SI" for n in (*IN_Q, "Y")}
             for i, name in enumerate(IN_Q):
-                self.views[name] = View(name, units[name], storage[i:i + 1], True)
-            self.views["Y"] = View("Y", units["Y"], storage[5:5 + ns], False)
+                self.views[name] = View(name, units[name], storage[i : i + 1], True)
+            self.views["Y"] = View("Y", units["Y"], storage[5 : 5 + ns], False)
             q.parts = tuple(self.views[n] for n in (*IN_Q, "Y"))
 
     @staticmethod
@@ -137,7 +150,8 @@ class TVImpl:
     # ---- copies ----
 
     def populate_input(self, name: str, block, first: int, last: int) -> None:
-        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is stale then."""
+        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is stale
+        then."""
         view = self.view(name)
         variables = block.n[3]
         if variables != view.rows:
@@ -162,24 +176,28 @@ class TVImpl:
 
     def _part(self, matrix):
         """The columns in use: all, but in a block call that works on two stripes at once."""
-        return matrix[:, self._offset:] if self._offset else matrix
+        return matrix[:, self._offset :] if self._offset else matrix
 
     def _last_fraction(self, count: int) -> None:
-        """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its place."""
+        """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its
+        place."""
         fractions = self._part(self.views["Y"].matrix)
         if self._rest is None:
             self._rest = self.backend.empty(self.row)
-        rest = self._part(self._rest[None])[0, :count]          # in double: ns roundings to single would show in the sum
+        rest = self._part(self._rest[None])[0, :count]  # in double: ns roundings to single would show in the sum
         rest[...] = 1.0
         for s in range(self.ns - 1):
             rest -= fractions[s, :count]
         fractions[self.ns - 1, :count] = rest
 
     def populate_output(self, name: str, block, first: int, last: int) -> None:
-        """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or stale."""
+        """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or
+        stale."""
         view = self.view(name)
         if block.n[3] != view.rows:
-            raise ArgumentError(f"'{name}' has {view.rows} variable{'s' * (view.rows > 1)}, {block.n[3]} given (SptData..EptData).")
+            raise ArgumentError(
+                f"'{name}' has {view.rows} variable{'s' * (view.rows > 1)}, {block.n[3]} given (SptData..EptData)."
+            )
         count = stripes.check_stripe(block, first, last, self.chunk)
         problem = self._problem(view, count, (first, last))
         if problem:
@@ -223,18 +241,21 @@ class TVImpl:
         """Launchers hold the constants of the mixture they were made for, so they go."""
         self.mixture = mixture
         self.launchers.clear()
-        for view in self.views.values():        # what an earlier mixture gave is gone
+        for view in self.views.values():  # what an earlier mixture gave is gone
             if view.filled.basis:
                 view.filled = EMPTY
 
     def launcher(self, name: str, more: tuple[str, ...] | None = None) -> Launcher:
-        """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the names.
+        """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the
+        names.
 
         more: names that it uses beside those it must be given; None: what the host has brought of them for this stripe.
         """
         name = kernels.registry.name_of(name)
         if more is None:
-            more = tuple([q for group in _may_use(kernels.registry.collections.get(name)) if self._brought(group) for q in group])
+            more = tuple(
+                [q for group in _may_use(kernels.registry.collections.get(name)) if self._brought(group) for q in group]
+            )
         found = self.launchers.get((name, more))
         return found if found is not None else self._make(name, more)
 
@@ -250,8 +271,10 @@ class TVImpl:
     def _known(self, name: str) -> None:
         names = [*kernels.registry.collections, *kernels.registry.kernels]
         if name not in names:
-            raise ArgumentError(f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
-                                "Is //char(0) missing?")
+            raise ArgumentError(
+                f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
+                "Is //char(0) missing?"
+            )
 
     def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
         self._known(name)
@@ -260,8 +283,10 @@ class TVImpl:
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
-            raise StateError(f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
-                             "frame_tvproperties_populatepreosshareddata first.") from error
+            raise StateError(
+                f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
+                "frame_tvproperties_populatepreosshareddata first."
+            ) from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
         made = self.launchers[name, more] = Launcher(name, program, views)
         return made
@@ -271,8 +296,13 @@ class TVImpl:
         collection = kernels.registry.collections.get(name)
         if collection is None:
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
-        outputs, given = [*collection.outputs, *["h0"]*("h" in collection.outputs and VELOCITY[0] in more)], [*collection.given, *more]
-        return kernels.Program(mixture, outputs=outputs, given=given, backend=self.backend, precision=self.precision, name=name)
+        outputs, given = (
+            [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)],
+            [*collection.given, *more],
+        )
+        return kernels.Program(
+            mixture, outputs=outputs, given=given, backend=self.backend, precision=self.precision, name=name
+        )
 
     def safe_launch(self, name: str, n_active: int) -> None:
         """Run a launcher on the first n_active points of its views.
@@ -281,13 +311,20 @@ class TVImpl:
         missing, stale or short; in check mode StateError for a result that is not a number.
         """
         if not 1 <= n_active <= self.chunk:
-            raise ArgumentError(f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?")
+            raise ArgumentError(
+                f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?"
+            )
         launcher = self.launcher(name)
         stripe = self.stripe
         for view in launcher.reads:
-            filled = view.filled              # of what is empty the count is 0
-            if (filled.stripe is not stripe and filled.stripe != stripe or filled.count < n_active
-                    or filled.basis and filled.changed() is not None):
+            filled = view.filled  # of what is empty the count is 0
+            if (
+                filled.stripe is not stripe
+                and filled.stripe != stripe
+                or filled.count < n_active
+                or filled.basis
+                and filled.changed() is not None
+            ):
                 self._refuse(launcher, n_active)
         if self.timers is None:
             launcher.run[self._offset](n_active)
@@ -305,28 +342,34 @@ class TVImpl:
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
         if self.stripe is None:
-            raise StateError(f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.")
+            raise StateError(
+                f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}."
+            )
         problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
         raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
 
     def block(self, name: str, inputs, outputs) -> None:
-        """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of points."""
+        """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
+        points."""
         sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
-            raise ArgumentError("the arrays of a block call select different numbers of points: "
-                                + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs)) + ".")
+            raise ArgumentError(
+                "the arrays of a block call select different numbers of points: "
+                + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
+                + "."
+            )
         total = sizes.pop()
-        if not total:            # a rank that owns nothing of this block takes part all the same
+        if not total:  # a rank that owns nothing of this block takes part all the same
             self._known(kernels.registry.name_of(name))
             return
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
-            parts = 1 if self.checking else max(1, min(len(lanes), self.chunk//LANE_POINTS))
-            width = self.chunk//parts//32*32 if parts > 1 else self.chunk
+            parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
+            width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk
             try:
                 for number, first in enumerate(range(1, total + 1, width)):
                     last = min(first + width - 1, total)
-                    self._offset = number % parts*width
+                    self._offset = number % parts * width
                     with lanes[number % parts]:
                         for tag, block in inputs:
                             self.populate_input(tag, block, first, last)
@@ -335,7 +378,7 @@ class TVImpl:
                             self.populate_output(tag, block, first, last)
             finally:
                 self._offset = 0
-                self.stripe = None             # what the views hold now, whole or after a failure, is no stripe of the host's
+                self.stripe = None  # what the views hold now, whole or after a failure, is no stripe of the host's
                 for view in self.views.values():
                     view.filled = EMPTY
 

@@ -1,7 +1,9 @@
-"""TVProperties: what a host may ask for, by name. Units are SI and per kg; a view's unit is kernels.quantities[name].unit.
+"""TVProperties: what a host may ask for, by name. Units are SI and per kg; a view's unit is
+kernels.quantities[name].unit.
 
 Chooses names and checks counts; the arrays are TVImpl's, the formulas the kernels'.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,24 +15,34 @@ from .errors import ArgumentError, StateError
 from .tvimpl import TVImpl
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
-KEPT = 512      # selections remembered: a host uses the same few again and again
+KEPT = 512  # selections remembered: a host uses the same few again and again
 
 
 class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own); with nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT. precision: see TVImpl.
+    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT. precision: see
+    TVImpl.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, turbulent: bool, model: dict, rank: int = 0,
-                 precision: str = "double"):
+    def __init__(
+        self,
+        backend,
+        chunk: int,
+        ns: int,
+        nq: int,
+        turbulent: bool,
+        model: dict,
+        rank: int = 0,
+        precision: str = "double",
+    ):
         self.ns, self.nq, self.model = ns, nq, model
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._selections: dict[tuple, object] = {}
-        self.pinned: dict[int, int] = {}        # arrays of the host: address, end
+        self.pinned: dict[int, int] = {}  # arrays of the host: address, end
         self._preos: dict | None = None
         self._chung: dict | None = None
 
@@ -40,30 +52,51 @@ class TVProperties:
     def mixture(self):
         """The mixture in use. Errors: StateError before one was loaded."""
         if self.impl.mixture is None:
-            raise StateError("no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.")
+            raise StateError(
+                "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata "
+                "first."
+            )
         return self.impl.mixture
 
     def load_mixture(self, file: str, phase: str) -> None:
-        """Read a Cantera YAML file. Errors: MixtureError; ArgumentError when it has another number of species than ns."""
+        """Read a Cantera YAML file. Errors: MixtureError; ArgumentError when it has another number of species than
+        ns."""
         self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
 
     def _use(self, mixture, what: str) -> None:
         if mixture.ns != self.ns:
-            raise ArgumentError(f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
-                                f"frame_initialize was told ns = {self.ns}.")
+            raise ArgumentError(
+                f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
+                f"frame_initialize was told ns = {self.ns}."
+            )
         self.impl.set_mixture(mixture)
 
     def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
-        """The host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K]. Copied."""
+        """The host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
+        Copied."""
         self._same_ns(ns)
-        self._preos = {"W": W.copy(), "Tc": Tc.copy(), "pc": pc.copy(), "omega": omega.copy(), "kij": kij.copy(),
-                       "nasa_low": nasa_low.T.copy(), "nasa_high": nasa_high.T.copy(), "T_mid": T_mid.copy()}
+        self._preos = {
+            "W": W.copy(),
+            "Tc": Tc.copy(),
+            "pc": pc.copy(),
+            "omega": omega.copy(),
+            "kij": kij.copy(),
+            "nasa_low": nasa_low.T.copy(),
+            "nasa_high": nasa_high.T.copy(),
+            "T_mid": T_mid.copy(),
+        }
         self._from_arrays()
 
     def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
-        """The host's species data: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes [cm3/mol]. Copied."""
+        """The host's species data: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes [cm3/mol].
+        Copied."""
         self._same_ns(ns)
-        self._chung = {"Vc": Vc.copy(), "dipole": dipole.copy(), "kappa_assoc": kappa.copy(), "fuller_volume": fuller.copy()}
+        self._chung = {
+            "Vc": Vc.copy(),
+            "dipole": dipole.copy(),
+            "kappa_assoc": kappa.copy(),
+            "fuller_volume": fuller.copy(),
+        }
         self._from_arrays()
 
     def _same_ns(self, ns: int) -> None:
@@ -76,14 +109,23 @@ class TVProperties:
             return
         data = {**self._preos, **(self._chung or {})}
         names = [f"species_{s + 1}" for s in range(self.ns)]
-        species = kernels.SpeciesData.from_arrays(names, data.pop("W"), data.pop("omega"), data.pop("nasa_low"), data.pop("nasa_high"),
-                                                  data.pop("T_mid"), where="species data of the host", **data)
-        model = {**self.model, "diffusion": "fuller"}      # arrays carry no well depths for the kinetic theory
+        species = kernels.SpeciesData.from_arrays(
+            names,
+            data.pop("W"),
+            data.pop("omega"),
+            data.pop("nasa_low"),
+            data.pop("nasa_high"),
+            data.pop("T_mid"),
+            where="species data of the host",
+            **data,
+        )
+        model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
     def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
         """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: the five
-        coefficients of each pair fastest, then i, then j; by option `diffusion`, see kernels.species.kinetic_theory.pair_fit."""
+        coefficients of each pair fastest, then i, then j; by option `diffusion`, see
+        kernels.species.kinetic_theory.pair_fit."""
         species = self.mixture.species
         if tag == "binary_fit":
             from kernels.species.kinetic_theory import pair_fit
@@ -93,7 +135,9 @@ class TVProperties:
         elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
-            raise ArgumentError(f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?")
+            raise ArgumentError(
+                f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
+            )
         if n != data.size:
             raise ArgumentError(f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
@@ -101,7 +145,8 @@ class TVProperties:
     # ---- copies ----
 
     def populate_input(self, tag: str, address: int, *given: int) -> None:
-        """given: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd (Fortran's)."""
+        """given: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd
+        (Fortran's)."""
         self.impl.populate_input(tag, self._selection(address, given), given[11], given[12])
 
     def populate_output(self, tag: str, address: int, *given: int) -> None:
@@ -116,7 +161,8 @@ class TVProperties:
         return block
 
     def _keep(self, key, block):
-        """Remember a checked selection. The address is part of the key: it is only used by a call that brings it again."""
+        """Remember a checked selection. The address is part of the key: it is only used by a call that brings it
+        again."""
         if len(self._selections) >= KEPT:
             self._selections.clear()
         self._selections[key] = block
@@ -128,7 +174,11 @@ class TVProperties:
         block = self._selections.get(key)
         if block is None:
             view = self.impl.view(name)
-            rows = view.rows - 1 if name == "Y" and extent and len(extent) > 1 and extent[-1] == view.rows - 1 else view.rows
+            rows = (
+                view.rows - 1
+                if name == "Y" and extent and len(extent) > 1 and extent[-1] == view.rows - 1
+                else view.rows
+            )
             block = self._keep(key, stripes.block_from_field(name, address, extent, stride, lo, hi, rows, size))
         return name, block
 
@@ -143,14 +193,14 @@ class TVProperties:
     # ---- memory that stays ----
 
     def pin(self, address: int, n: int) -> None:
-        """Keep n doubles of the host's where copies reach them straight, until unpin or finalize; the host must not free them before.
-        The same checks on every backend. Errors: ArgumentError for memory that overlaps a pinned array, BackendError when the
-        driver refuses."""
-        self._pin(address, address + 8*n)
+        """Keep n doubles of the host's where copies reach them straight, until unpin or finalize; the host must not
+        free them before. The same checks on every backend. Errors: ArgumentError for memory that overlaps a pinned
+        array, BackendError when the driver refuses."""
+        self._pin(address, address + 8 * n)
 
     def unpin(self, address: int, n: int) -> None:
         """Errors: ArgumentError for memory that is not pinned, as it was given to pin."""
-        self._unpin(address, address + 8*n)
+        self._unpin(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
         self._pin(*_reach(fields[0]))
@@ -159,12 +209,18 @@ class TVProperties:
         self._unpin(*_reach(fields[0]))
 
     def _pin(self, low: int, high: int) -> None:
-        if low == high:             # a rank that owns nothing of this array
+        if low == high:  # a rank that owns nothing of this array
             return
         for start, end in self.pinned.items():
             if low < end and start < high:
-                what = "is pinned already" if (low, high) == (start, end) else f"overlaps one that is pinned ({_range(start, end)})"
-                raise ArgumentError(f"the array to pin ({_range(low, high)}) {what}: unpin that one first; was it freed without?")
+                what = (
+                    "is pinned already"
+                    if (low, high) == (start, end)
+                    else f"overlaps one that is pinned ({_range(start, end)})"
+                )
+                raise ArgumentError(
+                    f"the array to pin ({_range(low, high)}) {what}: unpin that one first; was it freed without?"
+                )
         self.impl.backend.pin(low, high - low)
         self.pinned[low] = high
 
@@ -173,8 +229,11 @@ class TVProperties:
             return
         if self.pinned.get(low) != high:
             others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
-            raise ArgumentError(f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, or pinned "
-                                "with another size?")
+            raise ArgumentError(
+                f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, "
+                "or pinned "
+                "with another size?"
+            )
         self.impl.backend.unpin(low, high - low)
         del self.pinned[low]
 
@@ -183,8 +242,11 @@ class TVProperties:
     def launch(self, tag: str, n_active: int) -> None:
         self.impl.safe_launch(tag, n_active)
 
-    def block(self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out) -> None:
-        """A whole block: lists of names, each in one array whose variables follow each other in the order of the names."""
+    def block(
+        self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
+    ) -> None:
+        """A whole block: lists of names, each in one array whose variables follow each other in the order of the
+        names."""
         space = (sx, ex, sy, ey, sz, ez)
 
         def listed(tags, address, variables, what):
@@ -192,18 +254,27 @@ class TVProperties:
             for name in (t.strip() for t in tags.split(",")):
                 rows = self.impl.view(name).rows
                 if at + rows - 1 > variables:
-                    raise ArgumentError(f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}.")
+                    raise ArgumentError(
+                        f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}."
+                    )
                 out.append((name, self._selection(address, (nx, ny, nz, *space, at, at + rows - 1))))
                 at += rows
             return out
-        self.impl.block(collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags"))
+
+        self.impl.block(
+            collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags")
+        )
 
     def block_of_fields(self, collection, fields, lo, hi) -> None:
-        self.impl.block(collection, [self._field(f, lo, hi) for f in fields if not f[1]],
-                        [self._field(f, lo, hi) for f in fields if f[1]])
+        self.impl.block(
+            collection,
+            [self._field(f, lo, hi) for f in fields if not f[1]],
+            [self._field(f, lo, hi) for f in fields if f[1]],
+        )
 
     def eosthermalproperties(self, n_active: int) -> None:
-        """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings velocities."""
+        """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings
+        velocities."""
         self.impl.safe_launch("thermal", n_active)
 
     def eosviscousproperties(self, n_active: int) -> None:
@@ -227,11 +298,13 @@ class TVProperties:
         self.impl.safe_launch("rho_h_from_T_p", n_active)
 
     def eostfromhp(self, n_active: int) -> None:
-        """T [K] from h, p, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is none."""
+        """T [K] from h, p, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is
+        none."""
         self.impl.safe_launch("T_from_h_p", n_active)
 
     def eostfromerho(self, n_active: int) -> None:
-        """T [K] and p [Pa] from e, rho, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is none."""
+        """T [K] and p [Pa] from e, rho, Y, begun at T_start where that was populated; NaN and unconverged = 2 where
+        there is none."""
         self.impl.safe_launch("T_from_e_rho", n_active)
 
     def eosgammajacobianproperties(self, n_active: int) -> None:
@@ -244,8 +317,8 @@ def _reach(field) -> tuple[int, int]:
     _, _, address, extent, stride, size = field
     if not all(extent):
         return address, address
-    steps = [(n - 1)*s for n, s in zip(extent, stride)]
-    return address + size*sum(min(s, 0) for s in steps), address + size*(sum(max(s, 0) for s in steps) + 1)
+    steps = [(n - 1) * s for n, s in zip(extent, stride)]
+    return address + size * sum(min(s, 0) for s in steps), address + size * (sum(max(s, 0) for s in steps) + 1)
 
 
 def _range(low: int, high: int) -> str:

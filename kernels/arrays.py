@@ -1,11 +1,12 @@
 """Calling programs on whole arrays: broadcasting, shapes, NumPy and CuPy."""
+
 from __future__ import annotations
 
 import numpy as np
 
 from .backend import get_backend
-from .declare import quantities
 from .codegen.emit import dtype_of
+from .declare import quantities
 from .errors import ArgumentError
 
 
@@ -33,7 +34,7 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     inputs, points = {}, ()
     for name, array in arrays.items():
         rows = quantities[name].rows(mixture.ns)
-        if array is None:                       # NumPy would make NaN of it
+        if array is None:  # NumPy would make NaN of it
             raise ArgumentError(f"'{name}' is None, wanted numbers.")
         if not _on_device(array):
             try:
@@ -44,41 +45,59 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
             array = backend.from_host(array, dtype)
         per = quantities[name].per
         if per and (array.ndim == 0 or array.shape[0] != rows):
-            raise ArgumentError(f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.")
+            raise ArgumentError(
+                f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}."
+            )
         inputs[name] = array
         shape = tuple(array.shape[1:] if per else array.shape)
         try:
             points = np.broadcast_shapes(points, shape)
         except ValueError:
-            raise ArgumentError(f"'{name}': shape {shape} after the species axis does not broadcast with {points} of the arrays before it.") from None
+            raise ArgumentError(
+                f"'{name}': shape {shape} after the species axis does not broadcast with {points} of the arrays "
+                "before it."
+            ) from None
     n = int(np.prod(points))
     made = [x for x in names if x not in inputs]
     out = {x: inputs[x] for x in names if x in inputs and "kernels" not in what}
     if "kernels" in what:
         made = list(names)
     if made:
-        program = mixture.program(**{**what, **({} if "kernels" in what else {"outputs": made})}, backend=backend, precision=precision)
+        program = mixture.program(
+            **{**what, **({} if "kernels" in what else {"outputs": made})}, backend=backend, precision=precision
+        )
         bound = {}
         for name in program.reads:
             rows, array = quantities[name].rows(mixture.ns), inputs[name]
             full = (rows, *points) if quantities[name].per else points
             array = backend.from_host(array, dtype)
             if quantities[name].per:
-                array = array.reshape(rows, *(1,)*(len(points) - array.ndim + 1), *array.shape[1:])
+                array = array.reshape(rows, *(1,) * (len(points) - array.ndim + 1), *array.shape[1:])
             bound[name] = _contiguous(array, full, copy=name in program.writes).reshape(rows, n)
-        fresh = {name: backend.empty((quantities[name].rows(mixture.ns), n), dtype) for name in program.writes if name not in bound}
+        fresh = {
+            name: backend.empty((quantities[name].rows(mixture.ns), n), dtype)
+            for name in program.writes
+            if name not in bound
+        }
         bound.update(fresh)
         if n:
             program.bind(bound)(n)
         for name in program.writes:
-            result = bound[name].reshape((quantities[name].rows(mixture.ns), *points) if quantities[name].per else points)
+            result = bound[name].reshape(
+                (quantities[name].rows(mixture.ns), *points) if quantities[name].per else points
+            )
             out[name] = result if device else backend.to_host(result)
     return {name: out[name] for name in names}
 
 
 def _contiguous(array, shape, copy):
-    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates it)."""
+    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates
+    it)."""
     if tuple(array.shape) == tuple(shape) and array.flags.c_contiguous:
         return array.copy() if copy else array
     xp = np if isinstance(array, np.ndarray) else __import__("cupy")
-    return xp.ascontiguousarray(xp.broadcast_to(array, shape)) if not copy else xp.array(xp.broadcast_to(array, shape), order="C")
+    return (
+        xp.ascontiguousarray(xp.broadcast_to(array, shape))
+        if not copy
+        else xp.array(xp.broadcast_to(array, shape), order="C")
+    )

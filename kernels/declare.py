@@ -3,6 +3,7 @@
 A declaration says everything about a kernel except its formula, which stands once, as a C++ function template
 over the number type, in the header named here. Emitter, views, tests, timers and tables read these records.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -11,12 +12,19 @@ import pathlib
 
 from .errors import ArgumentError
 
-PER = {"": lambda ns: 1, "ns": lambda ns: ns, "ns*ns": lambda ns: ns*ns, "nq": lambda ns: ns + 4, "nq*nq": lambda ns: (ns + 4)**2}
+PER = {
+    "": lambda ns: 1,
+    "ns": lambda ns: ns,
+    "ns*ns": lambda ns: ns * ns,
+    "nq": lambda ns: ns + 4,
+    "nq*nq": lambda ns: (ns + 4) ** 2,
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A named field: one value a point, or `ns`, `ns*ns`, `nq` or `nq*nq` values a point with nq = ns + 4 variables of a flow solver."""
+    """A named field: one value a point, or `ns`, `ns*ns`, `nq` or `nq*nq` values a point with nq = ns + 4 variables of
+    a flow solver."""
 
     name: str
     unit: str
@@ -33,8 +41,8 @@ class PointKernel:
 
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
     constants: names of the mixture constants that the body uses as members of its first argument.
-    packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than 10 species,
-    and so is whatever looks up a table in single precision.
+    packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than
+    10 species, and so is whatever looks up a table in single precision.
     alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.
@@ -62,8 +70,8 @@ class PointKernel:
 
 @dataclasses.dataclass(frozen=True)
 class Collection:
-    """A named set of outputs, computed from `given` in one launch. optional: names used as well where the caller has them.
-    aliases: other names that hosts launch it by, in any case."""
+    """A named set of outputs, computed from `given` in one launch. optional: names used as well where the caller has
+    them. aliases: other names that hosts launch it by, in any case."""
 
     name: str
     given: tuple[str, ...]
@@ -76,7 +84,7 @@ class Collection:
 quantities: dict[str, Quantity] = {}
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
-_aliases: dict[str, str] = {}           # other name of a collection, in lower case -> its name
+_aliases: dict[str, str] = {}  # other name of a collection, in lower case -> its name
 
 
 def _split(names) -> tuple[str, ...]:
@@ -90,12 +98,29 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     if per not in PER:
         raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     if old is not None and (old.unit, old.per) != (unit, per):
-        raise ArgumentError(f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per {old.per or 'point'}].")
+        raise ArgumentError(
+            f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
+            f"{old.per or 'point'}]."
+        )
     return quantities.setdefault(name, new)
 
 
-def point_kernel(name, *, header, reads, writes, constants="", source, valid, note="", when=None, packs=1, alone=False, given="",
-                 double_only="") -> PointKernel:
+def point_kernel(
+    name,
+    *,
+    header,
+    reads,
+    writes,
+    constants="",
+    source,
+    valid,
+    note="",
+    when=None,
+    packs=1,
+    alone=False,
+    given="",
+    double_only="",
+) -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
 
@@ -103,11 +128,26 @@ def point_kernel(name, *, header, reads, writes, constants="", source, valid, no
     path = here / header
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
-    new = PointKernel(name, path, _split(reads), _split(writes), _split(constants), source, valid, note,
-                      tuple((k, _split(v)) for k, v in (when or {}).items()), packs, alone, _split(given), double_only)
+    new = PointKernel(
+        name,
+        path,
+        _split(reads),
+        _split(writes),
+        _split(constants),
+        source,
+        valid,
+        note,
+        tuple((k, _split(v)) for k, v in (when or {}).items()),
+        packs,
+        alone,
+        _split(given),
+        double_only,
+    )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
-        raise ArgumentError(f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).")
+        raise ArgumentError(
+            f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
+        )
     if not new.writes:
         raise ArgumentError(f"kernel '{name}' writes nothing.")
     old = kernels.get(name)
@@ -157,21 +197,24 @@ def load_declarations(path) -> list[str]:
 def resolve(outputs, given, options) -> list[PointKernel]:
     """The kernels that lead from `given` to `outputs`, in an order in which each finds its inputs.
 
-    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken, those
-    that ask for given names before the others, the most demanding first. A kernel that updates a name in place is taken
-    only where that name is both given and wanted: what was not asked for stays as it came.
+    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken,
+    those that ask for given names before the others, the most demanding first. A kernel that updates a name in place is
+    taken only where that name is both given and wanted: what was not asked for stays as it came.
     Raises ArgumentError that names what is missing.
     """
     makers: dict[str, list[PointKernel]] = {}
     for kernel in sorted(kernels.values(), key=lambda k: -len(k.given)):
         updates = set(kernel.reads) & set(kernel.writes)
-        if (kernel.serves(options) and updates <= set(given) & set(outputs)
-                and (not kernel.given or set(kernel.given) <= set(given) and not set(kernel.writes) & set(given))):
+        if (
+            kernel.serves(options)
+            and updates <= set(given) & set(outputs)
+            and (not kernel.given or set(kernel.given) <= set(given) and not set(kernel.writes) & set(given))
+        ):
             for name in kernel.writes:
                 makers.setdefault(name, []).append(kernel)
     order: list[PointKernel] = []
     have = set(given)
-    missing: set[str] = set()           # what no kernel makes: for the message
+    missing: set[str] = set()  # what no kernel makes: for the message
 
     def make(name, underway) -> bool:
         if name in have:
@@ -179,7 +222,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         able = [k for k in makers.get(name, ()) if k not in underway]
         for kernel in able:
             mark, known = len(order), set(have)
-            if all([make(read, underway | {kernel}) for read in kernel.reads]):
+            if all(make(read, underway | {kernel}) for read in kernel.reads):
                 if kernel not in order:
                     order.append(kernel)
                     have.update(kernel.writes)
@@ -187,7 +230,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             del order[mark:]
             have.clear()
             have.update(known)
-        if name not in makers or not able and name in ("X", "Y"):      # X and Y are made from each other
+        if name not in makers or not able and name in ("X", "Y"):  # X and Y are made from each other
             missing.add(name)
         return False
 
@@ -199,7 +242,9 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             if missing & {"X", "Y"}:
                 missing = missing - {"X", "Y"} | {"Y (or X)"}
             missing = {lack + _instead(lack, options) for lack in missing}
-            raise ArgumentError(f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(sorted(missing))}.")
+            raise ArgumentError(
+                f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(sorted(missing))}."
+            )
     return order
 
 

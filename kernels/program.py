@@ -1,9 +1,10 @@
 """Program: kernels joined into one launch for one mixture on one backend."""
+
 from __future__ import annotations
 
 from . import declare
-from .codegen import emit
 from .backend import get_backend
+from .codegen import emit
 from .errors import ArgumentError
 
 
@@ -11,10 +12,10 @@ class Program:
     """A compiled launch.
 
     outputs and given: the kernels that lead from the given names to the outputs. kernels: these by name instead, in an
-    order in which each finds its inputs, everything they write kept. precision: "double"; "mixed" (arrays given and filled
-    are float32, the arithmetic stays double: results are rounded once); "single" (the arithmetic is float32 too; inversions
-    refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference, results rounded to
-    double) and "count" (counting.py). dtype: of the arrays.
+    order in which each finds its inputs, everything they write kept. precision: "double"; "mixed" (arrays given and
+    filled are float32, the arithmetic stays double: results are rounded once); "single" (the arithmetic is float32 too;
+    inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference,
+    results rounded to double) and "count" (counting.py). dtype: of the arrays.
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """
 
@@ -27,7 +28,9 @@ class Program:
             records = [declare.kernels[k] for k in kernels]
             unfit = [r for r in records if not r.serves(mixture.options)]
             if unfit:
-                raise ArgumentError(f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}.")
+                raise ArgumentError(
+                    f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}."
+                )
         else:
             records = declare.resolve(outputs, given, mixture.options)
         self.dtype = emit.dtype_of(precision)
@@ -41,7 +44,8 @@ class Program:
         self._code = backend.compile(self.plan, self.name)
 
     def bind(self, arrays):
-        """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound arrays."""
+        """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
+        arrays."""
         missing = [a for a in self.plan.arguments if a not in arrays]
         if missing:
             raise ArgumentError(f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")

@@ -1,6 +1,6 @@
 """assert_close: a difference measured against the rounding error that a float64 evaluation may make."""
-import numpy as np
 
+import numpy as np
 from reference import EPS, Tracked
 
 
@@ -10,7 +10,7 @@ def allowed(expected, n, scale=None):
         if not isinstance(expected, Tracked):
             raise TypeError("a plain array needs scale=, its sum of |terms|")
         scale = expected.err
-    return n*EPS*np.asarray(scale, dtype=float)
+    return n * EPS * np.asarray(scale, dtype=float)
 
 
 def assert_close(got, expected, n, scale=None, what="", skip=None):
@@ -23,7 +23,7 @@ def assert_close(got, expected, n, scale=None, what="", skip=None):
     got = np.asarray(got)
     assert got.shape == reference.shape, f"{what}: shape {got.shape}, expected {reference.shape}"
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.abs(got - reference).astype(float)/np.maximum(np.broadcast_to(limit, got.shape), 1e-300)
+        ratio = np.abs(got - reference).astype(float) / np.maximum(np.broadcast_to(limit, got.shape), 1e-300)
     nan = np.isnan(got) | np.isnan(reference)
     ratio = np.where(nan, np.where(np.isnan(got) & np.isnan(reference), 0, np.inf), ratio)
     if skip is not None:
@@ -33,5 +33,6 @@ def assert_close(got, expected, n, scale=None, what="", skip=None):
         bad = int((ratio > 1).sum())
         raise AssertionError(
             f"{what}{list(map(int, k))}: got {got[k]!r}, expected {float(reference[k])!r}, {ratio[k]:.3g} times the "
-            f"tolerance of {float(np.broadcast_to(limit, got.shape)[k]):.3g}; {bad} of {ratio.size} elements outside")
+            f"tolerance of {float(np.broadcast_to(limit, got.shape)[k]):.3g}; {bad} of {ratio.size} elements outside"
+        )
     return float(ratio.max()) if ratio.size else 0.0

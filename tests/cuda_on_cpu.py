@@ -4,6 +4,7 @@ It holds what kernels/backend/cuda.py and kernels/marshal/cuda.py use of CuPy. T
 g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as variables. Memory is watched as on a
 device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
 """
+
 import ctypes
 import hashlib
 import mmap
@@ -122,7 +123,8 @@ PAGEABLE, PINNED, DEVICE = range(3)
 
 
 def compile_for_cpu(source, path, folders=(), teams=False):
-    """A shared object with launch_<kernel> for each kernel of the CUDA source. teams: threads of a block meet at barriers."""
+    """A shared object with launch_<kernel> for each kernel of the CUDA source. teams: threads of a block meet at
+    barriers."""
     text = PREFIX + source
     for name, parameters in SIGNATURE.findall(source):
         kinds = [re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",")]
@@ -131,12 +133,27 @@ def compile_for_cpu(source, path, folders=(), teams=False):
         text += (LAUNCH_TEAMS if teams and not name.endswith("_rest") else LAUNCH).format(name=name, values=values)
     file = path.with_suffix(".cpp")
     file.write_text(text)
-    subprocess.run(["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC",
-                    *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++17",
+            "-O1",
+            "-fno-strict-aliasing",
+            "-Wno-unknown-pragmas",
+            "-shared",
+            "-fPIC",
+            *(f"-I{f}" for f in folders),
+            "-o",
+            str(path),
+            str(file),
+        ],
+        check=True,
+    )
 
 
 def compiler(folder):
     """What takes the place of kernels.backend.cuda.machine_code; several processes may share the folder."""
+
     def machine_code(source, arch, name, folders=(), depends=()):
         key = hashlib.sha256(source.encode()).hexdigest()[:24]
         path = folder / f"{key}.so"
@@ -161,7 +178,9 @@ class Memory:
 
     def kind(self, address):
         # "device" memory lies between the host's here, so whole pages that are pinned may cover some of it
-        return max((kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE)
+        return max(
+            (kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE
+        )
 
 
 class Array(np.ndarray):
@@ -197,13 +216,17 @@ def make():
     def empty(shape, dtype=np.float64):
         array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
-        keep.append(array)                  # an address is not given out twice, so ranges never change their kind
+        keep.append(array)  # an address is not given out twice, so ranges never change their kind
         return array
 
     keep, recorded = [], []
 
     def asarray(value, dtype=None):
-        if isinstance(value, Array) and memory.kind(value.ctypes.data) == DEVICE and (dtype is None or value.dtype == dtype):
+        if (
+            isinstance(value, Array)
+            and memory.kind(value.ctypes.data) == DEVICE
+            and (dtype is None or value.dtype == dtype)
+        ):
             return value
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         value = np.asarray(value, dtype or getattr(value, "dtype", np.float64))
@@ -230,17 +253,17 @@ def make():
         wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
         assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
         calls.append("copy")
-        for host, pitch in ((source, source_pitch),)*(kind == 1) + ((to, to_pitch),)*(kind == 2):
-            refuse_half_pinned(host, (height - 1)*pitch + width)
+        for host, pitch in ((source, source_pitch),) * (kind == 1) + ((to, to_pitch),) * (kind == 2):
+            refuse_half_pinned(host, (height - 1) * pitch + width)
         for row in range(height):
-            ctypes.memmove(to + row*to_pitch, source + row*source_pitch, width)
+            ctypes.memmove(to + row * to_pitch, source + row * source_pitch, width)
 
     # Memory of its own: a file, which other processes open by its name (the handle)
     files, opened = {}, {}
 
     def malloc(size):
         file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        file.write(b"\xff"*size)                  # NaN
+        file.write(b"\xff" * size)  # NaN
         file.flush()
         address = mapped(file.name)
         files[address] = file
@@ -283,17 +306,41 @@ def make():
         del registered[address], memory.ranges[address]
 
     runtime = types.SimpleNamespace(
-        CUDARuntimeError=CUDARuntimeError, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3, memcpyAsync=copy, getDeviceCount=lambda: 1,
-        getDeviceProperties=lambda d: {"major": 9, "minor": 0, "name": b"stand-in", "totalGlobalMem": 2**30, "sharedMemPerBlockOptin": 227*1024, "multiProcessorCount": 2},
-        setDevice=lambda d: None, deviceGetPCIBusId=lambda d: "0000:00:00.0", driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000, memcpy=copy,
-        malloc=malloc, free=free, memset=lambda address, value, size: ctypes.memset(address, value, size), ipcGetMemHandle=get_handle,
-        ipcOpenMemHandle=open_handle, ipcCloseMemHandle=unmap,
-        memcpy2DAsync=copy_2d, streamSynchronize=lambda s: calls.append("wait"), hostRegister=register,
-        hostUnregister=unregister, pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)))
+        CUDARuntimeError=CUDARuntimeError,
+        memcpyHostToDevice=1,
+        memcpyDeviceToHost=2,
+        memcpyDeviceToDevice=3,
+        memcpyAsync=copy,
+        getDeviceCount=lambda: 1,
+        getDeviceProperties=lambda d: {
+            "major": 9,
+            "minor": 0,
+            "name": b"stand-in",
+            "totalGlobalMem": 2**30,
+            "sharedMemPerBlockOptin": 227 * 1024,
+            "multiProcessorCount": 2,
+        },
+        setDevice=lambda d: None,
+        deviceGetPCIBusId=lambda d: "0000:00:00.0",
+        driverGetVersion=lambda: 13000,
+        runtimeGetVersion=lambda: 13000,
+        memcpy=copy,
+        malloc=malloc,
+        free=free,
+        memset=lambda address, value, size: ctypes.memset(address, value, size),
+        ipcGetMemHandle=get_handle,
+        ipcOpenMemHandle=open_handle,
+        ipcCloseMemHandle=unmap,
+        memcpy2DAsync=copy_2d,
+        streamSynchronize=lambda s: calls.append("wait"),
+        hostRegister=register,
+        hostUnregister=unregister,
+        pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)),
+    )
 
     def alloc_pinned_memory(size):
-        raw = np.empty(size + 2*4096, np.uint8)             # in pages of its own
-        block = raw[-raw.ctypes.data % 4096:][:size].view(Pinned)
+        raw = np.empty(size + 2 * 4096, np.uint8)  # in pages of its own
+        block = raw[-raw.ctypes.data % 4096 :][:size].view(Pinned)
         memory.add(block.ctypes.data, size, PINNED)
         keep.append(block)
         return block
@@ -336,7 +383,7 @@ def make():
 
         def get_global_var(self, name):
             address = ctypes.addressof(ctypes.c_char.in_dll(self.library, name))
-            memory.add(address, 60*1024, DEVICE)
+            memory.add(address, 60 * 1024, DEVICE)
             return address
 
         def get_function(self, name):
@@ -349,12 +396,19 @@ def make():
                 assert all(a.size == 1 for a in holders if isinstance(a, np.ndarray))
                 pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
                 calls.append(name)
-                if recorded:                    # a graph keeps the arguments as they are now
-                    holders = [type(a).from_buffer_copy(a) if isinstance(a, ctypes.c_longlong) else a.copy() for a in holders]
+                if recorded:  # a graph keeps the arguments as they are now
+                    holders = [
+                        type(a).from_buffer_copy(a) if isinstance(a, ctypes.c_longlong) else a.copy() for a in holders
+                    ]
                     pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
-                    recorded[-1].append(lambda: holders and run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers)))
+                    recorded[-1].append(
+                        lambda: (
+                            holders and run(grid[0], grid[1], block[0], (ctypes.c_void_p * len(pointers))(*pointers))
+                        )
+                    )
                     return
-                run(grid[0], grid[1], block[0], (ctypes.c_void_p*len(pointers))(*pointers))
+                run(grid[0], grid[1], block[0], (ctypes.c_void_p * len(pointers))(*pointers))
+
             launch.ptr = ctypes.cast(run, ctypes.c_void_p).value
             functions[launch.ptr] = name, run
             return launch
@@ -365,20 +419,39 @@ def make():
         assert 0 < gx < 2**31 and (gy, gz, by, bz, extra) == (1, 1, 1, 1, 0) and 0 < bx <= 1024, "not a grid"
         name, run = functions[function]
         calls.append(name)
-        if recorded:                            # whoever records keeps the arguments' memory until then
+        if recorded:  # whoever records keeps the arguments' memory until then
             recorded[-1].append(lambda: run(gx, 1, bx, ctypes.c_void_p(arguments)))
         else:
             run(gx, 1, bx, ctypes.c_void_p(arguments))
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
-        runtime=runtime, driver=types.SimpleNamespace(CUDADriverError=Failed, funcSetAttribute=lambda *_: None, launchKernel=launch_kernel), Module=Module, Event=Event, Stream=Stream, alloc_pinned_memory=alloc_pinned_memory,
+        runtime=runtime,
+        driver=types.SimpleNamespace(
+            CUDADriverError=Failed, funcSetAttribute=lambda *_: None, launchKernel=launch_kernel
+        ),
+        Module=Module,
+        Event=Event,
+        Stream=Stream,
+        alloc_pinned_memory=alloc_pinned_memory,
         get_current_stream=Stream,
-        get_elapsed_time=lambda a, b: 1e3*(b.time - a.time))
+        get_elapsed_time=lambda a, b: 1e3 * (b.time - a.time),
+    )
     module = types.ModuleType("cupy")
     module.__dict__.update(
-        cuda=cuda, float64=np.float64, empty=empty, asarray=asarray, asnumpy=asnumpy, calls=calls, memory=memory,
-        array=lambda a, order=None: asarray(np.array(a)), ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
-        broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True), get_default_memory_pool=lambda: pool, ndarray=Array,
-        get_default_pinned_memory_pool=lambda: pool, __version__="stand-in")
+        cuda=cuda,
+        float64=np.float64,
+        empty=empty,
+        asarray=asarray,
+        asnumpy=asnumpy,
+        calls=calls,
+        memory=memory,
+        array=lambda a, order=None: asarray(np.array(a)),
+        ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
+        broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True),
+        get_default_memory_pool=lambda: pool,
+        ndarray=Array,
+        get_default_pinned_memory_pool=lambda: pool,
+        __version__="stand-in",
+    )
     return module

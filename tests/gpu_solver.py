@@ -1,7 +1,8 @@
 """Three cases of the mini solver on a CUDA device beside the CPU: fields after 10 steps, then point steps per second.
 
-    python tests/gpu_solver.py --sizes 64 128 --json FILE        (tests/gpu_solver.sh calls it)
+python tests/gpu_solver.py --sizes 64 128 --json FILE        (tests/gpu_solver.sh calls it)
 """
+
 import argparse
 import json
 import sys
@@ -13,7 +14,7 @@ from examples.mini_solver.flow import Flow
 from examples.mini_solver.scaling import layer_case
 from kernels import get_backend
 
-CASES = {      # scheme, viscous, species
+CASES = {  # scheme, viscous, species
     "double flux, inviscid, 2 species": ("double_flux", False, ["CH4", "O2"]),
     "double flux, viscous, 2 species": ("double_flux", True, ["CH4", "O2"]),
     "double flux, viscous, 10 species": ("double_flux", True, []),
@@ -37,12 +38,17 @@ def main():
     for what in CASES:
         fields = []
         for backend in (get_backend("cpu"), device):
-            f = make(what, [32, 24, 16], backend, takahashi="off")         # its table is in single precision: no comparison to rounding
+            f = make(
+                what, [32, 24, 16], backend, takahashi="off"
+            )  # its table is in single precision: no comparison to rounding
             for _ in range(10):
                 f.step()
             fields.append({n: f.field(n) for n in ("rho", "u", "v", "w", "p", "T")})
         speed = max(np.abs(fields[0][n]).max() for n in "uvw")
-        off = max(float(np.abs(fields[1][n] - a).max()/(speed if n in "uvw" else np.abs(a).max())) for n, a in fields[0].items())
+        off = max(
+            float(np.abs(fields[1][n] - a).max() / (speed if n in "uvw" else np.abs(a).max()))
+            for n, a in fields[0].items()
+        )
         worst = max(worst, off if np.isfinite(off) else np.inf)
         print(f"{what:<36} largest difference after 10 steps, of each field's size: {off:.1e}", flush=True)
         rows.append({"case": what, "difference": off})
@@ -59,11 +65,13 @@ def main():
                 f.step()
                 steps += 1
             device.synchronize()
-            rate = n**3*steps/(time.perf_counter() - begun)
+            rate = n**3 * steps / (time.perf_counter() - begun)
             f.collect_times()
-            parts = ", ".join(f"{k} {v/steps*1e3:.2f}" for k, v in f.seconds.most_common(6))
+            parts = ", ".join(f"{k} {v / steps * 1e3:.2f}" for k, v in f.seconds.most_common(6))
             print(f"{what:<36} {n}^3: {rate:.3e} point steps/s, 3 stages a step; ms a step: {parts}", flush=True)
-            rows.append({"case": what, "cells": n, "rate": rate, "ms": {k: v/steps*1e3 for k, v in f.seconds.items()}})
+            rows.append(
+                {"case": what, "cells": n, "rate": rate, "ms": {k: v / steps * 1e3 for k, v in f.seconds.items()}}
+            )
             del f
             device.release()
     if given.json:

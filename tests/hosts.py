@@ -1,4 +1,5 @@
 """Compiles the Fortran and C hosts of tests/fortran and runs them as a user would, serial or under an MPI."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -16,7 +17,7 @@ BUILD = ROOT / "build"
 SOURCES = ROOT / "tests" / "fortran"
 OWN_KERNEL = ROOT / "examples" / "own_kernel" / "air.py"
 FORTRAN = os.environ.get("FC", "gfortran")
-TIMEOUT = 240       # a host that hangs is a failure, not a stuck test run
+TIMEOUT = 240  # a host that hangs is a failure, not a stuck test run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,17 +31,29 @@ class Mpi:
 
     @property
     def missing(self) -> str:
-        return "" if shutil.which(self.compiler) and shutil.which(self.launcher) else f"{self.name} is not installed ({self.compiler}, {self.launcher})"
+        return (
+            ""
+            if shutil.which(self.compiler) and shutil.which(self.launcher)
+            else f"{self.name} is not installed ({self.compiler}, {self.launcher})"
+        )
 
 
-MPIS = (Mpi("openmpi", "mpifort.openmpi", "mpirun.openmpi", ("--oversubscribe",)), Mpi("mpich", "mpifort.mpich", "mpiexec.mpich"))
+MPIS = (
+    Mpi("openmpi", "mpifort.openmpi", "mpirun.openmpi", ("--oversubscribe",)),
+    Mpi("mpich", "mpifort.mpich", "mpiexec.mpich"),
+)
 OPENMPI, MPICH = MPIS
 
 
 def makefile_list(name: str) -> list[pathlib.Path]:
     """Source files that the Makefile names in this variable, in its order."""
-    told = subprocess.run(["make", "-s", "--no-print-directory", f"--eval=print-it:; @echo $({name})", "print-it"], cwd=ROOT, capture_output=True, text=True,
-                          check=True)
+    told = subprocess.run(
+        ["make", "-s", "--no-print-directory", f"--eval=print-it:; @echo $({name})", "print-it"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [ROOT / word for word in told.stdout.split()]
 
 
@@ -53,7 +66,12 @@ def library() -> pathlib.Path:
     """libframe.so, built when it is missing or older than what it is made from."""
     made = BUILD / "libframe.so"
     folder = ROOT / "frame"
-    source = [folder / "entry.py", folder / "build.py", ROOT / "fortran_stub" / "interface" / "frame_interface.f90", *(folder / "templates").iterdir()]
+    source = [
+        folder / "entry.py",
+        folder / "build.py",
+        ROOT / "fortran_stub" / "interface" / "frame_interface.f90",
+        *(folder / "templates").iterdir(),
+    ]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):
         done = subprocess.run([sys.executable, "-m", "frame", "build"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -71,13 +89,37 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
         pytest.skip(f"no Fortran compiler ({compiler})")
     folder = BUILD / "tests"
     folder.mkdir(parents=True, exist_ok=True)
-    name = "_".join([pathlib.Path(source).stem, *(f.strip("-").replace("=", "_").replace(",", "_") for f in flags), mpi.name if mpi else "serial"])
+    name = "_".join(
+        [
+            pathlib.Path(source).stem,
+            *(f.strip("-").replace("=", "_").replace(",", "_") for f in flags),
+            mpi.name if mpi else "serial",
+        ]
+    )
     made = folder / name
-    file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")       # test files run side by side
+    file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")  # test files run side by side
     if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
-        done = subprocess.run([compiler, "-cpp", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", *(flags or ("-O1",)),
-                               *(["-DWITH_MPI"] if mpi else []), f"-I{BUILD}", str(file), str(BUILD / "frame_interface.o"), "-o", str(part),
-                               f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                compiler,
+                "-cpp",
+                "-g",
+                "-ffree-line-length-none",
+                "-fallow-argument-mismatch",
+                *(flags or ("-O1",)),
+                *(["-DWITH_MPI"] if mpi else []),
+                f"-I{BUILD}",
+                str(file),
+                str(BUILD / "frame_interface.o"),
+                "-o",
+                str(part),
+                f"-L{BUILD}",
+                "-lframe",
+                f"-Wl,-rpath,{BUILD}",
+            ],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
         part.replace(made)
     return made
@@ -85,9 +127,15 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
 
 def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environment: str) -> subprocess.CompletedProcess:
     """Run a host. Environment: FRAME_BACKEND=cpu and what is given; None takes a variable away."""
-    env = {**os.environ, "FRAME_BACKEND": "cpu", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-           "OMPI_MCA_btl_base_warn_component_unused": "0"}
+    env = {
+        **os.environ,
+        "FRAME_BACKEND": "cpu",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_btl_base_warn_component_unused": "0",
+    }
     for name in ("FRAME_ON_ERROR", "FRAME_CHECK", "FRAME_TIMERS", "FRAME_THREADS"):
         env.pop(name, None)
     env.update({k: v for k, v in environment.items() if v is not None})

@@ -1,25 +1,29 @@
-"""What the kernel tests share: mixtures by NS, k_ij and options; oracle results for states, computed once; comparisons."""
+"""What the kernel tests share: mixtures by NS, k_ij and options; oracle results for states, computed once;
+comparisons."""
+
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-
-import kernels
 from conditioning import assert_close
-from kernels import Mixture
-from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
 from mixtures_for_tests import species_set
 from reference import Tracked, derivatives, evaluate, oracle, single, species, value
 from states import grid, random_states
+
+import kernels
+from kernels import Mixture
+from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
 
 # n of assert_close. The bound is that of the textbook sums in doubles with every function good to 1 ulp; the kernels'
 # sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
 # that contracts differently; the largest ratio seen is about 0.5 of the bound.
 N = 2
-TABLE_ERROR = 2e-7   # absolute, what the kernels' table of Takahashi's rows may be off by (its docstring); joins the bound of D
+TABLE_ERROR = (
+    2e-7  # absolute, what the kernels' table of Takahashi's rows may be off by (its docstring); joins the bound of D
+)
 THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
-PROJECT = Path(kernels.__file__).resolve().parent/"point"
+PROJECT = Path(kernels.__file__).resolve().parent / "point"
 
 
 def project_kernels():
@@ -53,12 +57,22 @@ def states(ns, n, seed=0):
 def expected(ns, n, kij="file", transport=True, pairs=True, **options):
     """The oracle at states(ns, n)."""
     s = states(ns, n)
-    return evaluate(species_set(ns, kij), s["T"], s["p"], s["Y"], velocity=[s[c] for c in "uvw"], transport=transport,
-                    fit=fit(ns, options.get("diffusion", "kinetic")) if pairs else None, table_error=TABLE_ERROR, **dict(options))
+    return evaluate(
+        species_set(ns, kij),
+        s["T"],
+        s["p"],
+        s["Y"],
+        velocity=[s[c] for c in "uvw"],
+        transport=transport,
+        fit=fit(ns, options.get("diffusion", "kinetic")) if pairs else None,
+        table_error=TABLE_ERROR,
+        **dict(options),
+    )
 
 
 def compare(names, got, q, what, n=N):
-    """Every name against the oracle q; D_ij as the kernel's (ns*ns, n). Returns the largest ratio to the bound by name."""
+    """Every name against the oracle q; D_ij as the kernel's (ns*ns, n). Returns the largest ratio to the bound by
+    name."""
     ratios = {}
     for name in names.split():
         reference = getattr(q, name)
@@ -66,8 +80,12 @@ def compare(names, got, q, what, n=N):
             reference = flat_pairs(reference)
         ratios[name] = assert_close(got[name], reference, n, what=f"{what} {name}", skip=q.undecided)
         # an unlimited bound checks nothing; it occurs where a tabulated Takahashi factor passes through zero, Tr < 1
-        assert np.isinf(reference.err[..., ~q.undecided]).mean() < (0.2 if name in ("D", "D_mole", "D_mass", "D_ij") else 1e-9), f"{what} {name}"
-    assert q.undecided.sum() <= 1 + 0.001*q.undecided.size, f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
+        assert np.isinf(reference.err[..., ~q.undecided]).mean() < (
+            0.2 if name in ("D", "D_mole", "D_mass", "D_ij") else 1e-9
+        ), f"{what} {name}"
+    assert q.undecided.sum() <= 1 + 0.001 * q.undecided.size, (
+        f"{what}: {q.undecided.sum()} states lie on a fold of the cubic or on saturation"
+    )
     return ratios
 
 
@@ -81,7 +99,7 @@ def mixture_inputs(q, form="polefree"):
     if hasattr(q, "D"):
         out["D"] = q.D
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
-    repulsive = -q.R_s*q.T*q.inv_free*q.inv_free
+    repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
     return {name: value(v).astype(np.float64) for name, v in out.items()}
 
@@ -91,9 +109,9 @@ def derived_inputs(q, sp, options):
     out = {name: value(v).astype(np.float64) for name, v in vars(derivatives.of_state(q, sp, options)).items()}
     random, (ns, n) = np.random.default_rng(3), q.Y.shape
     out["T_start"] = out["V_p"] = random.uniform(20, 3000, n)
-    out["rho_p_prime"] = value(q.rho_p).astype(float)*random.uniform(1, 1e3, n)
-    out["dQ"] = random.normal(size=(ns + 4, n))*np.r_[1e5, 10, 10, 10, 30, np.full(ns - 1, 1e-2)][:, None]
-    out["dU"] = random.normal(size=(ns + 4, n))*np.r_[1, 100, 100, 100, 1e6, np.full(ns - 1, 1e-1)][:, None]
+    out["rho_p_prime"] = value(q.rho_p).astype(float) * random.uniform(1, 1e3, n)
+    out["dQ"] = random.normal(size=(ns + 4, n)) * np.r_[1e5, 10, 10, 10, 30, np.full(ns - 1, 1e-2)][:, None]
+    out["dU"] = random.normal(size=(ns + 4, n)) * np.r_[1, 100, 100, 100, 1e6, np.full(ns - 1, 1e-1)][:, None]
     return out
 
 
@@ -103,7 +121,10 @@ def oracle_species(ns, kij="file", model="kinetic"):
     sp.table_error = TABLE_ERROR
     sp.fit = Tracked(fit(ns, model), np.abs(fit(ns, model)))
     data = species_set(ns, kij)
-    sp.viscosity = {law: [Tracked(v, exact=True) for v in viscosity_fit(data, law, *data.T_fit)] for law in ("sutherland", "powerlaw")}
+    sp.viscosity = {
+        law: [Tracked(v, exact=True) for v in viscosity_fit(data, law, *data.T_fit)]
+        for law in ("sutherland", "powerlaw")
+    }
     return sp
 
 
@@ -122,8 +143,11 @@ def check_single(name, ns, n, kij="file", **options):
     got = mix.kernel(name)(**inputs)
     assert set(got) == set(record.writes)
     entry = {**single.THERMAL, **single.TRANSPORT, **derivatives.DERIVED}[name]
-    wanted = entry(oracle_species(ns, kij, options.get("diffusion", "kinetic")), {**oracle.OPTIONS, **options},
-                   **{key: Tracked(v, exact=True) for key, v in inputs.items()})
+    wanted = entry(
+        oracle_species(ns, kij, options.get("diffusion", "kinetic")),
+        {**oracle.OPTIONS, **options},
+        **{key: Tracked(v, exact=True) for key, v in inputs.items()},
+    )
     skip = wanted.pop("undecided", None)
     assert set(wanted) == set(got)
     out = {}

@@ -6,12 +6,16 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
-from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species import SpeciesData
+from kernels.species.cantera_yaml import read_cantera_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = {1: ROOT/"examples/mixtures/n2.yaml", 2: ROOT/"examples/mixtures/ch4_o2.yaml",
-         10: ROOT/"examples/mixtures/ch4_o2.yaml", 53: ROOT/"tests/data/gri53.yaml"}
+FILES = {
+    1: ROOT / "examples/mixtures/n2.yaml",
+    2: ROOT / "examples/mixtures/ch4_o2.yaml",
+    10: ROOT / "examples/mixtures/ch4_o2.yaml",
+    53: ROOT / "tests/data/gri53.yaml",
+}
 KIJ = ("file", "none", "dense", "low_rank", "sparse")
 
 
@@ -34,20 +38,43 @@ def kij_matrix(ns, kind):
     random = np.random.default_rng(ns)
     if kind == "none":
         return np.zeros((ns, ns))
-    if kind == "low_rank":              # three families: 1 - k_ij has rank 3, and the diagonal is zero of itself
+    if kind == "low_rank":  # three families: 1 - k_ij has rank 3, and the diagonal is zero of itself
         family = np.arange(ns) % 3
         between = np.array([[0.0, 0.12, -0.07], [0.12, 0.0, 0.04], [-0.07, 0.04, 0.0]])
         return between[np.ix_(family, family)]
     upper = np.triu(np.round(random.uniform(-0.15, 0.15, (ns, ns)), 4), 1)
-    if kind == "sparse":                # about one pair a species
-        upper *= random.random((ns, ns)) < 2/ns
+    if kind == "sparse":  # about one pair a species
+        upper *= random.random((ns, ns)) < 2 / ns
     return upper + upper.T
 
 
 def changed(data, **new):
     """The same species with some fields replaced, checked anew."""
-    fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "kij", "Vc", "dipole", "kappa_assoc",
-              "geometry", "diameter", "well_depth", "polarizability", "rotational_relaxation", "fuller_volume", "volume_translation", "liquid", "p_ref", "T_fit")
+    fields = (
+        "W",
+        "omega",
+        "nasa_low",
+        "nasa_high",
+        "T_mid",
+        "T_min",
+        "T_max",
+        "Tc",
+        "pc",
+        "kij",
+        "Vc",
+        "dipole",
+        "kappa_assoc",
+        "geometry",
+        "diameter",
+        "well_depth",
+        "polarizability",
+        "rotational_relaxation",
+        "fuller_volume",
+        "volume_translation",
+        "liquid",
+        "p_ref",
+        "T_fit",
+    )
     return SpeciesData.from_arrays(data.names, **({f: getattr(data, f) for f in fields} | new))
 
 
@@ -65,8 +92,11 @@ def write_yaml(data, path):
             entries[entry["name"]] = {"units": loaded.get("units", {"quantity": "kmol"}), **entry}
     chosen = [entries[name] for name in data.names]
     for s, entry in enumerate(chosen):
-        others = {data.names[t]: f"{float(np.sqrt(data.a[s]*data.a[t])*(1 - data.kij[s, t]))!r} Pa*m^6/mol^2"
-                  for t in range(s + 1, data.ns) if data.kij[s, t]}
+        others = {
+            data.names[t]: f"{float(np.sqrt(data.a[s] * data.a[t]) * (1 - data.kij[s, t]))!r} Pa*m^6/mol^2"
+            for t in range(s + 1, data.ns)
+            if data.kij[s, t]
+        }
         entry["equation-of-state"] = [{"model": "Peng-Robinson", "binary-a": others}] if others else []
     phase = {"name": "test", "thermo": "Peng-Robinson", "transport": "high-pressure-Chung", "species": list(data.names)}
     with open(path, "w") as out:

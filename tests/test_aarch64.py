@@ -2,26 +2,29 @@
 
 About 5 seconds. Figures on such a processor would be another matter: an emulator tells nothing about speed.
 """
+
 import platform
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
-
-from kernel_cases import N, TABLE_ERROR, compare
-from kernels import Mixture, declare
-from kernels.codegen import emit
-from kernels.backend import cpu
-from kernels.species.kinetic_theory import friction_fit
+from kernel_cases import TABLE_ERROR, N, compare
 from mixtures_for_tests import species_set
 from reference import evaluate
 from states import random_states
 
+from kernels import Mixture, declare
+from kernels.backend import cpu
+from kernels.codegen import emit
+from kernels.species.kinetic_theory import friction_fit
+
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64" or not (shutil.which(COMPILER) and shutil.which(EMULATOR)),
-                                reason=f"needs an x86_64 with {COMPILER} and {EMULATOR} (Debian: g++-aarch64-linux-gnu qemu-user)")
-POINTS = 203            # a whole block of 128 and a part of one, an odd number; by two threads
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or not (shutil.which(COMPILER) and shutil.which(EMULATOR)),
+    reason=f"needs an x86_64 with {COMPILER} and {EMULATOR} (Debian: g++-aarch64-linux-gnu qemu-user)",
+)
+POINTS = 203  # a whole block of 128 and a part of one, an odd number; by two threads
 DRIVER = """
 #include <stdio.h>
 static long *part(FILE *file, long count)       // the next `count` words of 8 bytes, aligned as the layer's own arrays
@@ -60,8 +63,10 @@ def build(folder, compiler, plan, *flags):
     program = folder / compiler
     own = [flag for flag in cpu.FLAGS if flag not in ("-shared", "-fPIC")]
     include = dict.fromkeys([cpu.HERE, *(h.parent for h in emit.headers(plan))])
-    subprocess.run([compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
-                   check=True)
+    subprocess.run(
+        [compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
+        check=True,
+    )
     return program
 
 
@@ -82,25 +87,34 @@ def results(command, folder, plan, given):
             apart.append(words(place, values.size) + values.tobytes())
             values = np.zeros(1)
         direct, place = direct + values.tobytes(), place + values.size
-    (folder / "in").write_bytes(words(place, len(apart), len(arrays), n) + direct + b"".join(apart)
-                                + words(*(a.shape[0] for a in arrays.values())) + b"".join(a.tobytes() for a in arrays.values()))
+    (folder / "in").write_bytes(
+        words(place, len(apart), len(arrays), n)
+        + direct
+        + b"".join(apart)
+        + words(*(a.shape[0] for a in arrays.values()))
+        + b"".join(a.tobytes() for a in arrays.values())
+    )
     subprocess.run([*command, folder / "in", folder / "out"], check=True, timeout=120)
     flat = np.fromfile(folder / "out")
     ends = np.cumsum([a.size for a in arrays.values()])
     assert flat.size == ends[-1]
-    return {name: part.reshape(arrays[name].shape) for name, part in zip(arrays, np.split(flat, ends[:-1])) if name in plan.writes}
+    return {
+        name: part.reshape(arrays[name].shape)
+        for name, part in zip(arrays, np.split(flat, ends[:-1]))
+        if name in plan.writes
+    }
 
 
 @pytest.mark.parametrize("collection, ns", [("thermal", 10), ("viscous", 4)])
 def test_neon(tmp_path, collection, ns):
-    """Against the oracle, by its bound, as the native kernels are; and the lanes' code by itself: with contraction to FMA off,
-    which SSE2 does not have, 2 lanes of NEON give what 2 lanes of SSE2 give, to the bit."""
+    """Against the oracle, by its bound, as the native kernels are; and the lanes' code by itself: with contraction to
+    FMA off, which SSE2 does not have, 2 lanes of NEON give what 2 lanes of SSE2 give, to the bit."""
     data = species_set(10, "dense")
     if ns == 4:
         data = data.subset(["CH4", "O2", "CO2", "H2O"])
     mix, c = Mixture(data), declare.collections[collection]
     plan = emit.plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
-    assert collection == "thermal" or any(length > emit.LARGE for _, length in plan.constants)     # Takahashi's table
+    assert collection == "thermal" or any(length > emit.LARGE for _, length in plan.constants)  # Takahashi's table
     T, p, Y = random_states(ns, POINTS)
     given = dict(T=T, p=p, Y=Y)
     given["rho"] = mix.properties("rho", **given)["rho"]
@@ -110,7 +124,13 @@ def test_neon(tmp_path, collection, ns):
 
     got = by(COMPILER, runner=[EMULATOR])
     want = evaluate(data, T, p, Y, fit=friction_fit(data, *data.T_fit), table_error=TABLE_ERROR)
-    compare(" ".join(got), {name: value if name in ("D", "Y", "X") else value[0] for name, value in got.items()}, want, "NEON", N)
+    compare(
+        " ".join(got),
+        {name: value if name in ("D", "Y", "X") else value[0] for name, value in got.items()},
+        want,
+        "NEON",
+        N,
+    )
     neon = by(COMPILER, "-ffp-contract=off", runner=[EMULATOR])
     sse2 = by("g++", "-march=x86-64", "-ffp-contract=off")
     for name in got:

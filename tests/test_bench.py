@@ -1,16 +1,17 @@
 """`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No speed is judged here."""
+
 import json
 
 import numpy as np
 import pytest
+from mixtures_for_tests import changed, species_set
+from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 from frame.tools import bench
 from frame.tools.bench import ceilings, expressions, fortran, inputs, properties, report, scaling, threads
 from frame.tools.cli import main
 from kernels import Mixture, collections
 from kernels.codegen import counting
-from mixtures_for_tests import changed, species_set
-from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 SMALL = ["--backend", "cpu", "--points", "1500", "--repeats", "1"]
 
@@ -25,21 +26,32 @@ def ran(capsys, *arguments):
 
 def test_properties(capsys):
     rows, shown = ran(capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal,viscous")
-    assert {row["rival"] for row in rows} == {"gfortran -O3, textbook", "gfortran -O3, tables", "gfortran -Ofast, tables", "NumPy expressions"}
+    assert {row["rival"] for row in rows} == {
+        "gfortran -O3, textbook",
+        "gfortran -O3, tables",
+        "gfortran -Ofast, tables",
+        "NumPy expressions",
+    }
     assert len({row["case"] for row in rows}) == 4 and rows[0]["ns"] == 3
     for row in rows:
         assert tuple(row) == report.KEYS
-        assert all(row[key] is not None for key in report.KEYS) and row["bench"] == "properties" and row["backend"] == "cpu"
-        assert row["ratio"] == pytest.approx(row["points_per_s"]/row["rival_points_per_s"]) and row["ratio"] > 0
-        assert row["seconds"]*row["points_per_s"] == pytest.approx(row["points"])
-        assert row["bound_fraction"] == pytest.approx(row["points_per_s"]/row["bound"]) and row["bound_fraction"] > 0
+        assert (
+            all(row[key] is not None for key in report.KEYS)
+            and row["bench"] == "properties"
+            and row["backend"] == "cpu"
+        )
+        assert row["ratio"] == pytest.approx(row["points_per_s"] / row["rival_points_per_s"]) and row["ratio"] > 0
+        assert row["seconds"] * row["points_per_s"] == pytest.approx(row["points"])
+        assert row["bound_fraction"] == pytest.approx(row["points_per_s"] / row["bound"]) and row["bound_fraction"] > 0
         assert 0 < row["max_rel_diff"] < properties.TOLERANCE_TAKAHASHI
         assert row["case"] in shown
 
 
 def test_keys_are_those_agreed_on():
-    assert " ".join(report.KEYS) == ("bench case ns points backend seconds points_per_s rival rival_points_per_s ratio bound "
-                                     "bound_fraction max_rel_diff")
+    assert " ".join(report.KEYS) == (
+        "bench case ns points backend seconds points_per_s rival rival_points_per_s ratio bound "
+        "bound_fraction max_rel_diff"
+    )
 
 
 @pytest.mark.parametrize("factor", (1 + 1e-6, np.nan))
@@ -53,6 +65,7 @@ def test_wrong_values_are_refused(capsys, monkeypatch, factor):
         def spoilt():
             work()
             results["c"][7] *= factor
+
         return spoilt, results
 
     monkeypatch.setattr(fortran.Fortran, "prepare", wrong)
@@ -91,19 +104,30 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
     monkeypatch.setattr(properties, "read_cantera_yaml", lambda file: (changed(data, fuller_volume=[np.nan]),))
     assert main(["bench", "properties", *SMALL, "--mixture", "x.yaml", "--cases", "viscous"]) == 0
     text = capsys.readouterr().out
-    assert "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text and "viscous, Takahashi" in text
+    assert (
+        "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text
+        and "viscous, Takahashi" in text
+    )
 
 
 def test_threads(capsys):
     """Counts up to more threads than cores: the result is that of one thread, and the fractions are told of one."""
     rows, shown = ran(capsys, "threads", *SMALL, "--ns", "3", "--threads", "2,3")
-    assert [row["case"].split(", ")[-1] for row in rows] == ["1 thread", "2 threads", "3 threads"]*2 and "cores to run on" in shown
+    assert [row["case"].split(", ")[-1] for row in rows] == [
+        "1 thread",
+        "2 threads",
+        "3 threads",
+    ] * 2 and "cores to run on" in shown
     for row in rows:
         count = int(row["case"].split(", ")[-1].split()[0])
         assert tuple(row) == report.KEYS and row["rival"] == "1 thread" and row["ns"] == 3
-        assert row["bound"] == pytest.approx(count*row["rival_points_per_s"])
-        assert row["bound_fraction"] == pytest.approx(row["ratio"]/count)
-    assert threads.counts(1) == [1] and threads.counts(6) == [1, 2, 3, 4, 6] and threads.counts(64) == [1, 2, 3, 4, 8, 16, 32, 64]
+        assert row["bound"] == pytest.approx(count * row["rival_points_per_s"])
+        assert row["bound_fraction"] == pytest.approx(row["ratio"] / count)
+    assert (
+        threads.counts(1) == [1]
+        and threads.counts(6) == [1, 2, 3, 4, 6]
+        and threads.counts(64) == [1, 2, 3, 4, 8, 16, 32, 64]
+    )
 
 
 def test_results_that_depend_on_the_threads_are_refused(monkeypatch):
@@ -119,12 +143,17 @@ def test_results_that_depend_on_the_threads_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("ns", (1, 10))
 def test_smooth_states(ns):
-    """Neighbours are alike and the whole range is there, cold streams and a flame; prefixes agree, as with random ones."""
-    whole, few = inputs.states(ns, 3*inputs.PERIOD, "smooth"), inputs.states(ns, 100, "smooth")
+    """Neighbours are alike and the whole range is there, cold streams and a flame; prefixes agree, as with random
+    ones."""
+    whole, few = inputs.states(ns, 3 * inputs.PERIOD, "smooth"), inputs.states(ns, 100, "smooth")
     assert all(np.array_equal(few[name], whole[name][..., :100]) for name in few)
     assert np.abs(np.diff(whole["T"])).max() < 20 and np.ptp(whole["T"]) > 2000 and whole["T"].min() >= 300
-    assert np.abs(np.diff(whole["Y"])).max() < 0.01 and (whole["Y"] > 0).all() and np.allclose(whole["Y"].sum(0), 1, atol=1e-14)
-    assert np.abs(np.diff(whole["p"])).max() < 1e-3*whole["p"].min()
+    assert (
+        np.abs(np.diff(whole["Y"])).max() < 0.01
+        and (whole["Y"] > 0).all()
+        and np.allclose(whole["Y"].sum(0), 1, atol=1e-14)
+    )
+    assert np.abs(np.diff(whole["p"])).max() < 1e-3 * whole["p"].min()
     assert np.abs(np.diff(inputs.states(ns, 100)["T"])).max() > 1000
 
 
@@ -134,20 +163,40 @@ def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
     file = tmp_path / "B.md"
     file.write_text("# Benchmarks\n\nOld words.\n\n## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n")
     for states in ("random", "smooth"):
-        assert main(["bench", "all", *SMALL, "--ns", "2", "--cases", "thermal", "--states", states, "--markdown", str(file)]) == 0
+        assert (
+            main(
+                ["bench", "all", *SMALL, "--ns", "2", "--cases", "thermal", "--states", states, "--markdown", str(file)]
+            )
+            == 0
+        )
         assert f"Written: {file}" in capsys.readouterr().out
         text = file.read_text()
         assert "## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n" in text and "Old words" not in text
         assert text.count("\n## ") == 2 and text.count("\n### properties\n") == 2 and text.count("\n### threads\n") == 1
-        assert "-bit vectors\n" in text and f"{states} states" in text and "GFLOP/s" in text and "| thermal, 1 thread |" in text
-        assert f"python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 2 --cases thermal --states {states}" in text
+        assert (
+            "-bit vectors\n" in text
+            and f"{states} states" in text
+            and "GFLOP/s" in text
+            and "| thermal, 1 thread |" in text
+        )
+        assert (
+            "python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 2 --cases thermal --states "
+            f"{states}" in text
+        )
     assert "random states" not in text
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--ns", "4", "--mixture", "x.yaml"], "give one of the two"), (["--ns", "61"], "wanted 1 to 60"),
-    (["--cases", "nothing"], "thermal_viscous"), (["--repeats", "0"], "1 or more"),
-    (["--threads", "2"], "belongs to bench threads")], ids=lambda a: a[0] if isinstance(a, list) else "")
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--ns", "4", "--mixture", "x.yaml"], "give one of the two"),
+        (["--ns", "61"], "wanted 1 to 60"),
+        (["--cases", "nothing"], "thermal_viscous"),
+        (["--repeats", "0"], "1 or more"),
+        (["--threads", "2"], "belongs to bench threads"),
+    ],
+    ids=lambda a: a[0] if isinstance(a, list) else "",
+)
 def test_wrong_usage_is_refused(capsys, arguments, message):
     assert main(["bench", "properties", "--backend", "cpu", *arguments]) == 1
     assert message in capsys.readouterr().err
@@ -164,7 +213,9 @@ def test_without_a_fortran_compiler(capsys, monkeypatch):
 
 
 def test_scaling_is_drawn(capsys, tmp_path):
-    rows, shown = ran(capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--scaling", str(tmp_path / "fit.png"))
+    rows, shown = ran(
+        capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--scaling", str(tmp_path / "fit.png")
+    )
     assert (tmp_path / "fit.png").read_bytes()[:4] == b"\x89PNG"
     assert {row["bench"] for row in rows} == {"properties", "scaling"} and "flops counted" in shown
 
@@ -172,7 +223,11 @@ def test_scaling_is_drawn(capsys, tmp_path):
 def test_launch(capsys):
     rows, _ = ran(capsys, "launch", *SMALL)
     what = {row["case"] for row in rows}
-    assert {"launch of one kernel from Python", "warm start of Python, first result", "eosthermalproperties, from Fortran"} <= what
+    assert {
+        "launch of one kernel from Python",
+        "warm start of Python, first result",
+        "eosthermalproperties, from Fortran",
+    } <= what
     for row in rows:
         assert tuple(row) == report.KEYS and row["seconds"] > 0 and row["bench"] == "launch"
         assert (row["ratio"] is None) == (row["rival"] is None)
@@ -180,33 +235,47 @@ def test_launch(capsys):
 
 # ---- what the bounds are made of
 
+
 def test_operations_of_a_formula():
     """With s = -p_v cp and r = 1/sqrt(s cv): gamma = cp r (s r), c = vol (s r)."""
     mix = Mixture(species_set(1))
-    cost = counting.cost(mix, ["gamma", "c"], {"cp": np.full(100, 1400.0), "cv": np.full(100, 1e3), "p_v": np.full(100, -1e5), "vol": np.ones(100)})
-    assert {kind: count for kind, count in cost.operations.items() if count} == {"add": 1, "multiply": 6, "divide": 1, "root": 1}
-    assert cost.bytes == 6*8 and cost.flops == 7
+    cost = counting.cost(
+        mix,
+        ["gamma", "c"],
+        {"cp": np.full(100, 1400.0), "cv": np.full(100, 1e3), "p_v": np.full(100, -1e5), "vol": np.ones(100)},
+    )
+    assert {kind: count for kind, count in cost.operations.items() if count} == {
+        "add": 1,
+        "multiply": 6,
+        "divide": 1,
+        "root": 1,
+    }
+    assert cost.bytes == 6 * 8 and cost.flops == 7
 
 
 def test_operations_grow_as_the_sums_do():
-    """Without k_ij the equation of state is linear in NS; with a dense one a pair costs 2 multiply-adds or a little more."""
+    """Without k_ij the equation of state is linear in NS; with a dense one a pair costs 2 multiply-adds or a little
+    more."""
+
     def flops(ns, kij):
         state = inputs.states(ns, 64)
-        state["T"] = np.full(64, 2500.0)              # one branch of the polynomials
+        state["T"] = np.full(64, 2500.0)  # one branch of the polynomials
         return counting.cost(inputs.mixture(ns, kij), collections["thermal"].outputs, state).flops
 
     few, more, most = (np.array([flops(ns, kij) for kij in ("none", "dense")]) for ns in (10, 30, 50))
-    second = most - 2*more + few
-    assert abs(second[0]) < 1 and 4*20**2*0.9 < second[1] < 5*20**2
-    assert flops(50, "dense") > 2*flops(50, "lowrank") > 2*flops(50, "none")
+    second = most - 2 * more + few
+    assert abs(second[0]) < 1 and 4 * 20**2 * 0.9 < second[1] < 5 * 20**2
+    assert flops(50, "dense") > 2 * flops(50, "lowrank") > 2 * flops(50, "none")
 
 
 def test_cubic_fit():
     """Known coefficients come back; none is negative, whatever the times."""
     ns = np.array(scaling.NS)
-    assert scaling.cubic(ns, 1e-9*(8 + 2*ns + 0.5*ns**2.0 + 1e-3*ns**3.0)) == pytest.approx([8e-9, 2e-9, 5e-10, 1e-12], rel=1e-6)
-    assert scaling.cubic(ns, 1e-9*(5 + 3*ns)) == pytest.approx([5e-9, 3e-9, 0, 0], abs=1e-18)
-    assert (scaling.cubic(ns, 1e-9*(50 - 0.1*ns)) >= 0).all()
+    assert scaling.cubic(ns, 1e-9 * (8 + 2 * ns + 0.5 * ns**2.0 + 1e-3 * ns**3.0)) == pytest.approx(
+        [8e-9, 2e-9, 5e-10, 1e-12], rel=1e-6
+    )
+    assert scaling.cubic(ns, 1e-9 * (5 + 3 * ns)) == pytest.approx([5e-9, 3e-9, 0, 0], abs=1e-18)
+    assert (scaling.cubic(ns, 1e-9 * (50 - 0.1 * ns)) >= 0).all()
 
 
 def test_species_of_any_number():
@@ -215,7 +284,7 @@ def test_species_of_any_number():
     assert len(set(most.names)) == 60 and inputs.species(1).names == ("CH4",)
     for ns in (1, 10, 33):
         assert np.array_equal(inputs.species(ns).Tc, most.Tc[:ns])
-    assert np.all(np.abs(most.Tc[10:20]/most.Tc[:10] - 1) < 0.1) and np.any(most.Tc[10:20] != most.Tc[:10])
+    assert np.all(np.abs(most.Tc[10:20] / most.Tc[:10] - 1) < 0.1) and np.any(most.Tc[10:20] != most.Tc[:10])
     for kij, structure in (("none", "none"), ("dense", "dense"), ("lowrank", "lowrank"), ("sparse", "sparse")):
         assert inputs.mixture(50, kij, takahashi="off").structure == structure
 
@@ -245,10 +314,18 @@ def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
     little = ceilings.measure(be, 1e-3)
     monkeypatch.setattr(ceilings, "measure", lambda backend: little)
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
-    file, given = tmp_path / "B.md", ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"]
+    file, given = (
+        tmp_path / "B.md",
+        ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"],
+    )
     assert main(["bench", "all", *given, "--markdown", str(file)]) == 0, capsys.readouterr().err
     text = file.read_text()
-    assert f"\n## {be.describe()['product']}\n" in text and "- host: " in text and "driver " in text and "smooth states" in text
+    assert (
+        f"\n## {be.describe()['product']}\n" in text
+        and "- host: " in text
+        and "driver " in text
+        and "smooth states" in text
+    )
     assert "| unfused launches | CuPy expressions |" in text and "### threads" not in text
     assert main(["bench", "threads", *given]) == 1
     assert "threads are the CPU's, the backend is 'cuda'" in capsys.readouterr().err

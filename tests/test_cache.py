@@ -1,4 +1,6 @@
-"""The cache of compiled kernels on the CPU: one maker among ranks that start at once, broken entries, folders nobody can write."""
+"""The cache of compiled kernels on the CPU: one maker among ranks that start at once, broken entries, folders nobody
+can write."""
+
 import hashlib
 import os
 import pathlib
@@ -9,8 +11,8 @@ import sys
 
 import numpy as np
 import pytest
-
 from hosts import ROOT
+
 from kernels.backend import cpu
 
 PROGRAM = """
@@ -27,8 +29,14 @@ print(view[0, :8].tolist() == host.tolist())
 
 
 def start(folder, **environment):
-    return subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env={**os.environ, "FRAME_CACHE": str(folder), **environment})
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "FRAME_CACHE": str(folder), **environment},
+    )
 
 
 def finish(process) -> str:
@@ -57,10 +65,14 @@ def test_processes_that_start_at_once_compile_once(tmp_path, counted):
     compiler, runs = counted
     started = [start(tmp_path / "cache", FRAME_CXX=str(compiler)) for _ in range(4)]
     assert len({finish(process) for process in started}) == 1
-    assert runs() == 2                         # the program and the marshal
+    assert runs() == 2  # the program and the marshal
     finish(start(tmp_path / "cache", FRAME_CXX=str(compiler)))
-    assert runs() == 2                         # a filled cache starts no compiler
-    assert not [f for f in (tmp_path / "cache").iterdir() if f.suffix not in (".so", ".sha256", ".lock") and "compiler-" not in f.name]
+    assert runs() == 2  # a filled cache starts no compiler
+    assert not [
+        f
+        for f in (tmp_path / "cache").iterdir()
+        if f.suffix not in (".so", ".sha256", ".lock") and "compiler-" not in f.name
+    ]
 
 
 def seal(path: pathlib.Path) -> None:
@@ -68,11 +80,18 @@ def seal(path: pathlib.Path) -> None:
     path.with_suffix(".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-@pytest.mark.parametrize("harm", [
-    lambda so: so.write_bytes(so.read_bytes()[:100]), lambda so: so.write_bytes(b""), lambda so: so.unlink(),
-    lambda so: so.with_suffix(".sha256").unlink(), lambda so: so.with_suffix(".sha256").write_text("?"),
-    lambda so: (so.write_bytes(b"of another system"), seal(so)),
-], ids=["truncated", "empty", "gone", "no checksum", "other checksum", "not loadable"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda so: so.write_bytes(so.read_bytes()[:100]),
+        lambda so: so.write_bytes(b""),
+        lambda so: so.unlink(),
+        lambda so: so.with_suffix(".sha256").unlink(),
+        lambda so: so.with_suffix(".sha256").write_text("?"),
+        lambda so: (so.write_bytes(b"of another system"), seal(so)),
+    ],
+    ids=["truncated", "empty", "gone", "no checksum", "other checksum", "not loadable"],
+)
 def test_a_broken_entry_is_rebuilt(filled, harm, tmp_path):
     folder, wanted = filled
     copy = tmp_path / "cache"
@@ -92,7 +111,9 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     for folder in ("/proc/sys/kernel", tmp_path / "file"):
         process = start(folder)
         _, err = process.communicate()
-        assert process.returncode == 1 and "BackendError" in err and str(folder) in err and "set FRAME_CACHE" in err, err
+        assert process.returncode == 1 and "BackendError" in err and str(folder) in err and "set FRAME_CACHE" in err, (
+            err
+        )
 
 
 def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
@@ -118,17 +139,25 @@ np.savez(sys.argv[1], **out)
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 def test_every_width_of_vectors_agrees(tmp_path):
-    """SSE2, AVX2 and what this processor has: the same up to the rounding of FMA, which SSE2 does not have. The states are away
-    from the critical ridge; 1e-10 is 1e6 roundings. D has Takahashi's factor, between 0.5 and 1 here: its table is within 2e-7, and a place
-    near the end of a window may be taken for the next one's, since widths divide differently."""
+    """SSE2, AVX2 and what this processor has: the same up to the rounding of FMA, which SSE2 does not have. The states
+    are away from the critical ridge; 1e-10 is 1e6 roundings. D has Takahashi's factor, between 0.5 and 1 here: its
+    table is within 2e-7, and a place near the end of a window may be taken for the next one's, since widths divide
+    differently."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     got = {}
     for target in ("native", "x86-64", "x86-64-v3"):
         if target == "x86-64-v3" and "avx2" not in flags:
             continue
-        subprocess.run([sys.executable, "-c", WIDTHS, tmp_path / f"{target}.npz"], cwd=ROOT, check=True,
-                       env={**os.environ, "FRAME_ARCH": target, "FRAME_CACHE": str(tmp_path)})
+        subprocess.run(
+            [sys.executable, "-c", WIDTHS, tmp_path / f"{target}.npz"],
+            cwd=ROOT,
+            check=True,
+            env={**os.environ, "FRAME_ARCH": target, "FRAME_CACHE": str(tmp_path)},
+        )
         got[target] = np.load(tmp_path / f"{target}.npz")
         for name, values in got["native"].items():
-            scale = np.abs(values).max() if name == "h" else np.abs(values)        # h crosses zero
-            assert (np.abs(got[target][name] - values) <= (1e-6 if name == "D" else 1e-10)*scale).all(), (target, name)
+            scale = np.abs(values).max() if name == "h" else np.abs(values)  # h crosses zero
+            assert (np.abs(got[target][name] - values) <= (1e-6 if name == "D" else 1e-10) * scale).all(), (
+                target,
+                name,
+            )

@@ -1,36 +1,52 @@
 """The kernels against Cantera 3.2, from the same shipped files, with Cantera's departures switched on."""
+
+import contextlib
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from kernels import Mixture
-from kernels.species.kinetic_theory import binary_fit
-from kernels.species.cantera_yaml import read_cantera_yaml
 from mixtures_for_tests import changed
 from reference import EPS, cubic, evaluate, value
 from states import random_states
 
+from kernels import Mixture
+from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.species.kinetic_theory import binary_fit
+
 ct = pytest.importorskip("cantera")
 
-MIXTURES = Path(__file__).resolve().parent.parent/"examples/mixtures"
+MIXTURES = Path(__file__).resolve().parent.parent / "examples/mixtures"
 OPTIONS = dict(alpha="cantera", chung="cantera", takahashi="table", diffusion="cantera")
-GETTERS = dict(rho="density", h="enthalpy_mass", e="int_energy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass",
-               c="sound_speed", mu="viscosity", lam="thermal_conductivity", D="mix_diff_coeffs", D_mole="mix_diff_coeffs_mole", D_mass="mix_diff_coeffs_mass", D_ij="binary_diff_coeffs")
+GETTERS = dict(
+    rho="density",
+    h="enthalpy_mass",
+    e="int_energy_mass",
+    s="entropy_mass",
+    cp="cp_mass",
+    cv="cv_mass",
+    c="sound_speed",
+    mu="viscosity",
+    lam="thermal_conductivity",
+    D="mix_diff_coeffs",
+    D_mole="mix_diff_coeffs_mole",
+    D_mass="mix_diff_coeffs_mass",
+    D_ij="binary_diff_coeffs",
+)
 
 
 @lru_cache(None)
 def both(name):
-    """Kernels, Cantera and the oracle (for the bounds) at states with one root: Cantera's choice of three has a memory."""
-    path = str(MIXTURES/f"{name}.yaml")
+    """Kernels, Cantera and the oracle (for the bounds) at states with one root: Cantera's choice of three has a
+    memory."""
+    path = str(MIXTURES / f"{name}.yaml")
     gas = ct.Solution(path)
     # the layer fits diffusion down to cryogenic temperatures, Cantera from the lowest of its NASA polynomials on
     mix = Mixture.from_species(changed(read_cantera_yaml(path)[0], T_fit=(gas.min_temp, gas.max_temp)), **OPTIONS)
     T, p, Y = random_states(mix.ns, 1200, seed=21)
     q = evaluate(mix.species, T, p, Y, transport=False, tracked=False, alpha="cantera")
-    RT = q.R_s*T
-    small, large = cubic.roots(q.a_mix*p/RT**2, q.b_mix*p/RT)
+    RT = q.R_s * T
+    small, large = cubic.roots(q.a_mix * p / RT**2, q.b_mix * p / RT)
     keep = (small == large) & ~q.undecided
     T, p, Y = T[keep], p[keep], np.ascontiguousarray(Y[:, keep])
     theirs = {key: [] for key in (*GETTERS, "P")}
@@ -55,41 +71,43 @@ def test_enough_states(name):
 @pytest.mark.parametrize("quantity", GETTERS)
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
 def test_same_as_cantera(name, quantity):
-    """1e-9 where conditioning allows: beyond that 64 times the oracle's rounding bound (Cantera divides a'' by alpha, stops
-    its Newton early and cancels M - x_k W_k and 1 - x_k), and for D the step of its table where Pr crosses 0.1."""
+    """1e-9 where conditioning allows: beyond that 64 times the oracle's rounding bound (Cantera divides a'' by alpha,
+    stops its Newton early and cancels M - x_k W_k and 1 - x_k), and for D the step of its table where Pr crosses
+    0.1."""
     ours, theirs, q, Y = both(name)
     got, expected = ours[quantity], theirs[quantity]
-    limit = 1e-9*np.abs(expected) + 64*EPS*getattr(q, quantity).err
+    limit = 1e-9 * np.abs(expected) + 64 * EPS * getattr(q, quantity).err
     error = np.abs(got - expected)
     if quantity in ("D", "D_mole", "D_mass") and len(Y) > 1:
         rest = np.minimum(1 - Y, 1 - value(q.X).astype(float))
-        limit = limit + 64*EPS*np.abs(expected)/np.maximum(rest, 1e-300)
-        error = np.where(rest < 1e-6, 0, error)              # Cantera's 0/0
+        limit = limit + 64 * EPS * np.abs(expected) / np.maximum(rest, 1e-300)
+        error = np.where(rest < 1e-6, 0, error)  # Cantera's 0/0
     assert np.isfinite(expected).all() or quantity in ("D", "D_mole", "D_mass")
     outside = ~(error <= limit)
-    assert not outside.any(), f"{outside.sum()} of {error.size} outside, worst {np.nanmax(error/limit):.3g} times the limit"
-    relative = error/np.maximum(np.abs(value(getattr(q, quantity))).astype(float), 1e-300)
+    assert not outside.any(), (
+        f"{outside.sum()} of {error.size} outside, worst {np.nanmax(error / limit):.3g} times the limit"
+    )
+    relative = error / np.maximum(np.abs(value(getattr(q, quantity))).astype(float), 1e-300)
     assert np.nanmedian(relative) < 1e-12
 
 
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
 def test_lucas_viscosity_is_cantera_s(name):
-    """Its transport model `high-pressure`, wherever it gives an answer; T_r <= 1 (its vapour pressure is another) included."""
-    path = str(MIXTURES/f"{name}.yaml")
+    """Its transport model `high-pressure`, wherever it gives an answer; T_r <= 1 (its vapour pressure is another)
+    included."""
+    path = str(MIXTURES / f"{name}.yaml")
     gas = ct.Solution(path, transport_model="high-pressure")
     mix = Mixture.from_yaml(path, viscosity="lucas", chung="cantera")
     T, p, Y = random_states(mix.ns, 600, seed=9)
     theirs, at = np.full(T.size, np.nan), np.empty(T.size)
     for k in range(T.size):
         gas.TPY = T[k], p[k], Y[:, k]
-        at[k] = gas.P                                   # that of its own density
-        try:
+        at[k] = gas.P  # that of its own density
+        with contextlib.suppress(ct.CanteraError):
             theirs[k] = gas.viscosity
-        except ct.CanteraError:
-            pass
     ours = mix.properties("mu", T=T, p=at, Y=Y)["mu"]
     both = np.isfinite(theirs) & np.isfinite(ours)
-    hot = T > mix.species.Tc @ (Y/mix.species.W[:, None]/(Y/mix.species.W[:, None]).sum(0))
+    hot = T > mix.species.Tc @ (Y / mix.species.W[:, None] / (Y / mix.species.W[:, None]).sum(0))
     assert both.sum() > 300 and (both & ~hot).any()
     assert (np.isfinite(ours) | ~np.isfinite(theirs))[hot].all()
     # about twenty powers and exponentials in double precision, Tr^-37.7 and ln^4 Y among them

@@ -1,18 +1,27 @@
-"""The second host, a flow solver: plain Fortran and the layer give the same field, on any number of ranks; bad input is refused."""
+"""The second host, a flow solver: plain Fortran and the layer give the same field, on any number of ranks; bad input is
+refused."""
+
 import re
 import subprocess
 
-import pytest
-
 import hosts
+import pytest
 from hosts import ROOT
 
-STUB = ROOT/"fortran_stub"/"castles"
-# A field of 8 x 8 x 4 cells that grows by 2 columns in the middle of 4 steps. What the sources of properties may differ by is
-# some 400 roundings a property, times what a flat isotherm makes of them (below 10 here): 1e-12; 12 stages whose factors
-# dt (|u| + c)/dx are below 1 let it in. The form 'table' of Takahashi's factor is the same formula in both.
-CHANGES = {"cells": "8, 8, 4", "steps": "4", "every": "2", "grow_x": "2", "chunk": "250", "takahashi": "'table'", "tolerance": "1e-11",
-           "mixture": f"'{ROOT}/examples/mixtures/ch4_o2.yaml'"}
+STUB = ROOT / "fortran_stub" / "castles"
+# A field of 8 x 8 x 4 cells that grows by 2 columns in the middle of 4 steps. What the sources of properties may differ
+# by is some 400 roundings a property, times what a flat isotherm makes of them (below 10 here): 1e-12; 12 stages whose
+# factors dt (|u| + c)/dx are below 1 let it in. The form 'table' of Takahashi's factor is the same formula in both.
+CHANGES = {
+    "cells": "8, 8, 4",
+    "steps": "4",
+    "every": "2",
+    "grow_x": "2",
+    "chunk": "250",
+    "takahashi": "'table'",
+    "tolerance": "1e-11",
+    "mixture": f"'{ROOT}/examples/mixtures/ch4_o2.yaml'",
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +31,32 @@ def solver(tmp_path_factory):
         pytest.skip(hosts.OPENMPI.missing)
     library = hosts.library()
     folder = tmp_path_factory.mktemp("castles")
-    subprocess.run([hosts.OPENMPI.compiler, "-O1", "-fcheck=bounds", f"-J{folder}", "-o", folder/"castles",
-                    *hosts.makefile_list("CASTLES"), f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"], check=True)
-    return folder/"castles"
+    subprocess.run(
+        [
+            hosts.OPENMPI.compiler,
+            "-O1",
+            "-fcheck=bounds",
+            f"-J{folder}",
+            "-o",
+            folder / "castles",
+            *hosts.makefile_list("CASTLES"),
+            f"-L{library.parent}",
+            "-lframe",
+            f"-Wl,-rpath,{library.parent}",
+        ],
+        check=True,
+    )
+    return folder / "castles"
 
 
 def run(solver, folder, ranks=1, file="castles.nml", **changes):
-    text = (STUB/file).read_text()
+    text = (STUB / file).read_text()
     for key, value in ({"kernels": f"'{STUB}/castles_collections.py'"} | CHANGES | changes).items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
         if not found:
             text = text.replace("&CastlesCase\n", f"&CastlesCase\n  {key} = {value}\n")
-    (folder/"input.nml").write_text(text)
-    return hosts.run(solver, folder/"input.nml", ranks=ranks, mpi=hosts.OPENMPI, OMP_NUM_THREADS="1")
+    (folder / "input.nml").write_text(text)
+    return hosts.run(solver, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI, OMP_NUM_THREADS="1")
 
 
 def means(out):
@@ -49,13 +71,20 @@ def test_same_answers_on_any_ranks(solver, tmp_path):
         done = run(solver, tmp_path, ranks)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "10 x 8 x 4 cells at the end" in done.stdout
-        worst = [float(v) for v in re.search(r"Largest differences: p +(\S+), velocity +(\S+), T +(\S+), Y +(\S+);", done.stdout).groups()]
-        assert 0 < max(worst) < 1e-11               # exactly 0 would mean that one of them was not run
+        worst = [
+            float(v)
+            for v in re.search(
+                r"Largest differences: p +(\S+), velocity +(\S+), T +(\S+), Y +(\S+);", done.stdout
+            ).groups()
+        ]
+        assert 0 < max(worst) < 1e-11  # exactly 0 would mean that one of them was not run
         found[ranks] = means(done.stdout)
         assert set(found[ranks]) == {"fortran", "frame"}
-    for ranks in (2, 4):                            # one field on any ranks: only the order of the sums for the means differs
+    for ranks in (2, 4):  # one field on any ranks: only the order of the sums for the means differs
         assert found[ranks]["fortran"] == pytest.approx(found[1]["fortran"], rel=1e-13)
-        assert found[ranks]["frame"] == pytest.approx(found[1]["frame"], rel=1e-11)       # a point's lane moves with its rank
+        assert found[ranks]["frame"] == pytest.approx(
+            found[1]["frame"], rel=1e-11
+        )  # a point's lane moves with its rank
 
 
 def test_the_ratios_are_those_of_the_times(solver, tmp_path):
@@ -63,21 +92,28 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     done = run(solver, tmp_path, 2, steps="2", repeats="2", cells="16, 16, 8")
     assert done.returncode == 0, done.stdout + done.stderr
     number = r" +(\d+\.\d+)"
-    rows = re.findall(rf"properties = (\w+).*\n.*\n.*\n +time \[s\]: slowest rank{number}; means over ranks: properties{number}, "
-                      rf"communication{number}, rest{number}", done.stdout)
-    assert [r[0] for r in rows] == ["fortran", "frame"]*2
+    rows = re.findall(
+        rf"properties = (\w+).*\n.*\n.*\n +time \[s\]: slowest rank{number}; means over ranks: properties{number}, "
+        rf"communication{number}, rest{number}",
+        done.stdout,
+    )
+    assert [r[0] for r in rows] == ["fortran", "frame"] * 2
     best = {w: min([float(x) for x in r[1:]] for r in rows if r[0] == w) for w in ("fortran", "frame")}
     for total, *parts in best.values():
-        assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)          # the ranks end within that of each other
-    says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))      # noqa: E731
+        assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)  # the ranks end within that of each other
+    says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))  # noqa: E731
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
-    share, allowed, most = says("time in fortran:")/100, says("that much faster"), says("take no time")
+    share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
     # times are printed to a millisecond, of some tens at least
-    assert faster == pytest.approx(best["fortran"][0]/best["frame"][0], rel=0.1) and ratio == pytest.approx(best["fortran"][1]/best["frame"][1], rel=0.1)
-    assert share == pytest.approx(best["fortran"][1]/best["fortran"][0], rel=0.05)
-    assert allowed == pytest.approx(1/(1 - share + share/ratio), rel=0.02) and most == pytest.approx(1/(1 - share), rel=0.05)
+    assert faster == pytest.approx(best["fortran"][0] / best["frame"][0], rel=0.1) and ratio == pytest.approx(
+        best["fortran"][1] / best["frame"][1], rel=0.1
+    )
+    assert share == pytest.approx(best["fortran"][1] / best["fortran"][0], rel=0.05)
+    assert allowed == pytest.approx(1 / (1 - share + share / ratio), rel=0.02) and most == pytest.approx(
+        1 / (1 - share), rel=0.05
+    )
     reached = [float(x) for x in re.findall(r"reached +(\d+\.\d) %", done.stdout)]
-    assert reached == pytest.approx([100*faster/allowed, 100*faster/most], rel=0.02)
+    assert reached == pytest.approx([100 * faster / allowed, 100 * faster / most], rel=0.02)
 
 
 @pytest.mark.parametrize("which", ["fortran", "frame"])
@@ -88,7 +124,8 @@ def test_one_source_alone(solver, tmp_path, which):
 
 
 def test_a_uniform_stream_stays(solver, tmp_path):
-    """No gradients but the inlet's own T of (h, p), which has to be the stream's: nothing may change but at the walls."""
+    """No gradients but the inlet's own T of (h, p), which has to be the stream's: nothing may change but at the
+    walls."""
     text = dict(u_low="50.0", u_high="50.0", T_low="300.0", T_high="300.0", Y_low="10*0.1", Y_high="10*0.1", steps="2")
     done = run(solver, tmp_path, **text)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,11 +138,19 @@ def test_a_difference_ends_every_rank(solver, tmp_path):
     assert done.returncode == 1 and "NOT within the tolerance" in done.stdout
 
 
-@pytest.mark.parametrize("changes, says", [
-    ({"properties": "'both_of_them'"}, "wanted one of: fortran frame both"),
-    ({"cfl": "2.0"}, "cfl"), ({"u_low": "-1.0"}, "u_low"), ({"cells": "1, 8, 4"}, "at least 2"), ({"chunnk": "3"}, "chunnk"),
-    ({"repeats": "0"}, "repeats = 0, wanted at least 1"), ({"grow_x": "-1"}, "grow_x = -1, wanted 0 or more"), ({"cells": "12, 3, 2", "ranks": 4}, "ranks in y and z"),
-])
+@pytest.mark.parametrize(
+    "changes, says",
+    [
+        ({"properties": "'both_of_them'"}, "wanted one of: fortran frame both"),
+        ({"cfl": "2.0"}, "cfl"),
+        ({"u_low": "-1.0"}, "u_low"),
+        ({"cells": "1, 8, 4"}, "at least 2"),
+        ({"chunnk": "3"}, "chunnk"),
+        ({"repeats": "0"}, "repeats = 0, wanted at least 1"),
+        ({"grow_x": "-1"}, "grow_x = -1, wanted 0 or more"),
+        ({"cells": "12, 3, 2", "ranks": 4}, "ranks in y and z"),
+    ],
+)
 def test_bad_input_is_refused(solver, tmp_path, changes, says):
     changes = dict(changes)
     done = run(solver, tmp_path, changes.pop("ranks", 1), **changes)
@@ -114,6 +159,6 @@ def test_bad_input_is_refused(solver, tmp_path, changes, says):
 
 @pytest.mark.parametrize("file", ["castles_4.nml", "castles_20.nml"])
 def test_other_mixtures(solver, tmp_path, file):
-    mixture = ROOT/("tests/data/gri53.yaml" if "20" in file else "examples/mixtures/ch4_o2_4.yaml")
+    mixture = ROOT / ("tests/data/gri53.yaml" if "20" in file else "examples/mixtures/ch4_o2_4.yaml")
     done = run(solver, tmp_path, file=file, mixture=f"'{mixture}'", steps="2")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -3,17 +3,18 @@
 NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py.
     python tests/test_cuda_compile.py        registers, stack and spills of the collections
 """
+
 import concurrent.futures
 
 import pytest
+from mixtures_for_tests import species_set
 
 from frame.tools.bench import inputs
 from kernels import Mixture, declare
-from kernels.codegen import emit, organise
 from kernels.backend import cuda, nvrtc
+from kernels.codegen import emit, organise
 from kernels.errors import BackendError
 from kernels.marshal import cuda as marshal
-from mixtures_for_tests import species_set
 
 ARCH = "sm_90"
 NS = (1, 2, 10, 53)
@@ -22,13 +23,22 @@ EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixtur
 
 
 def option_sets():
-    """Fifteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal gases; one of
-    pseudo-critical pairs."""
+    """Fifteen mixtures: every k_ij with every root rule, every value of the other options with either; two of ideal
+    gases; one of pseudo-critical pairs."""
     for i in range(12):
-        yield KIJ[i % 4], dict(root=("gibbs", "vapour", "liquid")[i % 3], chung=("polefree", "published", "cantera")[i//2 % 3],
-                               diffusion=("kinetic", "fuller", "cantera", "kinetic")[i % 4], viscosity=("chung", "lucas")[i//3 % 2],
-                               takahashi=("smooth", "table", "off")[i//4], alpha="pr78" if i//3 == 1 else ("pr78", "cantera")[i//6],
-                               equation=("pr", "srk", "pr", "pr")[i//3], translation=("none", "peneloux")[i//2 % 2])
+        yield (
+            KIJ[i % 4],
+            dict(
+                root=("gibbs", "vapour", "liquid")[i % 3],
+                chung=("polefree", "published", "cantera")[i // 2 % 3],
+                diffusion=("kinetic", "fuller", "cantera", "kinetic")[i % 4],
+                viscosity=("chung", "lucas")[i // 3 % 2],
+                takahashi=("smooth", "table", "off")[i // 4],
+                alpha="pr78" if i // 3 == 1 else ("pr78", "cantera")[i // 6],
+                equation=("pr", "srk", "pr", "pr")[i // 3],
+                translation=("none", "peneloux")[i // 2 % 2],
+            ),
+        )
     for law in ("sutherland", "powerlaw"):
         yield "none", dict(equation="ideal", viscosity=law, takahashi="off")
     yield "dense", dict(mixing="pseudocritical")
@@ -53,8 +63,8 @@ def build_all(plans):
 
 
 def collection_plans(ns, name):
-    """The properties of every step with all sets at 10 species, else one of each structure of k_ij and of ideal gases; what is
-    derived from them with three sets, at 2 and 53 species."""
+    """The properties of every step with all sets at 10 species, else one of each structure of k_ij and of ideal gases;
+    what is derived from them with three sets, at 2 and 53 species."""
     c = declare.collections[name]
     sets = list(option_sets())
     if name not in EVERY_STEP:
@@ -63,24 +73,27 @@ def collection_plans(ns, name):
         sets = [sets[i] for i in (0, 3, 5, 10, 12, 14)]
     for kij, options in sets:
         mix = Mixture(species_set(ns, kij), **options)
-        yield f"{name} NS={ns} {kij} {' '.join(options.values())}", planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+        yield (
+            f"{name} NS={ns} {kij} {' '.join(options.values())}",
+            planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix),
+        )
 
 
 @pytest.mark.parametrize("name", sorted(declare.collections))
 @pytest.mark.parametrize("ns", NS)
 def test_collections_compile(ns, name):
     report = build_all(dict(collection_plans(ns, name)))
-    assert len(report) == ((15 if ns == 10 else 6) if name in EVERY_STEP else 3*(ns in (2, 53)))
+    assert len(report) == ((15 if ns == 10 else 6) if name in EVERY_STEP else 3 * (ns in (2, 53)))
     for what, r in report.items():
         # the matrix units' operands of 53 species are as many as there are registers
         allowed = 1024 if ns > 24 else 512 if name == "thermal_viscous" else 256
-        assert r["spill_stores"] <= allowed and r["spill_loads"] <= 2*allowed and r["registers"] <= 255, (what, r)
+        assert r["spill_stores"] <= allowed and r["spill_loads"] <= 2 * allowed and r["registers"] <= 255, (what, r)
 
 
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
-    """Three values at most: that is cheaper than the threads that two more registers would cost. Six where what Takahashi's pairs take of
-    10 species fills the registers: measured faster than fewer threads."""
+    """Three values at most: that is cheaper than the threads that two more registers would cost. Six where what
+    Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
     c, plans = declare.collections[name], {}
     for ns, precision in ((1, "double"), (4, "double"), (10, "double"), (20, "double"), (13, "single"), (20, "single")):
         for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
@@ -112,7 +125,7 @@ def test_single_precision_compiles(precision):
     plans = {}
     for ns in (10, 53):
         mix = Mixture(species_set(ns, "dense"), takahashi="off" if ns == 53 else "smooth")
-        for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",)*(precision == "mixed"):
+        for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",) * (precision == "mixed"):
             c = declare.collections[name]
             records = declare.resolve(c.outputs, c.given, mix.options)
             plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
@@ -126,7 +139,7 @@ def test_single_precision_compiles(precision):
 
 def relevant(plan):
     """A kernel's name and what of its source depends on the options: the flags that its header's bodies look at."""
-    kernel, = plan.kernels
+    (kernel,) = plan.kernels
     text = "".join(p.read_text() for p in emit.dependencies(plan))
     seen = tuple(sorted(flag for flag, on in plan.flags.items() if on and f"M::{flag}" in text and uses(kernel, flag)))
     return (kernel.name, *seen, *(name for name, _ in plan.constants))
@@ -173,4 +186,7 @@ if __name__ == "__main__":
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
                 r = build(planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
-                print(f"{name[:17]:<18}{ns:>4} {kij:<6}{r['registers']:>10}{r['stack']:>9}{r['spill_stores'] + r['spill_loads']:>9}")
+                print(
+                    f"{name[:17]:<18}{ns:>4} "
+                    f"{kij:<6}{r['registers']:>10}{r['stack']:>9}{r['spill_stores'] + r['spill_loads']:>9}"
+                )

@@ -1,20 +1,27 @@
 """Composition derivatives and the Gamma Jacobian: against the oracle, differences of it, identities, and Cantera."""
+
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-
 from conditioning import assert_close
 from kernel_cases import N, check_single, compare, expected, mixture, states
-from kernels import ArgumentError, Mixture, registry
 from mixtures_for_tests import KIJ, species_set
 from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, value
 from states import random_states
 
+from kernels import ArgumentError, Mixture, registry
+
 PARTIAL = "v_Y h_Y e_Y ln_phi g_Y s_Y rho_Y eps_k e_p e_T s_p s_T"
-FAMILY = {"pr": {}, "srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
-          "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
+FAMILY = {
+    "pr": {},
+    "srk": dict(equation="srk"),
+    "translated": dict(translation="peneloux"),
+    "srk-translated": dict(equation="srk", translation="peneloux"),
+    "pairs": dict(mixing="pseudocritical"),
+    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical"),
+}
 DERIVED = sorted(name for name in derivatives.DERIVED if "temperature" not in name)
 SPECIES = [name for name in DERIVED if registry.kernels[name].constants]
 
@@ -37,7 +44,16 @@ def test_species_kernel_alone(name):
     check_single(name, 53, 100)
 
 
-@pytest.mark.parametrize("ns, options", ((1, FAMILY["srk"]), (2, FAMILY["translated"]), (10, FAMILY["pr"]), (10, FAMILY["srk-translated"]), (10, FAMILY["srk-pairs"])))
+@pytest.mark.parametrize(
+    "ns, options",
+    (
+        (1, FAMILY["srk"]),
+        (2, FAMILY["translated"]),
+        (10, FAMILY["pr"]),
+        (10, FAMILY["srk-translated"]),
+        (10, FAMILY["srk-pairs"]),
+    ),
+)
 def test_every_name(ns, options):
     got = mixture(ns, **options).properties(PARTIAL, **states(ns, 2000))
     q = expected(ns, 2000, transport=False, **options)
@@ -53,23 +69,25 @@ STEP = LD("1e-3")
 
 
 def sixth_order(f, size):
-    """df by six points k STEP size, in longdouble: truncation (7!/140) (STEP/distance to the nearest singularity)^6, rounding 1e-16."""
-    return sum(w*f(k*STEP*size) for k, w in WEIGHTS.items())/(60*STEP*size)
+    """df by six points k STEP size, in longdouble: truncation (7!/140) (STEP/distance to the nearest singularity)^6,
+    rounding 1e-16."""
+    return sum(w * f(k * STEP * size) for k, w in WEIGHTS.items()) / (60 * STEP * size)
 
 
 @lru_cache(None)
 def some(ns, **options):
-    """States where rho changes by less than 2 % within 1 % of any amount, T and p: singularities are far; every species is there."""
+    """States where rho changes by less than 2 % within 1 % of any amount, T and p: singularities are far; every species
+    is there."""
     rng = np.random.default_rng(5)
     T, p, _ = random_states(ns, 3000, 5)
     Y = rng.dirichlet(np.full(ns, 2.0), T.size).T
     mix = mixture(ns, "dense" if ns > 1 else "file", **options)
     rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
-    keep = (np.abs(T/mix.species.T_mid[:, None] - 1) > 0.02).all(0)
+    keep = (np.abs(T / mix.species.T_mid[:, None] - 1) > 0.02).all(0)
     kappa = cubic.alpha_kappa(mix.species.omega, "pr78", options.get("equation", "pr")).astype(float)
-    keep &= (np.abs(T/(mix.species.Tc*(1 + 1/kappa)**2)[:, None] - 1) > 0.02).all(0) & (Y > 1e-3).all(0)
-    for tried in [(T*a, p*b, Y) for a in (0.99, 1.01) for b in (0.99, 1.01)]:
-        keep &= np.abs(mix.properties("rho", T=tried[0], p=tried[1], Y=tried[2])["rho"]/rho - 1) < 0.04
+    keep &= (np.abs(T / (mix.species.Tc * (1 + 1 / kappa) ** 2)[:, None] - 1) > 0.02).all(0) & (Y > 1e-3).all(0)
+    for tried in [(T * a, p * b, Y) for a in (0.99, 1.01) for b in (0.99, 1.01)]:
+        keep &= np.abs(mix.properties("rho", T=tried[0], p=tried[1], Y=tried[2])["rho"] / rho - 1) < 0.04
     keep = np.flatnonzero(keep)[:100]
     assert keep.size == 100
     return mix, T[keep], p[keep], Y[:, keep]
@@ -78,29 +96,36 @@ def some(ns, **options):
 def extensive(data, T, p, m, name, **options):
     """V, H, E, G or S of masses m (ns, n), which need not sum to 1."""
     total = m.sum(0)
-    q = evaluate(data, T, p, m/total, transport=False, tracked=False, **options)
-    return total*{"v_Y": q.vol, "h_Y": q.h, "e_Y": q.e, "g_Y": q.h - T*q.s, "s_Y": q.s}[name]
+    q = evaluate(data, T, p, m / total, transport=False, tracked=False, **options)
+    return total * {"v_Y": q.vol, "h_Y": q.h, "e_Y": q.e, "g_Y": q.h - T * q.s, "s_Y": q.s}[name]
 
 
 @pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y", "s_Y"))
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
+@pytest.mark.parametrize(
+    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
+)
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(name, T=T, p=p, Y=Y)[name]
     T, p = T.astype(LD), p.astype(LD)
     for k in (0, 3, 7):
+
         def f(d):
             m = Y.astype(LD)
             m[k] = m[k] + d
             return extensive(mix.species, T, p, m, name, **options)
+
         slope = sixth_order(f, Y[k].astype(LD))
         scale = np.abs(slope) + (np.abs(value(extensive(mix.species, T, p, Y.astype(LD), name, **options))))
-        # (7!/140) (0.001/0.03)^6 = 5e-8 bounds the truncation; g has ln m_k, a singularity at a distance of m_k itself: 4e-17
-        error = np.abs(got[k] - slope)/scale
+        # (7!/140) (0.001/0.03)^6 = 5e-8 bounds the truncation; g has ln m_k, a singularity at a distance of m_k itself:
+        # 4e-17
+        error = np.abs(got[k] - slope) / scale
         assert error.max() < 5e-8 and np.median(error) < 1e-12, (name, k, error.max(), np.median(error))
 
 
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
+@pytest.mark.parametrize(
+    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
+)
 def test_slopes_of_energy_and_entropy_are_derivatives(options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties("e_p e_T s_p s_T rho", T=T, p=p, Y=Y)
@@ -108,11 +133,15 @@ def test_slopes_of_energy_and_entropy_are_derivatives(options):
 
     def of(name, T, p):
         return getattr(evaluate(mix.species, T, p, Y.astype(LD), transport=False, tracked=False, **options), name)
+
     for name in "es":
         by_p, by_T = sixth_order(lambda d: of(name, T, p + d), p), sixth_order(lambda d: of(name, T + d, p), T)
         # e_p goes through the size of v, of which an ideal gas leaves nothing; the truncation as above
-        for slope, key, scale in ((by_p, f"{name}_p", np.abs(by_p) + (1/got["rho"] if name == "e" else 0)), (by_T, f"{name}_T", np.abs(by_T))):
-            error = np.abs(got[key] - slope)/scale
+        for slope, key, scale in (
+            (by_p, f"{name}_p", np.abs(by_p) + (1 / got["rho"] if name == "e" else 0)),
+            (by_T, f"{name}_T", np.abs(by_T)),
+        ):
+            error = np.abs(got[key] - slope) / scale
             assert error.max() < 5e-8 and np.median(error) < 1e-12, (key, error.max(), np.median(error))
 
 
@@ -122,20 +151,23 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
         mix, T, p, Y = some(10, **options)
         q = mix.properties("rho eps_k", T=T, p=p, Y=Y)
         sp, o = species.arrays(mix.species), {**oracle.OPTIONS, **options}
-        r, T = (Y*q["rho"]).astype(LD), T.astype(LD)
+        r, T = (Y * q["rho"]).astype(LD), T.astype(LD)
         p_T, E_T = (sixth_order(lambda d: derivatives.helmholtz_side(T + d, r, sp, o)[i], T) for i in (0, 1))
         for k in (0, 4, 8):
+
             def moved(d):
                 new = r.copy()
                 new[k] += d
                 return derivatives.helmholtz_side(T, new, sp, o)
+
             p_k, E_k = (sixth_order(lambda d: moved(d)[i], r[k]) for i in (0, 1))
-            wanted = E_k - E_T*p_k/p_T
-            error = np.abs(q["eps_k"][k] - wanted)/(np.abs(E_k) + np.abs(E_T*p_k/p_T))
+            wanted = E_k - E_T * p_k / p_T
+            error = np.abs(q["eps_k"][k] - wanted) / (np.abs(E_k) + np.abs(E_T * p_k / p_T))
             assert error.max() < 1e-9 and np.median(error) < 1e-13, (options, k, error.max())
 
 
 # ---- identities
+
 
 def test_euler():
     """v = sum Y_k v_k and so on; -rho = sum Y_k rho_Y: bounds as the oracle's for each term."""
@@ -145,42 +177,67 @@ def test_euler():
         got = mixture(ns, **options).properties(PARTIAL + " vol h e s rho", **s)
         q = expected(ns, n, transport=False, **options)
         d = derivatives.of_state(q, species.arrays(species_set(ns), tracked=True), {**oracle.OPTIONS, **options})
-        for name, whole, err in (("v_Y", got["vol"], q.vol.err), ("h_Y", got["h"], q.h.err), ("e_Y", got["e"], q.e.err), ("rho_Y", -got["rho"], q.rho.err),
-                                 ("g_Y", got["h"] - s["T"]*got["s"], q.h.err + s["T"]*q.s.err), ("s_Y", got["s"], q.s.err)):
-            part = s["Y"]*np.abs(getattr(d, name).val).astype(float)
-            scale = (s["Y"]*getattr(d, name).err).sum(0) + 2*part.sum(0) + err
-            assert_close((s["Y"]*got[name]).sum(0), whole, N, scale=scale, what=f"NS={ns} {name}", skip=q.undecided)
+        for name, whole, err in (
+            ("v_Y", got["vol"], q.vol.err),
+            ("h_Y", got["h"], q.h.err),
+            ("e_Y", got["e"], q.e.err),
+            ("rho_Y", -got["rho"], q.rho.err),
+            ("g_Y", got["h"] - s["T"] * got["s"], q.h.err + s["T"] * q.s.err),
+            ("s_Y", got["s"], q.s.err),
+        ):
+            part = s["Y"] * np.abs(getattr(d, name).val).astype(float)
+            scale = (s["Y"] * getattr(d, name).err).sum(0) + 2 * part.sum(0) + err
+            assert_close((s["Y"] * got[name]).sum(0), whole, N, scale=scale, what=f"NS={ns} {name}", skip=q.undecided)
 
 
 @pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-pairs"]), ids=("pr", "srk-pairs"))
 def test_fugacity_coefficients_obey_gibbs_and_duhem(options):
-    """sum x_k d ln phi_k = 0 at constant T, p; = (Z - 1)/p dp; = -h_res/(R T^2) dT. Sixth-order differences of the quadruple build."""
+    """sum x_k d ln phi_k = 0 at constant T, p; = (Z - 1)/p dp; = -h_res/(R T^2) dT. Sixth-order differences of the
+    quadruple build."""
     mix, T, p, Y = some(10, **options)
     s = dict(T=T, p=p, Y=Y)
     q = mix.properties("X Z R_s h h_ig", **s)
     rng = np.random.default_rng(1)
-    turn = Y*rng.uniform(-1, 1, Y.shape)
-    turn -= Y*turn.sum(0)
+    turn = Y * rng.uniform(-1, 1, Y.shape)
+    turn -= Y * turn.sum(0)
 
     def slope(change):
-        return (q["X"]*sum(w*mix.properties("ln_phi", **{**s, **change(k*1e-3)}, precision="wide")["ln_phi"] for k, w in WEIGHTS.items())/0.06).sum(0)
-    size = 1e-7                       # truncation, 5e-8 of each ln phi; the sums below are of the order of 1
-    assert np.abs(slope(lambda d: dict(Y=Y + d*turn))).max() < size
-    np.testing.assert_allclose(slope(lambda d: dict(p=p*(1 + d))), q["Z"] - 1, rtol=1e-6, atol=size)
-    np.testing.assert_allclose(slope(lambda d: dict(T=T*(1 + d))), -(q["h"] - q["h_ig"])/(q["R_s"]*T), rtol=1e-6, atol=size)
+        return (
+            q["X"]
+            * sum(
+                w * mix.properties("ln_phi", **{**s, **change(k * 1e-3)}, precision="wide")["ln_phi"]
+                for k, w in WEIGHTS.items()
+            )
+            / 0.06
+        ).sum(0)
+
+    size = 1e-7  # truncation, 5e-8 of each ln phi; the sums below are of the order of 1
+    assert np.abs(slope(lambda d: dict(Y=Y + d * turn))).max() < size
+    np.testing.assert_allclose(slope(lambda d: dict(p=p * (1 + d))), q["Z"] - 1, rtol=1e-6, atol=size)
+    np.testing.assert_allclose(
+        slope(lambda d: dict(T=T * (1 + d))), -(q["h"] - q["h_ig"]) / (q["R_s"] * T), rtol=1e-6, atol=size
+    )
 
 
 # ---- the Gamma Jacobian
+
 
 def conserved(data, Q, **options):
     """U of Q = (p, u, v, w, T, Y_1..), longdouble, by the oracle."""
     p, u, v, w, T = Q[:5]
     Y = np.concatenate([Q[5:], 1 - Q[5:].sum(0, keepdims=True)])
     q = evaluate(data, T, p, Y, transport=False, tracked=False, **options)
-    return np.concatenate([np.stack([q.rho, q.rho*u, q.rho*v, q.rho*w, q.rho*(q.e + (u*u + v*v + w*w)/2)]), q.rho*Y[:-1]])
+    return np.concatenate(
+        [
+            np.stack([q.rho, q.rho * u, q.rho * v, q.rho * w, q.rho * (q.e + (u * u + v * v + w * w) / 2)]),
+            q.rho * Y[:-1],
+        ]
+    )
 
 
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs"))
+@pytest.mark.parametrize(
+    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
+)
 def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     mix, T, p, Y = some(10, **options)
     u, v, w = np.random.default_rng(2).uniform(-300, 300, (3, T.size))
@@ -190,7 +247,7 @@ def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     Q = np.concatenate([np.stack([p, u, v, w, T]), Y[:-1]]).astype(LD)
     U = np.abs(conserved(mix.species, Q, **options))
     for j in range(14):
-        size = np.abs(Q[j]) if j not in (1, 2, 3) else LD(100) + 0*Q[j]
+        size = np.abs(Q[j]) if j not in (1, 2, 3) else LD(100) + 0 * Q[j]
         if j > 4:
             size = np.minimum(size, Y[-1])
 
@@ -198,36 +255,41 @@ def test_gamma_is_the_derivative_of_the_conserved_variables(options):
             moved = Q.copy()
             moved[j] += d
             return conserved(mix.species, moved, **options)
+
         slope = sixth_order(f, size)
-        error = np.abs(G[:, j] - slope)/(np.abs(slope) + U/size)
+        error = np.abs(G[:, j] - slope) / (np.abs(slope) + U / size)
         assert error.max() < 5e-8 and np.median(error) < 1e-12, (j, error.max(), np.median(error))
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10, 53))
 def test_inverse_and_products(ns):
-    """inverse times Gamma = 1, each product as its matrix, with and without preconditioning: roundings of each term of a sum.
-    An element of Gamma is such a sum too: w d_rho + what d_rho does not move, w = (1, u, v, w, H, Y_j)."""
+    """inverse times Gamma = 1, each product as its matrix, with and without preconditioning: roundings of each term of
+    a sum. An element of Gamma is such a sum too: w d_rho + what d_rho does not move, w = (1, u, v, w, H, Y_j)."""
     n, nq = 200, ns + 4
     s, mix = states(ns, n), mixture(ns)
     rng = np.random.default_rng(4)
     dQ = rng.normal(size=(nq, n))
     plain = mix.properties("rho_p", **{k: s[k] for k in "TpY"})["rho_p"]
-    cases = dict(rho_p_prime=plain*rng.uniform(1, 1e4, n)), {}, dict(V_p=rng.uniform(1, 500, n))
+    cases = dict(rho_p_prime=plain * rng.uniform(1, 1e4, n)), {}, dict(V_p=rng.uniform(1, 500, n))
     for more in cases if ns == 2 else cases[:1]:
         both = mix.properties("gamma_jacobian gamma_inverse rho h h_p", **s, **more)
         G, I = (both[k].reshape(nq, nq, n) for k in ("gamma_jacobian", "gamma_inverse"))
-        kinetic = (s["u"]**2 + s["v"]**2 + s["w"]**2)/2
-        moved = np.abs(np.concatenate([np.stack([np.ones(n), s["u"], s["v"], s["w"], both["h"] + kinetic]), s["Y"][:-1]]))
-        terms = np.abs(G) + 2*moved[:, None]*np.abs(G[0])
-        terms[4, 0] += both["rho"]*np.abs(both["h_p"]) + 1
+        kinetic = (s["u"] ** 2 + s["v"] ** 2 + s["w"] ** 2) / 2
+        moved = np.abs(
+            np.concatenate([np.stack([np.ones(n), s["u"], s["v"], s["w"], both["h"] + kinetic]), s["Y"][:-1]])
+        )
+        terms = np.abs(G) + 2 * moved[:, None] * np.abs(G[0])
+        terms[4, 0] += both["rho"] * np.abs(both["h_p"]) + 1
         unit = np.einsum("ijn,jkn->ikn", I, G)
         # the terms of an element of the inverse are themselves sums over the species
-        size = (nq + 8)*EPS*np.einsum("ijn,jkn->ikn", np.abs(I), terms)
+        size = (nq + 8) * EPS * np.einsum("ijn,jkn->ikn", np.abs(I), terms)
         assert (np.abs(unit - np.eye(nq)[:, :, None]) <= size).all()
         dU = mix.properties("dU", **s, **more, dQ=dQ)["dU"]
-        assert (np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8)*EPS*np.einsum("ijn,jn->in", terms, np.abs(dQ))).all()
+        assert (
+            np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8) * EPS * np.einsum("ijn,jn->in", terms, np.abs(dQ))
+        ).all()
         back = mix.properties("dQ", **s, **more, dU=dU)["dQ"]
-        assert (np.abs(back - dQ) <= (nq + 8)*EPS*np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()
+        assert (np.abs(back - dQ) <= (nq + 8) * EPS * np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()
 
 
 def test_preconditioning_sets_the_speed_of_sound():
@@ -235,18 +297,20 @@ def test_preconditioning_sets_the_speed_of_sound():
     s = {k: states(10, 1000)[k] for k in "TpY"}
     mix = mixture(10)
     q = mix.properties("c rho rho_p rho_T h_p h_T", **s)
-    bound = N*EPS*(expected(10, 1000, transport=False).rho_p.err + 8*q["rho_p"] + 8/q["c"]**2)
+    bound = N * EPS * (expected(10, 1000, transport=False).rho_p.err + 8 * q["rho_p"] + 8 / q["c"] ** 2)
     decided = ~expected(10, 1000, transport=False).undecided
     error = np.abs(mix.properties("rho_p_prime", **s, V_p=q["c"])["rho_p_prime"] - q["rho_p"])
-    cancelled = np.abs(expected(10, 1000, transport=False).c.err/q["c"]**3)*4*EPS
+    cancelled = np.abs(expected(10, 1000, transport=False).c.err / q["c"] ** 3) * 4 * EPS
     assert (error <= bound + cancelled)[decided].all()
     V = np.full(1000, 20.0)
     prime = mix.properties("rho_p_prime", **s, V_p=V)["rho_p_prime"]
-    again = mix.kernel("sound_speed_from_density_and_enthalpy")(rho=q["rho"], rho_p=prime, rho_T=q["rho_T"], h_p=q["h_p"], h_T=q["h_T"])["c"]
+    again = mix.kernel("sound_speed_from_density_and_enthalpy")(
+        rho=q["rho"], rho_p=prime, rho_T=q["rho_T"], h_p=q["h_p"], h_T=q["h_T"]
+    )["c"]
     # 1/V^2 is some 1e2 times what is taken from it and put back
     np.testing.assert_allclose(again, V, rtol=1e-13)
     c = mix.properties("c", **{k: q[k] for k in ("rho", "rho_p", "rho_T", "h_p", "h_T")}, Y=s["Y"])["c"]
-    assert (np.abs(c/q["c"] - 1) <= 4*EPS*(4 + expected(10, 1000, transport=False).c.err/q["c"]))[decided].all()
+    assert (np.abs(c / q["c"] - 1) <= 4 * EPS * (4 + expected(10, 1000, transport=False).c.err / q["c"]))[decided].all()
 
 
 def test_products_need_their_vector():
@@ -259,44 +323,49 @@ def test_products_need_their_vector():
 
 # ---- Cantera
 
+
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
 def test_same_as_cantera(name):
-    """Partial molar volumes, enthalpies, energies, activity (fugacity) coefficients and chemical potentials of its Peng-Robinson."""
+    """Partial molar volumes, enthalpies, energies, activity (fugacity) coefficients and chemical potentials of its
+    Peng-Robinson."""
     ct = pytest.importorskip("cantera")
-    path = str(Path(__file__).resolve().parent.parent/"examples/mixtures"/f"{name}.yaml")
+    path = str(Path(__file__).resolve().parent.parent / "examples/mixtures" / f"{name}.yaml")
     gas, mix = ct.Solution(path), Mixture.from_yaml(path, alpha="cantera")
     T, p, Y = random_states(mix.ns, 300, seed=8)
     q = evaluate(mix.species, T, p, Y, transport=False, alpha="cantera")
-    RT = value(q.R_s*T)
-    small, large = cubic.roots(value(q.a_mix)*p/RT**2, value(q.b_mix)*p/RT)
-    keep = np.flatnonzero((small == large) & ~q.undecided)          # its choice of three has a memory
+    RT = value(q.R_s * T)
+    small, large = cubic.roots(value(q.a_mix) * p / RT**2, value(q.b_mix) * p / RT)
+    keep = np.flatnonzero((small == large) & ~q.undecided)  # its choice of three has a memory
     theirs = {k: [] for k in ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "s_Y")}
     for i in keep:
         gas.TPY = T[i], p[i], Y[:, i]
         W = gas.molecular_weights
-        theirs["v_Y"].append(gas.partial_molar_volumes/W)
-        theirs["h_Y"].append(gas.partial_molar_enthalpies/W)
-        theirs["e_Y"].append(gas.partial_molar_int_energies/W)
+        theirs["v_Y"].append(gas.partial_molar_volumes / W)
+        theirs["h_Y"].append(gas.partial_molar_enthalpies / W)
+        theirs["e_Y"].append(gas.partial_molar_int_energies / W)
         theirs["ln_phi"].append(np.log(gas.activity_coefficients))
-        theirs["g_Y"].append(gas.chemical_potentials/W)
-        theirs["s_Y"].append(gas.partial_molar_entropies/W)
+        theirs["g_Y"].append(gas.chemical_potentials / W)
+        theirs["s_Y"].append(gas.partial_molar_entropies / W)
     assert keep.size > 150
     ours = mix.properties(list(theirs), T=T[keep], p=p[keep], Y=Y[:, keep])
     sp = species.arrays(mix.species, tracked=True)
     d = derivatives.of_state(q, sp, {**oracle.OPTIONS, "alpha": "cantera"})
     for key, rows in theirs.items():
         expected_ = np.array(rows).T
-        limit = 1e-9*np.abs(expected_) + 64*EPS*getattr(d, key).err[:, keep]
-        there = np.ones_like(limit, bool) if key not in ("g_Y", "s_Y") else Y[:, keep] > 1e-12      # its smallest mole fraction is another
+        limit = 1e-9 * np.abs(expected_) + 64 * EPS * getattr(d, key).err[:, keep]
+        there = (
+            np.ones_like(limit, bool) if key not in ("g_Y", "s_Y") else Y[:, keep] > 1e-12
+        )  # its smallest mole fraction is another
         error = np.abs(ours[key] - expected_)
-        assert (error <= limit)[there].all(), (key, np.nanmax((error/limit)[there]))
+        assert (error <= limit)[there].all(), (key, np.nanmax((error / limit)[there]))
 
 
 def test_given_names_stay_as_they_are():
-    """cv at given density needs a kernel that writes rho too: the caller's array must not change, nor what is computed from it."""
+    """cv at given density needs a kernel that writes rho too: the caller's array must not change, nor what is computed
+    from it."""
     s = {k: states(10, 200)[k] for k in "TpY"}
     mix = mixture(10, chung="cantera")
-    rho = mix.properties("rho", **s)["rho"]*1.01
+    rho = mix.properties("rho", **s)["rho"] * 1.01
     before = rho.copy()
     mu = mix.properties("mu lam", **s, rho=rho)["mu"]
     assert (rho == before).all() and (mu == mix.properties("mu", **s, rho=rho)["mu"]).all()

@@ -1,4 +1,5 @@
 """The entry points from compiled Fortran programs at 1, 2 and 4 ranks, and what the table makes."""
+
 import os
 import pathlib
 import re
@@ -7,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+from hosts import BUILD, MPIS, OWN_KERNEL, ROOT, compiled, library, run
 
 import kernels
 from frame import build
 from frame.entry import ENTRIES
 from frame.frame import Frame
-from hosts import BUILD, MPIS, OPENMPI, OWN_KERNEL, ROOT, compiled, library, run
 
 MIXTURES = ROOT / "examples" / "mixtures"
 NS = {"n2": 1, "h2_o2": 3, "ch4_o2": 10}
@@ -25,6 +26,7 @@ def species_of(name: str) -> int:
 
 # ---- what is generated --------------------------------------------------------------------------------------------
 
+
 def test_the_committed_fortran_module_is_the_generated_one():
     """After a change of the table: python -m frame build --module."""
     assert build.MODULE_SOURCE.read_text() == build.fortran_module()
@@ -35,7 +37,9 @@ def test_the_module_fits_fortrans_lines():
 
 
 def test_every_row_is_served_and_exported():
-    symbols = subprocess.run(["nm", "-D", "--defined-only", str(library())], capture_output=True, text=True, check=True).stdout.split()
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library())], capture_output=True, text=True, check=True
+    ).stdout.split()
     for entry in ENTRIES:
         assert callable(getattr(Frame, entry.serves)), entry.name
         if entry.old:
@@ -51,6 +55,7 @@ def test_the_header_has_every_symbol():
 
 
 # ---- a host's own kernels, every style, haloed blocks -------------------------------------------------------------
+
 
 def check_own_kernel(done, ranks):
     assert done.returncode == 0, done.stdout + done.stderr
@@ -78,12 +83,19 @@ def test_own_kernel_under_mpi(mpi, ranks):
 
 # ---- a mixture through Q ------------------------------------------------------------------------------------------
 
+
 def read_results(path: pathlib.Path) -> dict:
     with open(path, "rb") as file:
         ns, nq, nx, ny, nz, *fringe = np.fromfile(file, np.int32, 11)
-        data = {"ns": ns, "nq": nq, "inside": tuple(slice(a, m - b) for a, b, m in zip(fringe[:3], fringe[3:], (nx, ny, nz)))}
+        data = {
+            "ns": ns,
+            "nq": nq,
+            "inside": tuple(slice(a, m - b) for a, b, m in zip(fringe[:3], fringe[3:], (nx, ny, nz))),
+        }
         for name, variables in (("Q", nq), ("rho", 1), ("h", 1), ("c", 1), ("h0", 1), ("mu", 1), ("D", ns)):
-            data[name] = np.fromfile(file, np.float64, nx * ny * nz * variables).reshape((nx, ny, nz, variables), order="F")
+            data[name] = np.fromfile(file, np.float64, nx * ny * nz * variables).reshape(
+                (nx, ny, nz, variables), order="F"
+            )
         assert not file.read(1)
     return data
 
@@ -93,10 +105,10 @@ def check_results(path, mixture, same=None):
     got = read_results(path)
     ns, nq, inside = got["ns"], got["nq"], got["inside"]
     Q = got["Q"][inside].reshape(-1, nq, order="F").T
-    Y = Q[5:5 + ns] if nq >= ns + 5 else np.vstack([Q[5:], 1 - Q[5:].sum(axis=0)])
+    Y = Q[5 : 5 + ns] if nq >= ns + 5 else np.vstack([Q[5:], 1 - Q[5:].sum(axis=0)])
     wanted = mixture.properties("rho h c mu D", T=Q[4], p=Q[0], Y=Y, backend="cpu")
-    wanted["h0"] = wanted["h"] + 0.5 * (Q[1]**2 + Q[2]**2 + Q[3]**2)
-    scale = {**wanted, "h": np.abs(wanted["h"]).max(), "h0": np.abs(wanted["h"]).max()}     # h passes through zero
+    wanted["h0"] = wanted["h"] + 0.5 * (Q[1] ** 2 + Q[2] ** 2 + Q[3] ** 2)
+    scale = {**wanted, "h": np.abs(wanted["h"]).max(), "h0": np.abs(wanted["h"]).max()}  # h passes through zero
     for name in ("rho", "h", "c", "h0", "mu", "D"):
         field = got[name]
         outside = np.ones(field.shape[:3], bool)
@@ -139,7 +151,9 @@ def test_mixture_under_mpi(mpi, ranks, tmp_path):
     mixture = kernels.Mixture.from_yaml(file)
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "serial").returncode == 0
     serial = read_results(tmp_path / "serial.0")
-    done = run(compiled("mixture.f90", mpi=mpi), file, ns, 5, 33, tmp_path / "out", mpi=mpi, ranks=ranks, FRAME_TIMERS="1")
+    done = run(
+        compiled("mixture.f90", mpi=mpi), file, ns, 5, 33, tmp_path / "out", mpi=mpi, ranks=ranks, FRAME_TIMERS="1"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(ranks):
         check_results(tmp_path / f"out.{rank}", mixture, serial if rank == 0 else None)
@@ -147,8 +161,8 @@ def test_mixture_under_mpi(mpi, ranks, tmp_path):
 
 
 def test_species_arrays_of_the_host(tmp_path):
-    """populatepreosshareddata and populatechungshareddata with what getspecies gave: thermal and mu as from the file, to the bit
-    (the same constants, the same program); D by Fuller."""
+    """populatepreosshareddata and populatechungshareddata with what getspecies gave: thermal and mu as from the file,
+    to the bit (the same constants, the same program); D by Fuller."""
     file, ns = MIXTURES / "ch4_o2.yaml", species_of("ch4_o2")
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "file").returncode == 0
     done = run(compiled("mixture.f90"), "arrays", file, ns, 5, 64, tmp_path / "out")
@@ -157,17 +171,25 @@ def test_species_arrays_of_the_host(tmp_path):
     for name in ("rho", "h", "c", "h0", "mu"):
         # thermal is the same program; viscous is another one (Fuller), where FMA may be contracted differently: mu is
         # a chain of some 100 operations, 100 eps
-        np.testing.assert_allclose(b[name], a[name], rtol=0 if name != "mu" else 100 * np.finfo(float).eps, atol=0, err_msg=name)
+        np.testing.assert_allclose(
+            b[name], a[name], rtol=0 if name != "mu" else 100 * np.finfo(float).eps, atol=0, err_msg=name
+        )
     inside = b["inside"]
     assert (b["D"][inside] > 0).all() and not np.array_equal(a["D"], b["D"])
 
 
 # ---- hostile mixtures ---------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("text, words", [
-    (None, "cannot be read"), ("phases: [", "YAML"), ("{}", "phases"),
-    ("phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\nspecies: []", "Peng-Robinson"),
-])
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (None, "cannot be read"),
+        ("phases: [", "YAML"),
+        ("{}", "phases"),
+        ("phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\nspecies: []", "Peng-Robinson"),
+    ],
+)
 def test_a_mixture_file_that_cannot_be_used_is_status_3(text, words, tmp_path):
     file = tmp_path / "mix.yaml"
     if text is not None:
@@ -182,28 +204,59 @@ def test_another_number_of_species_is_status_3(tmp_path):
     assert done.returncode == 73 and "has 1 species (N2), frame_initialize was told ns = 2" in done.stderr
 
 
-@pytest.mark.parametrize("name, value, words", [("FRAME_BACKEND", "gpu", "wanted one of auto, cuda, cpu"), ("FRAME_THREADS", "none", "FRAME_THREADS")])
+@pytest.mark.parametrize(
+    "name, value, words",
+    [("FRAME_BACKEND", "gpu", "wanted one of auto, cuda, cpu"), ("FRAME_THREADS", "none", "FRAME_THREADS")],
+)
 def test_environment_that_makes_no_sense(name, value, words, tmp_path):
     done = run(compiled("mixture.f90"), MIXTURES / "n2.yaml", 1, 5, 8, tmp_path / "out", **{name: value})
     assert done.returncode == 73 and words in done.stderr and "Traceback" not in done.stderr
 
 
 def test_no_device_is_a_clear_error(tmp_path):
-    done = run(compiled("mixture.f90"), MIXTURES / "n2.yaml", 1, 5, 8, tmp_path / "out", FRAME_BACKEND="cuda", CUDA_VISIBLE_DEVICES="")
-    assert done.returncode == 74 and "frame_initialize" in done.stderr and ("device" in done.stderr or "CuPy" in done.stderr)
+    done = run(
+        compiled("mixture.f90"),
+        MIXTURES / "n2.yaml",
+        1,
+        5,
+        8,
+        tmp_path / "out",
+        FRAME_BACKEND="cuda",
+        CUDA_VISIBLE_DEVICES="",
+    )
+    assert (
+        done.returncode == 74
+        and "frame_initialize" in done.stderr
+        and ("device" in done.stderr or "CuPy" in done.stderr)
+    )
 
 
 # ---- the command line ---------------------------------------------------------------------------------------------
 
+
 def command(*arguments, **environment):
-    return subprocess.run([sys.executable, "-m", "frame", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True,
-                          env={**os.environ, **environment})
+    return subprocess.run(
+        [sys.executable, "-m", "frame", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
 
 
 def test_info():
     done = command("info", "--mixture", MIXTURES / "ch4_o2.yaml", "--chung", "cantera")
     assert done.returncode == 0, done.stderr
-    for words in ("backend cpu", "backend cuda", "kernel cache", "mpirun", "mpi4py", "10 species: CH4", "chung cantera", "0.3074 R Tc/pc"):
+    for words in (
+        "backend cpu",
+        "backend cuda",
+        "kernel cache",
+        "mpirun",
+        "mpi4py",
+        "10 species: CH4",
+        "chung cantera",
+        "0.3074 R Tc/pc",
+    ):
         assert words in done.stdout
 
 
@@ -221,13 +274,19 @@ def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
     assert done.returncode == 0, done.stderr
     assert {f.name: f.stat().st_mtime_ns for f in cache.iterdir() if not f.name.endswith(".lock")} == {
-        n: t for n, t in before.items() if not n.endswith(".lock")}
+        n: t for n, t in before.items() if not n.endswith(".lock")
+    }
 
 
-@pytest.mark.parametrize("arguments, status, words", [
-    (("compile", "--mixture", "nothing.yaml"), 1, "nothing.yaml"), (("compile",), 2, "--mixture"), (("fly",), 2, "invalid choice"),
-    (("info", "--mixture", "examples/mixtures/n2.yaml", "--root", "upper"), 2, "--root"),
-])
+@pytest.mark.parametrize(
+    "arguments, status, words",
+    [
+        (("compile", "--mixture", "nothing.yaml"), 1, "nothing.yaml"),
+        (("compile",), 2, "--mixture"),
+        (("fly",), 2, "invalid choice"),
+        (("info", "--mixture", "examples/mixtures/n2.yaml", "--root", "upper"), 2, "--root"),
+    ],
+)
 def test_wrong_usage(arguments, status, words):
     done = command(*arguments)
     assert done.returncode == status and words in done.stderr and "Traceback" not in done.stderr

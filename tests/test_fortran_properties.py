@@ -1,34 +1,53 @@
-"""The pure-Fortran properties of fortran_stub/ against the oracles: what libframe is measured against has to be right itself."""
+"""The pure-Fortran properties of fortran_stub/ against the oracles: what libframe is measured against has to be right
+itself."""
+
 import subprocess
 
 import cffi
 import numpy as np
 import pytest
-
-from kernels.species.kinetic_theory import pair_fit
 from mixtures_for_tests import ROOT, species_set
 from reference import EPS, evaluate
 from states import random_states
 
+from kernels.species.kinetic_theory import pair_fit
+
 SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
 NAMES = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T h0 mu lam".split()
-WORDS = {"root": ("gibbs", "vapour", "liquid"), "alpha": ("pr78", "cantera"),
-         "chung": ("polefree", "published", "cantera"), "diffusion": ("kinetic", "fuller", "cantera"),
-         "takahashi": ("smooth", "table", "off")}
+WORDS = {
+    "root": ("gibbs", "vapour", "liquid"),
+    "alpha": ("pr78", "cantera"),
+    "chung": ("polefree", "published", "cantera"),
+    "diffusion": ("kinetic", "fuller", "cantera"),
+    "takahashi": ("smooth", "table", "off"),
+}
 
 
 @pytest.fixture(scope="module", params=["properties", "textbook"])
 def fortran(request, tmp_path_factory):
-    """The Fortran modules as a shared library, compiled as the demo compiles them: with pair tables, or the textbook's sums."""
-    sources = [ROOT/"fortran_stub"/"rivals"/f"{name}.f90" for name in (*SHARED, request.param)]
+    """The Fortran modules as a shared library, compiled as the demo compiles them: with pair tables, or the textbook's
+    sums."""
+    sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, request.param)]
     folder = tmp_path_factory.mktemp("properties")
-    subprocess.run(["gfortran", "-O3", "-march=native", "-fPIC", "-shared", f"-J{folder}", "-o", folder/"libproperties.so",
-                    *sources], check=True)
+    subprocess.run(
+        [
+            "gfortran",
+            "-O3",
+            "-march=native",
+            "-fPIC",
+            "-shared",
+            f"-J{folder}",
+            "-o",
+            folder / "libproperties.so",
+            *sources,
+        ],
+        check=True,
+    )
     ffi = cffi.FFI()
     ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, double *, double *, double *, double *,
                                   double *, double *, double *, double *, double *, int *);
                 void realgas_points(int, int, double *, double *, double *, double *, double *);""")
-    return ffi, ffi.dlopen(str(folder/"libproperties.so"))
+    return ffi, ffi.dlopen(str(folder / "libproperties.so"))
 
 
 def doubles(ffi, array):
@@ -39,8 +58,21 @@ def doubles(ffi, array):
 def setup(fortran, data, fit, **options):
     """Fill the species tables; returns the status."""
     ffi, lib = fortran
-    fields = [data.W, data.Tc, data.pc, data.omega, data.Vc, data.dipole, data.kappa_assoc, data.kij, data.nasa_low,
-              data.nasa_high, data.T_mid, np.moveaxis(fit, 0, 2), data.fuller_volume]
+    fields = [
+        data.W,
+        data.Tc,
+        data.pc,
+        data.omega,
+        data.Vc,
+        data.dipole,
+        data.kappa_assoc,
+        data.kij,
+        data.nasa_low,
+        data.nasa_high,
+        data.T_mid,
+        np.moveaxis(fit, 0, 2),
+        data.fuller_volume,
+    ]
     fields = [np.array(f, dtype=float, order="C") for f in fields]
     codes = ffi.new("int[]", [WORDS[k].index(options[k]) + 1 if k in options else 1 for k in WORDS])
     return lib.realgas_setup(len(data.W), *[doubles(ffi, f) for f in fields], codes)
@@ -57,21 +89,31 @@ def points(fortran, T, p, Y, part=3, scalars=None):
 
 
 def worst(got, want, mask, more=0.0):
-    """Largest |got - want| in units of eps times the oracle's own rounding bound (see tests/reference/tracked.py) plus more."""
+    """Largest |got - want| in units of eps times the oracle's own rounding bound (see tests/reference/tracked.py) plus
+    more."""
     error = np.abs((got - want.val).astype(float))
-    ratio = error/(EPS*(want.err + more))
+    ratio = error / (EPS * (want.err + more))
     return np.max(np.where(np.isnan(ratio), np.inf, ratio)[..., mask])
 
 
-# Multiples of the oracle's running rounding bound that plain Fortran may need. The bound follows one order of operations;
-# Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) take others, and pow, exp
-# and acos of the C library round by up to 1 ulp each where the bound counts half: a few units, not a few hundred.
+# Multiples of the oracle's running rounding bound that plain Fortran may need. The bound follows one order of
+# operations; Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) take
+# others, and pow, exp and acos of the C library round by up to 1 ulp each where the bound counts half: a few units, not
+# a few hundred.
 ALLOWED = 8
 
 
-@pytest.mark.parametrize("options", [{}, {"chung": "published", "takahashi": "table"}, {"chung": "cantera", "alpha": "cantera", "diffusion": "cantera"},
-                                     {"diffusion": "fuller", "root": "vapour"}, {"takahashi": "off", "root": "liquid"}],
-                         ids=lambda o: " ".join(o.values()) or "default")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"chung": "published", "takahashi": "table"},
+        {"chung": "cantera", "alpha": "cantera", "diffusion": "cantera"},
+        {"diffusion": "fuller", "root": "vapour"},
+        {"takahashi": "off", "root": "liquid"},
+    ],
+    ids=lambda o: " ".join(o.values()) or "default",
+)
 @pytest.mark.parametrize("ns, kij", [(1, "file"), (2, "dense"), (10, "file"), (10, "dense"), (53, "file")])
 def test_agrees_with_the_oracle(fortran, ns, kij, options):
     data = species_set(ns, kij)
@@ -86,7 +128,7 @@ def test_agrees_with_the_oracle(fortran, ns, kij, options):
     decided = ~want.undecided
     assert decided.mean() > 0.95
     # (1 + T rho_T/rho)/rho, as plain codes have it, cancels in a hot gas; the oracle and the layer cancel by hand
-    cancels = {"h_p": np.abs(T*got["rho_T"]/got["rho"])/got["rho"]}
+    cancels = {"h_p": np.abs(T * got["rho_T"] / got["rho"]) / got["rho"]}
     far = {name: worst(got[name], getattr(want, name), decided, cancels.get(name, 0)) for name in NAMES if name != "h0"}
     far["D"] = worst(D, want.D, decided)
     assert max(far.values()) < ALLOWED, {name: float(f"{value:.3g}") for name, value in far.items()}
@@ -107,7 +149,8 @@ def test_parts_join(fortran):
 
 
 def test_root_rule(fortran):
-    """Boiling nitrogen: the vapour rule is above the liquid one, and Gibbs takes one of the two, changing sides once in p."""
+    """Boiling nitrogen: the vapour rule is above the liquid one, and Gibbs takes one of the two, changing sides once in
+    p."""
     data = species_set(1)
     fit = pair_fit(data, "kinetic")
     p = np.linspace(1e5, 25e5, 400)
@@ -122,7 +165,8 @@ def test_root_rule(fortran):
     assert np.all(liquid | (rho["gibbs"] == rho["vapour"]))
     first = np.argmax(two & liquid)
     assert first > 0 and np.all(liquid[first:]) and not np.any((two & liquid)[:first])
-    # Vapour pressure of nitrogen at 105 K is 10.84 bar (NIST WebBook); Peng-Robinson is within 2 % of it for such fluids.
+    # Vapour pressure of nitrogen at 105 K is 10.84 bar (NIST WebBook); Peng-Robinson is within 2 % of it for such
+    # fluids.
     assert p[first] == pytest.approx(10.84e5, rel=0.02)
 
 
@@ -135,29 +179,30 @@ def test_pole_free_form_is_positive(fortran):
     for values in (out["mu"], out["lam"], D):
         assert np.all(np.isfinite(values)) and np.all(values > 0)
     assert setup(fortran, data, fit, chung="published") == 0
-    assert np.any(points(fortran, T, p, Y)[0]["mu"] <= 0)      # what the default is there for
+    assert np.any(points(fortran, T, p, Y)[0]["mu"] <= 0)  # what the default is there for
 
 
 def test_agrees_with_cantera(fortran):
-    """Form `cantera` against Cantera itself where both are on the same root. Cantera stops its search for the volume at about
-    1e-11 of it (seen: 2e-11), and c and the derivatives amplify that up to 100 times near the ridge: 1e-8."""
+    """Form `cantera` against Cantera itself where both are on the same root. Cantera stops its search for the volume at
+    about 1e-11 of it (seen: 2e-11), and c and the derivatives amplify that up to 100 times near the ridge: 1e-8."""
     ct = pytest.importorskip("cantera")
     data = species_set(10)
-    gas = ct.Solution(str(ROOT/"examples/mixtures/ch4_o2.yaml"), transport_model="high-pressure-Chung")
+    gas = ct.Solution(str(ROOT / "examples/mixtures/ch4_o2.yaml"), transport_model="high-pressure-Chung")
     assert setup(fortran, data, pair_fit(data, "kinetic"), chung="cantera", alpha="cantera", takahashi="table") == 0
     T, p, Y = random_states(10, 300, seed=5)
     got, _ = points(fortran, T, p, Y)
     want = {name: np.empty(T.size) for name in ("rho", "h", "e", "cp", "cv", "c", "mu", "lam")}
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
-        for name, value in zip(want, (gas.density, gas.h, gas.u, gas.cp, gas.cv, gas.sound_speed, gas.viscosity,
-                                      gas.thermal_conductivity)):
+        for name, value in zip(
+            want, (gas.density, gas.h, gas.u, gas.cp, gas.cv, gas.sound_speed, gas.viscosity, gas.thermal_conductivity)
+        ):
             want[name][i] = value
-    same = np.abs(got["rho"]/want["rho"] - 1) < 1e-6
+    same = np.abs(got["rho"] / want["rho"] - 1) < 1e-6
     assert same.mean() > 0.95
     for name in want:
-        scale = np.abs(want[name]) + (got["cp"]*T if name in ("h", "e") else 0)
-        assert np.max((np.abs(got[name] - want[name])/scale)[same]) < 1e-8, name
+        scale = np.abs(want[name]) + (got["cp"] * T if name in ("h", "e") else 0)
+        assert np.max((np.abs(got[name] - want[name]) / scale)[same]) < 1e-8, name
 
 
 def test_setup_refuses(fortran):
@@ -167,7 +212,7 @@ def test_setup_refuses(fortran):
     one = np.ones(2)
     table = [doubles(ffi, np.ones(k)) for k in (4, 14, 14)]
     rest = [doubles(ffi, np.ones(k)) for k in (2, 20, 2)]
-    args = [doubles(ffi, one)]*7 + table + rest
+    args = [doubles(ffi, one)] * 7 + table + rest
     assert lib.realgas_setup(2, *args, ffi.new("int[]", [4, 1, 1, 1, 1])) == 1
     assert lib.realgas_setup(2, *args, ffi.new("int[]", [1, 1, 1, 1, 0])) == 1
     assert lib.realgas_setup(0, *args, ffi.new("int[]", [1, 1, 1, 1, 1])) == 2

@@ -1,6 +1,9 @@
-"""Frame, TVProperties, TVImpl from Python: the books on filled and stale views, Q and its rows, check mode, timers, life cycle."""
+"""Frame, TVProperties, TVImpl from Python: the books on filled and stale views, Q and its rows, check mode, timers,
+life cycle."""
+
 import numpy as np
 import pytest
+from hosts import OWN_KERNEL, ROOT
 
 import kernels
 from frame.config import Config
@@ -8,14 +11,14 @@ from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, 
 from frame.frame import Frame
 from frame.mpi import device_for
 from frame.report import table
-from hosts import OWN_KERNEL, ROOT
 
 MIXTURES = ROOT / "examples" / "mixtures"
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 class Host:
-    """A frame and the calls of a host in the old style, for contiguous arrays (nx, ny, nz[, variables]) without fringe."""
+    """A frame and the calls of a host in the old style, for contiguous arrays (nx, ny, nz[, variables]) without
+    fringe."""
 
     def __init__(self, ns=1, nq=6, chunk=24, mixture="n2", backend="cpu", turbulent=0, **options):
         self.frame = Frame()
@@ -29,7 +32,22 @@ class Host:
 
     def _arguments(self, array, first, last):
         nx, ny, nz, variables = (*array.shape, 1)[:4]
-        return array.ctypes.data, nx, ny, nz, 1, nx, 1, ny, 1, nz, 1, variables, first, last or min(nx * ny * nz, self.impl.chunk)
+        return (
+            array.ctypes.data,
+            nx,
+            ny,
+            nz,
+            1,
+            nx,
+            1,
+            ny,
+            1,
+            nz,
+            1,
+            variables,
+            first,
+            last or min(nx * ny * nz, self.impl.chunk),
+        )
 
     def put(self, tag, array, first=1, last=0):
         assert array.flags.f_contiguous
@@ -50,7 +68,7 @@ def field(value, shape=(4, 3, 2)):
 def state(ns=1, extra=5, T=300.0, shape=(4, 3, 2)):
     """Q of a pure or evenly mixed gas at 10 MPa."""
     Q = np.zeros((*shape, ns + extra), order="F")
-    Q[..., 0], Q[..., 1], Q[..., 4], Q[..., 5:5 + ns] = 1e7, 30.0, T, 1 / ns
+    Q[..., 0], Q[..., 1], Q[..., 4], Q[..., 5 : 5 + ns] = 1e7, 30.0, T, 1 / ns
     return Q
 
 
@@ -60,6 +78,7 @@ def host():
 
 
 # ---- safe_launch --------------------------------------------------------------------------------------------------
+
 
 def test_unknown_names_come_with_the_list(host):
     with pytest.raises(ArgumentError, match="unknown kernel or collection 'thermic', did you mean 'thermal'.*viscous"):
@@ -84,7 +103,11 @@ def test_missing_inputs_are_all_named(host):
     host.put("mu", field(1))
     with pytest.raises(StateError) as error:
         host.launch("thermal")
-    assert "'T' was never filled" in str(error.value) and "'p' was never" in str(error.value) and "'Y' was never" in str(error.value)
+    assert (
+        "'T' was never filled" in str(error.value)
+        and "'p' was never" in str(error.value)
+        and "'Y' was never" in str(error.value)
+    )
 
 
 def test_what_makes_a_missing_input_is_named():
@@ -116,7 +139,7 @@ def test_populating_an_input_makes_what_came_from_it_stale(host):
     host.put("Q", state())
     host.launch("thermal")
     out = host.get("rho", field(np.nan))
-    host.put("u", field(7.0))                    # h0 came from u, rho did not
+    host.put("u", field(7.0))  # h0 came from u, rho did not
     np.testing.assert_array_equal(host.get("rho", field(np.nan)), out)
     with pytest.raises(StateError, match="'h0' is stale: 'u' was changed after 'thermal' computed it"):
         host.get("h0", field(0))
@@ -131,7 +154,7 @@ def test_populating_an_input_makes_what_came_from_it_stale(host):
 def test_staleness_goes_through_a_chain(host):
     host.put("Q", state())
     host.launch("thermal"), host.launch("viscous")
-    host.put("p", field(2e7))                    # mu came from rho, which came from p
+    host.put("p", field(2e7))  # mu came from rho, which came from p
     with pytest.raises(StateError, match="'mu' is stale"):
         host.get("mu", field(0))
 
@@ -163,7 +186,7 @@ def test_in_out_start_value():
     host.launch("air_ideal_gas")
     # 4 rounded operations in e, as many in the last Newton step, condition 1: 16 eps
     np.testing.assert_allclose(host.get("T", field(np.nan)), T, rtol=16 * np.finfo(float).eps)
-    host.launch("air_ideal_gas")                 # its own result is a start value
+    host.launch("air_ideal_gas")  # its own result is a start value
     host.put("rho", field(1.3))
     with pytest.raises(StateError, match="'T' is stale: 'rho' was changed after 'air_ideal_gas'"):
         host.get("T", field(0))
@@ -175,7 +198,7 @@ def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
     mix = kernels.Mixture.from_yaml(str(MIXTURES / "ch4_o2.yaml"))
     assert "air_ideal_gas" not in mix.program(("p",), ("rho", "e", "T", "Y")).kernels
     assert mix.program(("p", "T"), ("rho", "e", "T")).kernels == ("air_ideal_gas",)
-    with pytest.raises(ArgumentError, match=r"missing (T \(or|rho_k)"):         # rho_k: where the mini-solver is imported, too
+    with pytest.raises(ArgumentError, match=r"missing (T \(or|rho_k)"):  # rho_k: where the mini-solver is imported, too
         mix.program(("rho",), ("p", "Y"))
 
 
@@ -195,6 +218,7 @@ def test_another_mixture_makes_results_stale(host):
 
 
 # ---- views and Q --------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("extra", [5, 6])
@@ -228,13 +252,13 @@ def test_the_last_mass_fraction(backend):
     host.put("Q", Q)
     wanted = np.ones((4, 3, 2))
     for s in range(ns - 1):
-        wanted -= Q[..., 5 + s]                  # species by species, as the layer does it: equal to the bit
+        wanted -= Q[..., 5 + s]  # species by species, as the layer does it: equal to the bit
     Y = host.get("Y", np.zeros((4, 3, 2, ns), order="F"))
     np.testing.assert_array_equal(Y[..., :-1], Q[..., 5:])
     np.testing.assert_array_equal(Y[..., -1], wanted)
     np.testing.assert_array_equal(host.get("Q", np.zeros_like(Q)), Q)
     other = np.asfortranarray(rng.random((4, 3, 2, ns - 1)) / ns)
-    host.put("Y", other)                         # the same for Y by name
+    host.put("Y", other)  # the same for Y by name
     assert np.abs(host.get("Y", Y).sum(axis=-1) - 1).max() < ns * np.finfo(float).eps
 
 
@@ -281,6 +305,7 @@ def test_not_a_number_flows_through_and_stays_at_its_point(backend):
 
 # ---- block calls --------------------------------------------------------------------------------------------------
 
+
 def test_block_call_is_the_chunk_loop():
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
@@ -304,7 +329,7 @@ def test_a_failed_block_call_leaves_nothing_behind():
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
     out = field(0, shape)
-    with pytest.raises(StateError, match="'mu' was never filled"):      # not among thermal's results
+    with pytest.raises(StateError, match="'mu' was never filled"):  # not among thermal's results
         host.frame.block("thermal", "Q", Q.ctypes.data, "mu", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 1)
     with pytest.raises(StateError, match="no inputs yet"):
         host.launch("thermal", 7)
@@ -334,11 +359,19 @@ def test_block_of_fields_with_different_sizes():
 
 # ---- check mode ---------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("value, row, words", [
-    (np.nan, 4, "'T' = nan K"), (-5.0, 4, r"'T' = -5.0 K at point \(i, j, k\) = \(3, 2, 2\) of rank 0, wanted > 0"), (0.0, 0, "'p' = 0.0 Pa"),
-    (np.inf, 1, "'u' = inf"), (0.5, 5, "'Y' sums to 0.5 over the species at"), (np.nan, 5, "'Y' = nan"),
-    (-0.5, 5, "'Y' = -0.5 1 at point .*, wanted 0 or more"),
-])
+
+@pytest.mark.parametrize(
+    "value, row, words",
+    [
+        (np.nan, 4, "'T' = nan K"),
+        (-5.0, 4, r"'T' = -5.0 K at point \(i, j, k\) = \(3, 2, 2\) of rank 0, wanted > 0"),
+        (0.0, 0, "'p' = 0.0 Pa"),
+        (np.inf, 1, "'u' = inf"),
+        (0.5, 5, "'Y' sums to 0.5 over the species at"),
+        (np.nan, 5, "'Y' = nan"),
+        (-0.5, 5, "'Y' = -0.5 1 at point .*, wanted 0 or more"),
+    ],
+)
 def test_check_of_inputs(host, value, row, words):
     host.frame.set_parameter("check", 1.0)
     Q = state()
@@ -354,17 +387,21 @@ def test_check_counts_points_in_the_hosts_block():
     host = Host(nq=1, chunk=10)
     host.frame.set_parameter("check", 1)
     T = field(300, (8, 7, 6))
-    T[3, 4, 5] = np.nan                          # Fortran (4, 5, 6)
-    at = ((4 - 3) + (5 - 2) * 4 + (6 - 4) * 4 * 5) + 1       # in the selection 3..6, 2..6, 4..6
+    T[3, 4, 5] = np.nan  # Fortran (4, 5, 6)
+    at = ((4 - 3) + (5 - 2) * 4 + (6 - 4) * 4 * 5) + 1  # in the selection 3..6, 2..6, 4..6
     with pytest.raises(StateError, match=r"\(4, 5, 6\)"):
         host.frame.populate_input("T", T.ctypes.data, 8, 7, 6, 3, 6, 2, 6, 4, 6, 1, 1, at - 4, at + 5)
 
 
 def test_check_of_results_names_the_kernel(tmp_path):
-    (tmp_path / "root.h").write_text("#pragma once\ntemplate <class M, class R> POINT_FN void shifted_root(const M &, const R T, R &mu)"
-                                     " { mu = sqrt(T - 300.0); }\n")
-    (tmp_path / "root.py").write_text("from kernels import point_kernel\npoint_kernel('shifted_root', header='root.h', reads='T', writes='mu', "
-                                      "source='test', valid='T >= 300')\n")
+    (tmp_path / "root.h").write_text(
+        "#pragma once\ntemplate <class M, class R> POINT_FN void shifted_root(const M &, const R T, R &mu)"
+        " { mu = sqrt(T - 300.0); }\n"
+    )
+    (tmp_path / "root.py").write_text(
+        "from kernels import point_kernel\npoint_kernel('shifted_root', header='root.h', reads='T', writes='mu', "
+        "source='test', valid='T >= 300')\n"
+    )
     host = Host(nq=1)
     host.frame.register_kernel(str(tmp_path / "root.py"))
     T = field(310)
@@ -373,22 +410,26 @@ def test_check_of_results_names_the_kernel(tmp_path):
     host.launch("shifted_root")
     assert np.isnan(host.get("mu", field(0))[0, 2, 1])
     host.frame.set_parameter("check", 1)
-    with pytest.raises(StateError, match=r"kernel 'shifted_root' in launch 'shifted_root' gave 'mu' = -?nan at point \(i, j, k\) = \(1, 3, 2\) "
-                                         r"of rank 0; there T = 299.0"):
+    with pytest.raises(
+        StateError,
+        match=r"kernel 'shifted_root' in launch 'shifted_root' gave 'mu' = -?nan at point \(i, j, k\) = \(1, 3, 2\) "
+        r"of rank 0; there T = 299.0",
+    ):
         host.launch("shifted_root")
     host.frame.set_parameter("check", 0)
     host.launch("shifted_root")
-    kernels.registry.kernels.pop("shifted_root")      # the registry is the process's
+    kernels.registry.kernels.pop("shifted_root")  # the registry is the process's
 
 
 # ---- timers -------------------------------------------------------------------------------------------------------
+
 
 def test_timers_by_name(host, capsys):
     host.put("Q", state())
     host.frame.report()
     assert "timers are off" in capsys.readouterr().out and host.impl.timers is None
     host.frame.set_parameter("timers", 1)
-    for _ in range(600):                         # more than are kept as marks
+    for _ in range(600):  # more than are kept as marks
         host.put("Q", state()), host.launch("thermal", 10)
     timer = host.impl.timers["thermal"]
     assert (timer.calls, timer.points) == (600, 6000) and 0 < timer.seconds < 60
@@ -403,11 +444,12 @@ def test_report_over_ranks():
     text = table([{"a": (1, 10, 1.0), "b": (2, 20, 3.0)}, {"a": (3, 30, 2.0)}], "cpu")
     rows = [line.split() for line in text.splitlines()]
     assert ["ranks", "a", "4", "1.000000", "1.500000", "2.000000"] in rows
-    assert ["ranks", "b", "2", "0.000000", "1.500000", "3.000000"] in rows      # rank 1 never launched it
+    assert ["ranks", "b", "2", "0.000000", "1.500000", "3.000000"] in rows  # rank 1 never launched it
     assert ["0", "a", "1", "10", "1.000000", "100000000.0"] in rows
 
 
 # ---- life cycle and configuration ---------------------------------------------------------------------------------
+
 
 def test_life_cycle():
     host = Host()
@@ -429,7 +471,7 @@ def test_options_too_late(host):
         host.frame.set_option("root", "vapour")
     with pytest.raises(ArgumentError, match="unknown option 'rot'"):
         host.frame.set_option("rot", "vapour")
-    host.frame.set_option("root", "gibbs")       # what is in force anyway
+    host.frame.set_option("root", "gibbs")  # what is in force anyway
     with pytest.raises(StateError, match="'threads' has to be set before"):
         host.frame.set_parameter("threads", 2)
 
@@ -437,20 +479,30 @@ def test_options_too_late(host):
 def test_model_options_reach_the_mixture():
     host = Host(root="vapour", chung="published", takahashi="off")
     assert {k: host.frame.properties.mixture.options[k] for k in ("root", "chung", "takahashi", "alpha")} == {
-        "root": "vapour", "chung": "published", "takahashi": "off", "alpha": "pr78"}
+        "root": "vapour",
+        "chung": "published",
+        "takahashi": "off",
+        "alpha": "pr78",
+    }
     with pytest.raises(ArgumentError, match="root"):
         Host(root="upper")
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, precision, equation, root"),
-    (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
-    (lambda c: c.set_option("chung", "polefre"), "option 'chung' is 'polefre', wanted one of polefree, published, cantera"),
-    (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),
-    (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
-    (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
-    (lambda c: c.set_parameter("check", 6.9e-310), "%VAL"),        # an address read as a double
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda c: c.set_option("rot", "gibbs"), "unknown option 'rot'; known: backend, precision, equation, root"),
+        (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
+        (
+            lambda c: c.set_option("chung", "polefre"),
+            "option 'chung' is 'polefre', wanted one of polefree, published, cantera",
+        ),
+        (lambda c: c.set_parameter("timer", 1.0), "unknown parameter 'timer'; known: timers, check, threads"),
+        (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
+        (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
+        (lambda c: c.set_parameter("check", 6.9e-310), "%VAL"),  # an address read as a double
+    ],
+)
 def test_settings_that_make_no_sense(call, words):
     with pytest.raises(ArgumentError, match=words):
         call(Config({}))
@@ -475,14 +527,18 @@ def test_the_device_of_a_rank():
 
 # ---- species data -------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("tag, size", [("W", 1), ("kij", 1), ("nasa_low", 7), ("binary_fit", 5), ("T_mid", 1)])
 def test_get_species(host, tag, size):
     species, out = host.frame.properties.mixture.species, np.full(size, np.nan)
     host.frame.get_species(tag, out, size)
     if tag == "binary_fit":
         from kernels.species.kinetic_theory import friction_fit
+
         coefficients = out.reshape(5, -1, order="F")
-        np.testing.assert_array_equal(coefficients[:4].ravel(order="F"), friction_fit(species, *species.T_fit).ravel(order="F"))
+        np.testing.assert_array_equal(
+            coefficients[:4].ravel(order="F"), friction_fit(species, *species.T_fit).ravel(order="F")
+        )
         assert not coefficients[4].any()
     else:
         np.testing.assert_array_equal(out, getattr(species, tag).ravel())
@@ -495,15 +551,23 @@ def test_get_species(host, tag, size):
 def test_species_arrays_that_cannot_be():
     host = Host(mixture=None)
     one = np.ones(1)
-    good = dict(W=one * 0.028, Tc=one * 126.2, pc=one * 3.4e6, omega=one * 0.037, kij=np.zeros((1, 1)),
-                nasa_low=np.asfortranarray(np.eye(7)[:, :1] * 3.5), nasa_high=np.asfortranarray(np.eye(7)[:, :1] * 3.5), T_mid=one * 1000)
+    good = dict(
+        W=one * 0.028,
+        Tc=one * 126.2,
+        pc=one * 3.4e6,
+        omega=one * 0.037,
+        kij=np.zeros((1, 1)),
+        nasa_low=np.asfortranarray(np.eye(7)[:, :1] * 3.5),
+        nasa_high=np.asfortranarray(np.eye(7)[:, :1] * 3.5),
+        T_mid=one * 1000,
+    )
     with pytest.raises(ArgumentError, match="ns = 2, frame_initialize was told ns = 1"):
         host.frame.populate_preos(2, *good.values())
     with pytest.raises(MixtureError, match="species data of the host.*pc"):
         host.frame.populate_preos(1, *{**good, "pc": -one}.values())
     host.frame.populate_preos(1, *good.values())
     host.put("Q", state())
-    host.launch("thermal")                       # works before the Chung data have come
+    host.launch("thermal")  # works before the Chung data have come
     with pytest.raises(ArgumentError, match="Fuller diffusion volume"):
         host.launch("viscous")
     host.frame.populate_chung(1, one * 9e-5, one * 0, one * 0, one * 18.5)
@@ -512,13 +576,26 @@ def test_species_arrays_that_cannot_be():
 
 
 def test_statuses_of_exceptions():
-    assert [status_of(e) for e in (ArgumentError(""), MixtureError(""), StateError(""), BackendError(""), FrameError(""), ValueError(""),
-                                   SystemExit(0), KeyboardInterrupt())] == [3, 3, 4, 4, 4, 4, 4, 4]
+    assert [
+        status_of(e)
+        for e in (
+            ArgumentError(""),
+            MixtureError(""),
+            StateError(""),
+            BackendError(""),
+            FrameError(""),
+            ValueError(""),
+            SystemExit(0),
+            KeyboardInterrupt(),
+        )
+    ] == [3, 3, 4, 4, 4, 4, 4, 4]
     assert text_of(ArgumentError("what, got, wanted")) == "what, got, wanted"
     try:
         raise KeyError("deep inside")
     except KeyError as error:
-        assert text_of(error).startswith("KeyError: 'deep inside'\nTraceback") and "test_frame_objects.py" in text_of(error)
+        assert text_of(error).startswith("KeyError: 'deep inside'\nTraceback") and "test_frame_objects.py" in text_of(
+            error
+        )
 
 
 def test_importing_needs_neither_cupy_nor_mpi4py():

@@ -1,27 +1,29 @@
-"""The CUDA backend: on a GPU with `pytest -m gpu`, otherwise the same tests on a stand-in that runs the CUDA on the CPU.
+"""The CUDA backend: on a GPU with `pytest -m gpu`, otherwise the same tests on a stand-in that runs the CUDA on the
+CPU.
 
 The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py; it cannot show what the device's own
 exp, log and FMA do, nor ordering in time. Those are what the GPU run is for.
 """
+
 import os
 import shutil
 import subprocess
 import sys
 
+import cuda_on_cpu
 import numpy as np
 import pytest
-
-import cuda_on_cpu
 from conditioning import assert_close
-from frame.tools.bench import inputs
 from kernel_cases import N, compare, expected, mixture, project_kernels, states
+from mixtures_for_tests import ROOT, species_set
+from reference import derivatives, diffusion as diffusion_oracle, oracle, species, value
+from states import impossible_states, random_states
+
+from frame.tools.bench import inputs
 from kernels import Mixture, backend as backends, declare, get_backend
 from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block
-from mixtures_for_tests import ROOT, species_set
-from reference import derivatives, diffusion as diffusion_oracle, oracle, species, value
-from states import impossible_states, random_states
 
 STAND_IN = "stand-in"
 NAMES = "phase_flag W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X mu lam D D_mass"
@@ -61,16 +63,24 @@ def bound(be, program, n, given):
 
 # ---- programs
 
+
 @pytest.mark.parametrize("ns", [1, 2, 10, 53])
 def test_against_oracle_and_cpu(be, ns):
     """Thermal and viscous properties at random states: against the oracle, and against the CPU backend."""
-    n = (10_000 if ns < 20 else 2000) if is_gpu(be) else 400       # the oracle's pairs at NS = 53 fill gigabytes
+    n = (10_000 if ns < 20 else 2000) if is_gpu(be) else 400  # the oracle's pairs at NS = 53 fill gigabytes
     on_cpu, on_gpu = (mixture(ns).properties(NAMES, **states(ns, n), backend=b) for b in ("cpu", be))
     q = expected(ns, n)
     print(f"NS={ns}, error over bound:", {k: f"{r:.2f}" for k, r in compare(NAMES, on_gpu, q, f"NS={ns} cuda").items()})
     for name in NAMES.split():
         # each is within N of the oracle's bound
-        assert_close(on_gpu[name], on_cpu[name], 2*N, scale=getattr(q, name).err, what=f"NS={ns} cuda-cpu {name}", skip=q.undecided)
+        assert_close(
+            on_gpu[name],
+            on_cpu[name],
+            2 * N,
+            scale=getattr(q, name).err,
+            what=f"NS={ns} cuda-cpu {name}",
+            skip=q.undecided,
+        )
 
 
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
@@ -81,9 +91,24 @@ def test_every_structure_of_kij(be, ns, kij):
     compare(names, got, expected(ns, 300, kij, False), f"NS={ns} {kij} cuda")
 
 
-@pytest.mark.parametrize("option", ["root=vapour", "root=liquid", "equation=srk", "translation=peneloux", "mixing=pseudocritical", "alpha=cantera",
-                                    "chung=published",
-                                    "chung=cantera", "diffusion=fuller", "diffusion=cantera", "viscosity=lucas", "takahashi=table", "takahashi=off"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "root=vapour",
+        "root=liquid",
+        "equation=srk",
+        "translation=peneloux",
+        "mixing=pseudocritical",
+        "alpha=cantera",
+        "chung=published",
+        "chung=cantera",
+        "diffusion=fuller",
+        "diffusion=cantera",
+        "viscosity=lucas",
+        "takahashi=table",
+        "takahashi=off",
+    ],
+)
 def test_every_option(be, option):
     options = dict([option.split("=")])
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
@@ -97,19 +122,24 @@ def test_pseudocritical_pairs(be, ns):
     mix, s = mixture(ns, "dense", **options), {k: states(ns, 100)[k] for k in "TpY"}
     q = expected(ns, 100, "dense", False, **options)
     compare(names, mix.properties(names, **s, backend=be), q, f"NS={ns} pairs cuda")
-    partial = derivatives.of_state(q, species.arrays(species_set(ns, "dense"), tracked=True), {**oracle.OPTIONS, **options})
+    partial = derivatives.of_state(
+        q, species.arrays(species_set(ns, "dense"), tracked=True), {**oracle.OPTIONS, **options}
+    )
     partial.undecided = q.undecided
-    compare("v_Y h_Y ln_phi rho_Y", mix.properties("v_Y h_Y ln_phi rho_Y", **s, backend=be), partial, f"NS={ns} pairs cuda")
+    compare(
+        "v_Y h_Y ln_phi rho_Y", mix.properties("v_Y h_Y ln_phi rho_Y", **s, backend=be), partial, f"NS={ns} pairs cuda"
+    )
     h = mix.properties("h", **s)["h"]
     on = [mix.properties("T", h=h, p=s["p"], Y=s["Y"], backend=b)["T"] for b in ("cpu", be)]
-    scale = s["T"] + q.h.err/np.abs(value(q.cp)).astype(float)
-    assert_close(on[1], on[0], 4*N, scale=scale, what=f"NS={ns} pairs T of h", skip=q.undecided)
+    scale = s["T"] + q.h.err / np.abs(value(q.cp)).astype(float)
+    assert_close(on[1], on[0], 4 * N, scale=scale, what=f"NS={ns} pairs T of h", skip=q.undecided)
 
 
 @pytest.mark.parametrize("ns", [13, 20])
 @pytest.mark.parametrize("diffusion", ["kinetic", "fuller"])
 def test_friction_by_matrix_units(be, ns, diffusion):
-    """D without Takahashi from 13 species on, its matrices outside the struct for `kinetic`: as on the CPU. All terms are positive."""
+    """D without Takahashi from 13 species on, its matrices outside the struct for `kinetic`: as on the CPU. All terms
+    are positive."""
     mix = inputs.mixture(ns, "none", takahashi="off", diffusion=diffusion)
     given = {q: inputs.states(ns, 150, "smooth")[q] for q in "TpY"}
     program = mix.program(outputs=("D", "mu"), given=("T", "p", "Y"), backend=be)
@@ -120,44 +150,59 @@ def test_friction_by_matrix_units(be, ns, diffusion):
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 def test_takahashi_of_pairs(be, which):
-    """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. Beside the table's own 2e-7:
-    reduced temperature and pressure of a pair are known to a few roundings of single precision, and between two rows the factor
-    changes by up to 1."""
+    """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. Beside the
+    table's own 2e-7: reduced temperature and pressure of a pair are known to a few roundings of single precision, and
+    between two rows the factor changes by up to 1."""
     mix, bare = mixture(10), mixture(10, takahashi="off")
     random, n = np.random.default_rng(7), 40_000 if which == "cpu" or is_gpu(be) else 1500
     Y = random.dirichlet(np.full(10, 0.2), n).T
     k = random.integers(0, 10, n)
     Tc, pc = mix.constants["Tc"], mix.constants["pc"]
-    T, p = random.uniform(0.6, 2.5, n)*Tc[k], random.uniform(0.05, 6, n)*pc[k]
+    T, p = random.uniform(0.6, 2.5, n) * Tc[k], random.uniform(0.05, 6, n) * pc[k]
     backend = "cpu" if which == "cpu" else be
-    got, low, X = (m.properties(q, T=T, p=p, Y=Y, backend=backend)[q] for m, q in ((mix, "D_ij"), (bare, "D_ij"), (mix, "X")))
+    got, low, X = (
+        m.properties(q, T=T, p=p, Y=Y, backend=backend)[q] for m, q in ((mix, "D_ij"), (bare, "D_ij"), (mix, "X"))
+    )
     x = np.maximum(X, 1e-20)
     for i in range(10):
         for j in range(i + 1):
-            y = x[i]/(x[i] + x[j])
-            exact = diffusion_oracle.takahashi(T/(y*Tc[i] + (1 - y)*Tc[j]), p/(y*pc[i] + (1 - y)*pc[j]), "smooth")
-            assert np.abs(got[10*i + j]/low[10*i + j] - exact).max() < 6e-7, (i, j)
+            y = x[i] / (x[i] + x[j])
+            exact = diffusion_oracle.takahashi(
+                T / (y * Tc[i] + (1 - y) * Tc[j]), p / (y * pc[i] + (1 - y) * pc[j]), "smooth"
+            )
+            assert np.abs(got[10 * i + j] / low[10 * i + j] - exact).max() < 6e-7, (i, j)
 
 
 @pytest.mark.parametrize("ns", [10, 13])
 def test_states_beyond_the_ends_of_takahashi_table(be, ns):
-    """No temperature and no pressure leads out of it on a GPU either. Against the formula in quadruple precision; the factor is 0.01 or more,
-    and known to 6e-7."""
+    """No temperature and no pressure leads out of it on a GPU either. Against the formula in quadruple precision; the
+    factor is 0.01 or more, and known to 6e-7."""
     mix, (T, p, Y) = inputs.mixture(ns, "none"), impossible_states(ns)
     for name in ("D", "D_ij"):
         exact = mix.properties(name, T=T, p=p, Y=Y, backend="cpu", precision="wide")[name]
-        assert np.abs(mix.properties(name, T=T, p=p, Y=Y, backend=be)[name]/exact - 1).max() < 6e-5, name
+        assert np.abs(mix.properties(name, T=T, p=p, Y=Y, backend=be)[name] / exact - 1).max() < 6e-5, name
 
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 @pytest.mark.parametrize("ns", [5, 15, 26])
 def test_what_is_unknown_leads_to_no_number(be, ns, which):
-    """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor is looked up in a table, are NaN there and nowhere else."""
+    """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor is looked up in a table, are NaN there and
+    nowhere else."""
     mix, n = inputs.mixture(ns, "none"), 64
     given = {q: inputs.states(ns, n)[q] for q in "TpY"}
-    points = {3: ("T", np.nan), 10: ("p", np.nan), 17: ("Y", np.nan), 24: ("T", -1.0), 31: ("p", 0.0), 38: ("T", np.inf), 45: ("Y", np.inf)}
+    points = {
+        3: ("T", np.nan),
+        10: ("p", np.nan),
+        17: ("Y", np.nan),
+        24: ("T", -1.0),
+        31: ("p", 0.0),
+        38: ("T", np.inf),
+        45: ("Y", np.inf),
+    }
     for point, (name, value) in points.items():
-        given[name][..., point] = value if name != "Y" else np.where(np.arange(ns) == ns//2, value, given["Y"][:, point])
+        given[name][..., point] = (
+            value if name != "Y" else np.where(np.arange(ns) == ns // 2, value, given["Y"][:, point])
+        )
     for name in ("D", "D_ij"):
         got = mix.properties(name, **given, backend="cpu" if which == "cpu" else be)[name]
         unknown = np.isnan(got).all(0) if name == "D" else np.isnan(got).any(0)
@@ -174,7 +219,7 @@ def test_bits_do_not_depend_on_the_place(be):
     def run(first, last):
         arrays = bound(be, program, last - first, {"T": T[first:last], "p": p[first:last], "Y": Y[:, first:last]})
         program.bind(arrays)(last - first)
-        return [be.to_host(arrays[a])[:, :last - first] for a in ("rho", "mu", "D")]
+        return [be.to_host(arrays[a])[:, : last - first] for a in ("rho", "mu", "D")]
 
     whole = run(0, n)
     parts = [np.concatenate(part, axis=1) for part in zip(*(run(i, min(i + 37, n)) for i in range(0, n, 37)))]
@@ -205,7 +250,9 @@ def test_two_mixtures_keep_their_constants(be):
     for m in first:
         assert all(np.array_equal(first[m][q], again[m][q]) for q in ("rho", "D"))
         # 10 species, k_ij: some 50 roundings, far from the critical point
-        assert_close(first[m]["rho"], m.properties("rho", **state, backend="cpu")["rho"], 50, scale=np.abs(first[m]["rho"]))
+        assert_close(
+            first[m]["rho"], m.properties("rho", **state, backend="cpu")["rho"], 50, scale=np.abs(first[m]["rho"])
+        )
     assert not np.array_equal(first[one]["D"], first[third]["D"])
 
 
@@ -220,6 +267,7 @@ def test_device_arrays_stay_on_the_device(be):
 
 
 # ---- blocks and stripes
+
 
 def random_block(rng):
     """A field in memory with a random layout, and a random selection: (array, lo, n)."""
@@ -236,16 +284,16 @@ def test_gather_and_scatter(be, where, seed):
     """A random stripe of a random selection; the rest of the view and of the block keep what they had."""
     rng = np.random.default_rng(seed)
     field, lo, n = random_block(rng)
-    points = n[0]*n[1]*n[2]
+    points = n[0] * n[1] * n[2]
     start = int(rng.integers(0, points))
     count = int(rng.integers(1, points - start + 1))
     picked = np.arange(field.size).reshape(field.shape)[tuple(slice(a, a + m) for a, m in zip(lo, n))]
-    stripe = picked.reshape(points, n[3], order="F")[start:start + count].T
+    stripe = picked.reshape(points, n[3], order="F")[start : start + count].T
 
     base = field if field.base is None else field.base
     base = base if base.base is None else base.base
     low, flat = base.ctypes.data, base.reshape(-1)
-    strides = tuple(s//8 for s in field.strides)
+    strides = tuple(s // 8 for s in field.strides)
     before = field.copy()
     if where == "device":
         held = be.from_host(flat)
@@ -273,10 +321,11 @@ def test_gather_and_scatter(be, where, seed):
 
 
 def test_stripes_in_a_row_do_not_mix(be):
-    """Packing for the next stripe must wait for the copy of an earlier one: ten stripes, each into a view of its own."""
+    """Packing for the next stripe must wait for the copy of an earlier one: ten stripes, each into a view of its
+    own."""
     field = np.asfortranarray(np.random.default_rng(5).random((40, 30, 20, 6)))
-    block = Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (3, 2, 0, 0), (34, 26, 20, 6))
-    views, step = [], 34*26*2
+    block = Block(field.ctypes.data, field.shape, tuple(s // 8 for s in field.strides), (3, 2, 0, 0), (34, 26, 20, 6))
+    views, step = [], 34 * 26 * 2
     for start in range(0, block.points, step):
         views.append(be.empty((6, be.pad(step))))
         be.gather(block, start, step, views[-1])
@@ -287,27 +336,35 @@ def test_stripes_in_a_row_do_not_mix(be):
 
 @pytest.mark.parametrize("chunk", (3000, 9000, 40000))
 def test_block_call_overlaps_and_agrees(be, chunk):
-    """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned: as one launch of all points,
-    the fringe as it was, and nothing left pinned."""
+    """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned: as one launch of all
+    points, the fringe as it was, and nothing left pinned."""
     from frame.tvimpl import TVImpl
 
     shape, ns = (64, 50, 11), 10
     rng = np.random.default_rng(8)
     T, p, rho, D = (np.asfortranarray(rng.random((*shape, n))) for n in (1, 1, 1, ns))
     Y = np.asfortranarray(rng.dirichlet(np.ones(ns), shape))
-    T[...], p[...] = 300 + 2000*T, 1e6 + 1e7*p
+    T[...], p[...] = 300 + 2000 * T, 1e6 + 1e7 * p
     rho_before, D_before = rho.copy(), D.copy()
 
     def block(field):
-        return Block(field.ctypes.data, field.shape, tuple(s//8 for s in field.strides), (2, 1, 0, 0), (60, 48, 11, field.shape[3]))
+        return Block(
+            field.ctypes.data,
+            field.shape,
+            tuple(s // 8 for s in field.strides),
+            (2, 1, 0, 0),
+            (60, 48, 11, field.shape[3]),
+        )
 
     impl = TVImpl(be, chunk, ns, 1)
     impl.set_mixture(mixture(ns))
-    impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))])
+    impl.block(
+        "thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))]
+    )
     inner = (slice(2, 62), slice(1, 49))
     state = {"T": T[inner][..., 0], "p": p[inner][..., 0], "Y": np.moveaxis(Y[inner], -1, 0)}
     names = declare.collections["thermal_viscous"].outputs
-    want = mixture(ns).properties(names, backend=be, **state)      # the same program, so the same bits
+    want = mixture(ns).properties(names, backend=be, **state)  # the same program, so the same bits
     assert np.array_equal(rho[inner][..., 0], want["rho"]) and np.array_equal(np.moveaxis(D[inner], -1, 0), want["D"])
     for field, before in ((rho, rho_before), (D, D_before)):
         before[inner] = field[inner]
@@ -321,9 +378,9 @@ def kinds(be, field):
 
 
 def test_pinned_arrays_may_share_pages(be):
-    """Four arrays behind each other, their ends within pages: each is reached, whichever of them are pinned, and a page stays
-    pinned as long as one of its arrays is."""
-    parts = np.split(np.random.default_rng(9).random(4*10000 + 8)[3:40003], 4)
+    """Four arrays behind each other, their ends within pages: each is reached, whichever of them are pinned, and a page
+    stays pinned as long as one of its arrays is."""
+    parts = np.split(np.random.default_rng(9).random(4 * 10000 + 8)[3:40003], 4)
     assert all(a.ctypes.data % 4096 for a in parts[1:])
 
     def reach():
@@ -340,7 +397,16 @@ def test_pinned_arrays_may_share_pages(be):
             assert np.array_equal(a, want)
 
     pinned = set()
-    for what, k in (("pin", 0), ("pin", 2), ("pin", 1), ("unpin", 2), ("pin", 3), ("unpin", 0), ("unpin", 1), ("unpin", 3)):
+    for what, k in (
+        ("pin", 0),
+        ("pin", 2),
+        ("pin", 1),
+        ("unpin", 2),
+        ("pin", 3),
+        ("unpin", 0),
+        ("unpin", 1),
+        ("unpin", 3),
+    ):
         getattr(be, what)(parts[k].ctypes.data, parts[k].nbytes)
         (pinned.add if what == "pin" else pinned.remove)(k)
         assert all(kinds(be, parts[j]) == [1, 1] for j in pinned)
@@ -350,7 +416,7 @@ def test_pinned_arrays_may_share_pages(be):
 
 def test_an_array_between_pinned_ones_is_staged(be):
     """Its first and last page are its neighbours', and pinned; the pages between are not."""
-    parts = np.split(np.random.default_rng(10).random(3*50000 + 8)[3:150003], 3)
+    parts = np.split(np.random.default_rng(10).random(3 * 50000 + 8)[3:150003], 3)
     for k in (0, 2):
         be.pin(parts[k].ctypes.data, parts[k].nbytes)
     middle = Block(parts[1].ctypes.data, (50000, 1, 1, 1), (1, 50000, 50000, 50000), (0, 0, 0, 0), (50000, 1, 1, 1))
@@ -373,22 +439,36 @@ def test_results_keep_off_pages_that_neighbours_pinned(be):
 
 
 def test_block_call_on_pinned_arrays(be):
-    """The same bits as on arrays that are pinned for the call; what was pinned before stays so, and is not copied by way of a buffer."""
+    """The same bits as on arrays that are pinned for the call; what was pinned before stays so, and is not copied by
+    way of a buffer."""
     from frame.tvimpl import TVImpl
 
     shape, ns = (40, 40, 30), 10
     rng = np.random.default_rng(11)
-    T, p, Y = (np.asfortranarray(x) for x in (300 + 2000*rng.random((*shape, 1)), 1e6 + 1e7*rng.random((*shape, 1)), rng.dirichlet(np.ones(ns), shape)))
+    T, p, Y = (
+        np.asfortranarray(x)
+        for x in (
+            300 + 2000 * rng.random((*shape, 1)),
+            1e6 + 1e7 * rng.random((*shape, 1)),
+            rng.dirichlet(np.ones(ns), shape),
+        )
+    )
     impl = TVImpl(be, 20000, ns, 1)
     impl.set_mixture(mixture(ns))
-    block = lambda f: Block(f.ctypes.data, f.shape, tuple(s//8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3]))      # noqa: E731
+    block = lambda f: Block(
+        f.ctypes.data, f.shape, tuple(s // 8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3])
+    )  # noqa: E731
     found = []
     for pinned in ((), (Y,), (T, p, Y)):
         rho, D = np.zeros((*shape, 1), order="F"), np.zeros((*shape, ns), order="F")
         held = [*pinned, D] if pinned else []
         for f in held:
             be.pin(f.ctypes.data, f.nbytes)
-        impl.block("thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))])
+        impl.block(
+            "thermal_viscous",
+            [("T", block(T)), ("p", block(p)), ("Y", block(Y))],
+            [("rho", block(rho)), ("D", block(D))],
+        )
         for f in held:
             assert kinds(be, f) == [1, 1]
             be.unpin(f.ctypes.data, f.nbytes)
@@ -424,6 +504,7 @@ def test_a_refusal_to_pin(be, monkeypatch):
 
     def refuse(*_):
         raise runtime.CUDARuntimeError(2)
+
     with monkeypatch.context() as patch:
         patch.setattr(runtime, "hostRegister", refuse)
         with pytest.raises(BackendError, match="refuses to pin 80000 bytes .*ulimit"):
@@ -440,20 +521,24 @@ def test_a_refusal_to_pin(be, monkeypatch):
 
 
 def test_memory_of_which_a_part_is_pinned(be):
-    """The driver refuses to copy such memory: what lies beside a pinned array's last page goes by pages of its own, to the device and back."""
+    """The driver refuses to copy such memory: what lies beside a pinned array's last page goes by pages of its own, to
+    the device and back."""
     page, runtime = 4096, be.cp.cuda.runtime
-    raw = np.zeros(8*page, np.uint8)
+    raw = np.zeros(8 * page, np.uint8)
     start = -raw.ctypes.data % page
-    half = raw[start + page:start + 5*page].view(np.float64)
+    half = raw[start + page : start + 5 * page].view(np.float64)
     half[:] = np.arange(half.size)
-    runtime.hostRegister(half.ctypes.data, 2*page, 0)
+    runtime.hostRegister(half.ctypes.data, 2 * page, 0)
     try:
-        if not is_gpu(be):                  # CuPy's versions differ in what they copy straight from where it lies
+        if not is_gpu(be):  # CuPy's versions differ in what they copy straight from where it lies
             with pytest.raises(runtime.CUDARuntimeError, match="InvalidValue"):
                 be.cp.asarray(half)
         there = be.from_host(half)
         assert np.array_equal(be.to_host(there), np.arange(half.size))
-        assert np.array_equal(be.to_host(be.from_host(half.astype(np.float32)[::2], np.float32)), np.arange(half.size, dtype=np.float32)[::2])
+        assert np.array_equal(
+            be.to_host(be.from_host(half.astype(np.float32)[::2], np.float32)),
+            np.arange(half.size, dtype=np.float32)[::2],
+        )
     finally:
         runtime.hostUnregister(half.ctypes.data)
 
@@ -469,6 +554,7 @@ def test_view_of_one_row(be):
 
 
 # ---- the rest
+
 
 def test_refusals(be):
     with pytest.raises(BackendError, match="device 99 asked for"):
@@ -506,9 +592,13 @@ def test_shapes_broadcast_on_the_device():
 @pytest.mark.gpu
 def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
     """Four processes, one empty cache, one device: one cubin, equal bits."""
-    code = ("import numpy as np, sys; sys.path[:0] = %r; from kernels import Mixture; from mixtures_for_tests import species_set;"
-            "r = Mixture(species_set(10)).properties('rho mu', T=np.linspace(90, 3000, 500), p=1e7, Y=np.full(10, 0.1), backend='cuda');"
-            "print(r['rho'].tobytes().hex()[:2000], r['mu'].tobytes().hex()[:2000])") % [str(ROOT), str(ROOT / "tests")]
+    code = (
+        "import numpy as np, sys; sys.path[:0] = %r; from kernels import Mixture; from mixtures_for_tests import "
+        "species_set;"
+        "r = Mixture(species_set(10)).properties('rho mu', T=np.linspace(90, 3000, 500), p=1e7, Y=np.full(10, 0.1), "
+        "backend='cuda');"
+        "print(r['rho'].tobytes().hex()[:2000], r['mu'].tobytes().hex()[:2000])"
+    ) % [str(ROOT), str(ROOT / "tests")]
     env = {**os.environ, "FRAME_CACHE": str(tmp_path)}
     running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) for _ in range(4)]
     texts = {process.communicate()[0] for process in running}
@@ -519,24 +609,34 @@ def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
 
 @pytest.mark.gpu
 def test_every_kernel_alone():
-    """Each declared kernel on what the collections make, against the CPU. Diffusion without Takahashi's table: its place is worked
-    out in single precision, so that both are within 2e-7 of the formula (test_against_oracle_and_cpu) and not of each other."""
+    """Each declared kernel on what the collections make, against the CPU. Diffusion without Takahashi's table: its
+    place is worked out in single precision, so that both are within 2e-7 of the formula (test_against_oracle_and_cpu)
+    and not of each other."""
     have = dict(states(10, 2000))
     for name, kernel in project_kernels().items():
-        mix = mixture(10, takahashi="off" if "diffusion" in name else "smooth", **{option: values[0] for option, values in kernel.when})
+        mix = mixture(
+            10,
+            takahashi="off" if "diffusion" in name else "smooth",
+            **{option: values[0] for option, values in kernel.when},
+        )
         missing = [r for r in kernel.reads if r not in have]
-        if missing:         # a start, a velocity, and changes of vectors are the host's own
-            own = dict(T_start=400.0 + 0*have["T"], V_p=50.0 + 0*have["T"], dQ=np.ones((14, 2000)), dU=np.ones((14, 2000)))
+        if missing:  # a start, a velocity, and changes of vectors are the host's own
+            own = dict(
+                T_start=400.0 + 0 * have["T"], V_p=50.0 + 0 * have["T"], dQ=np.ones((14, 2000)), dU=np.ones((14, 2000))
+            )
             have.update({r: own[r] for r in missing if r in own})
             missing = [r for r in missing if r not in own]
         if missing:
             have.update(mix.properties(missing, **{k: have[k] for k in ("T", "p", "Y", "u", "v", "w")}, backend="cpu"))
         on_cpu, on_gpu = (mix.kernel(name)(backend=b, **{r: have[r] for r in kernel.reads}) for b in ("cpu", "cuda"))
         for w in kernel.writes:
-            # Equal inputs: what differs are some 50 roundings in sums of which the worst, h of NASA-7 and a_T, cancel to a
-            # hundredth, and where the functions are good to 1 or 2 ulp. A formula that is wrong differs in the first digits.
-            # Pressure at given density is the small difference of two large terms in a liquid, and so is Z there.
-            size = np.abs(on_cpu[w]) + (1e-2 if name == "cubic_pressure" and w in "pZ" else 1e-6)*np.nanmax(np.abs(on_cpu[w]))
+            # Equal inputs: what differs are some 50 roundings in sums of which the worst, h of NASA-7 and a_T, cancel
+            # to a hundredth, and where the functions are good to 1 or 2 ulp. A formula that is wrong differs in the
+            # first digits. Pressure at given density is the small difference of two large terms in a liquid, and so is
+            # Z there.
+            size = np.abs(on_cpu[w]) + (1e-2 if name == "cubic_pressure" and w in "pZ" else 1e-6) * np.nanmax(
+                np.abs(on_cpu[w])
+            )
             assert_close(on_gpu[w], on_cpu[w], 5000, scale=size, what=f"{name} {w}")
 
 
@@ -546,7 +646,8 @@ GIVEN = {"h": "h p Y", "s": "s p Y", "e": "e rho Y"}
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
 @pytest.mark.parametrize("ns", [2, 10, 53])
 def test_partial_properties_and_inversions(be, ns, kij):
-    """On the device as on the CPU: both are within N of the oracle's bound of each, see test_derivatives.py, test_inversions.py."""
+    """On the device as on the CPU: both are within N of the oracle's bound of each, see test_derivatives.py,
+    test_inversions.py."""
     n = 2000 if is_gpu(be) else 150
     mix, s = mixture(ns, kij), {k: states(ns, n)[k] for k in "TpY"}
     q = expected(ns, n, kij, False)
@@ -555,28 +656,47 @@ def test_partial_properties_and_inversions(be, ns, kij):
     d.undecided = q.undecided
     compare(names, mix.properties(names, **s, backend=be), d, f"NS={ns} {kij} cuda")
     base = mix.properties("h s e rho cp cv", **s)
-    for name, slope in (("h", base["cp"]), ("s", base["cp"]/s["T"]), ("e", base["cv"])):
+    for name, slope in (("h", base["cp"]), ("s", base["cp"] / s["T"]), ("e", base["cv"])):
         have = {**s, **base}
         got = mix.properties("T unconverged", **{k: have[k] for k in GIVEN[name].split()}, backend=be)
-        err = q.e.err + s["p"]/base["rho"]**2*q.rho.err if name == "e" else getattr(q, name).err
+        err = q.e.err + s["p"] / base["rho"] ** 2 * q.rho.err if name == "e" else getattr(q, name).err
         assert not got["unconverged"][~q.undecided].any()
-        assert_close(got["T"], s["T"], N, scale=2*err/slope + 4*s["T"], what=f"NS={ns} {kij} T({name}) cuda", skip=q.undecided)
+        assert_close(
+            got["T"],
+            s["T"],
+            N,
+            scale=2 * err / slope + 4 * s["T"],
+            what=f"NS={ns} {kij} T({name}) cuda",
+            skip=q.undecided,
+        )
 
 
 @pytest.mark.parametrize("ns", [1, 10, 53])
 def test_gamma(be, ns):
-    """Times a vector, back, and as matrices, on the device: roundings of each term; the terms as in test_derivatives.py."""
+    """Times a vector, back, and as matrices, on the device: roundings of each term; the terms as in
+    test_derivatives.py."""
     n, nq = 60, ns + 4
     mix, s = mixture(ns), states(ns, n)
     dQ = np.random.default_rng(4).normal(size=(nq, n))
     both = mix.properties("gamma_jacobian gamma_inverse rho h h_p", **s, backend=be)
     G, I = (both[k].reshape(nq, nq, n) for k in ("gamma_jacobian", "gamma_inverse"))
-    moved = np.abs(np.concatenate([np.stack([np.ones(n), s["u"], s["v"], s["w"], both["h"] + (s["u"]**2 + s["v"]**2 + s["w"]**2)/2]), s["Y"][:-1]]))
-    terms = np.abs(G) + 2*moved[:, None]*np.abs(G[0])
-    terms[4, 0] += both["rho"]*np.abs(both["h_p"]) + 1
-    scale = (nq + 8)*2.2e-16*np.einsum("ijn,jkn->ikn", np.abs(I), terms)
+    moved = np.abs(
+        np.concatenate(
+            [
+                np.stack(
+                    [np.ones(n), s["u"], s["v"], s["w"], both["h"] + (s["u"] ** 2 + s["v"] ** 2 + s["w"] ** 2) / 2]
+                ),
+                s["Y"][:-1],
+            ]
+        )
+    )
+    terms = np.abs(G) + 2 * moved[:, None] * np.abs(G[0])
+    terms[4, 0] += both["rho"] * np.abs(both["h_p"]) + 1
+    scale = (nq + 8) * 2.2e-16 * np.einsum("ijn,jkn->ikn", np.abs(I), terms)
     assert (np.abs(np.einsum("ijn,jkn->ikn", I, G) - np.eye(nq)[:, :, None]) <= scale).all()
     dU = mix.properties("dU", **s, dQ=dQ, backend=be)["dU"]
-    assert (np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8)*2.2e-16*np.einsum("ijn,jn->in", terms, np.abs(dQ))).all()
+    assert (
+        np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8) * 2.2e-16 * np.einsum("ijn,jn->in", terms, np.abs(dQ))
+    ).all()
     back = mix.properties("dQ", **s, dU=dU, backend=be)["dQ"]
-    assert (np.abs(back - dQ) <= (nq + 8)*2.2e-16*np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()
+    assert (np.abs(back - dQ) <= (nq + 8) * 2.2e-16 * np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()

@@ -1,30 +1,32 @@
-"""The ideal-gas family: NASA-9 polynomials, the ideal equation of state, dilute transport; against NumPy and against Cantera."""
+"""The ideal-gas family: NASA-9 polynomials, the ideal equation of state, dilute transport; against NumPy and against
+Cantera."""
+
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
-
 from conditioning import assert_close
 from kernel_cases import N, check_single, mixture, oracle_species, states
-from kernels import ArgumentError, Mixture, MixtureError
-from kernels.species.kinetic_theory import species_viscosity, viscosity_fit
-from kernels.species import SpeciesData, nasa7, nasa9
 from mixtures_for_tests import changed, species_set
 from reference import EPS, Tracked, ideal, ideal_gas, value
+from ruamel.yaml import YAML
+
+from kernels import ArgumentError, Mixture, MixtureError
+from kernels.species import SpeciesData, nasa7, nasa9
+from kernels.species.kinetic_theory import species_viscosity, viscosity_fit
 
 ct = pytest.importorskip("cantera")
-DATA = Path(ct.__file__).parent/"data"
+DATA = Path(ct.__file__).parent / "data"
 IDEAL = dict(equation="ideal", takahashi="off")
 
 
 @pytest.fixture(scope="module")
 def air9(tmp_path_factory):
     """Five neutral species of Cantera's airNASA9.yaml, three ranges each, without transport data."""
-    data = YAML(typ="safe", pure=True).load((DATA/"airNASA9.yaml").read_text())
+    data = YAML(typ="safe", pure=True).load((DATA / "airNASA9.yaml").read_text())
     data["phases"][0] |= {"species": ["N2", "O2", "NO", "N", "O"], "elements": ["N", "O"]}
-    path = tmp_path_factory.mktemp("air")/"air9.yaml"
+    path = tmp_path_factory.mktemp("air") / "air9.yaml"
     with open(path, "w") as out:
         YAML(typ="safe", pure=True).dump(data, out)
     return path
@@ -32,10 +34,12 @@ def air9(tmp_path_factory):
 
 @lru_cache(None)
 def gri(**options):
-    return Mixture.from_yaml(DATA/"gri30.yaml", **{**IDEAL, "viscosity": "sutherland", **dict(options)})
+    return Mixture.from_yaml(DATA / "gri30.yaml", **{**IDEAL, "viscosity": "sutherland", **dict(options)})
 
 
-GETTERS = dict(rho="density", h="enthalpy_mass", e="int_energy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass", c="sound_speed")
+GETTERS = dict(
+    rho="density", h="enthalpy_mass", e="int_energy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass", c="sound_speed"
+)
 
 
 def coefficients(data, T):
@@ -46,25 +50,26 @@ def coefficients(data, T):
 
 
 def compare_with_cantera(gas, mix, T_range):
-    """Same polynomials, summed in another order: some ten roundings of each term |Y c_k T^k|, which cancel (nine coefficients: 100 times)."""
+    """Same polynomials, summed in another order: some ten roundings of each term |Y c_k T^k|, which cancel (nine
+    coefficients: 100 times)."""
     data = mix.species
     rng = np.random.default_rng(0)
     for T in np.exp(rng.uniform(*np.log(T_range), 40)):
         gas.TPY = T, np.exp(rng.uniform(np.log(1e3), np.log(1e7))), rng.dirichlet(np.full(mix.ns, 0.3))
         got = mix.properties([*GETTERS, "Z", "h_p", "rho_p", "rho_T", "h_T"], T=T, p=gas.P, Y=gas.Y)
-        terms = [np.abs(row) @ [1/T**2, 1/T, 1, T, T**2, T**3, T**4, 1/T, 1] for row in coefficients(data, T)]
-        cp = (gas.Y*8.314463/data.W) @ terms*max(1, np.log(T))
-        size = dict(rho=0, h=T*cp, e=T*cp, s=cp, cp=cp, cv=cp, c=gas.sound_speed*cp/gas.cv_mass)
+        terms = [np.abs(row) @ [1 / T**2, 1 / T, 1, T, T**2, T**3, T**4, 1 / T, 1] for row in coefficients(data, T)]
+        cp = (gas.Y * 8.314463 / data.W) @ terms * max(1, np.log(T))
+        size = dict(rho=0, h=T * cp, e=T * cp, s=cp, cp=cp, cv=cp, c=gas.sound_speed * cp / gas.cv_mass)
         for name, attribute in GETTERS.items():
             expected = getattr(gas, attribute)
-            assert abs(got[name] - expected) <= 16*EPS*max(abs(expected), size[name]), (name, T)
+            assert abs(got[name] - expected) <= 16 * EPS * max(abs(expected), size[name]), (name, T)
         assert got["Z"] == 1 and got["h_p"] == 0 and got["h_T"] == got["cp"]
-        np.testing.assert_allclose(got["rho_p"], gas.density/gas.P, rtol=8*EPS)
-        np.testing.assert_allclose(got["rho_T"], -gas.density/T, rtol=8*EPS)
+        np.testing.assert_allclose(got["rho_p"], gas.density / gas.P, rtol=8 * EPS)
+        np.testing.assert_allclose(got["rho_T"], -gas.density / T, rtol=8 * EPS)
 
 
 def test_gri30_as_cantera_has_it():
-    compare_with_cantera(ct.Solution(str(DATA/"gri30.yaml")), gri(), (250, 3400))
+    compare_with_cantera(ct.Solution(str(DATA / "gri30.yaml")), gri(), (250, 3400))
 
 
 def test_nasa9_as_cantera_has_it(air9):
@@ -72,13 +77,27 @@ def test_nasa9_as_cantera_has_it(air9):
 
 
 def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
-    """Three ranges and one side by side, at every break and beside it; and the same polynomials written with 7 or 9 numbers."""
+    """Three ranges and one side by side, at every break and beside it; and the same polynomials written with 7 or 9
+    numbers."""
     data = Mixture.from_yaml(air9, **IDEAL).species
     rows, T_break = data.nasa9.copy(), data.T_break.copy()
-    rows[0], T_break[0] = rows[0, :1], [200, 6000, 6000, 6000]            # one range, repeated
-    data = SpeciesData.from_arrays(data.names, data.W, np.nan, None, None, None, Tc=np.nan, pc=np.nan, nasa9=rows, T_break=T_break,
-                                   without_critical=True)
-    T = np.concatenate([np.geomspace(150, 20000, 200), *(b*(1 + np.array([-1e-15, 0, 1e-15])) for b in (1000.0, 6000.0))])
+    rows[0], T_break[0] = rows[0, :1], [200, 6000, 6000, 6000]  # one range, repeated
+    data = SpeciesData.from_arrays(
+        data.names,
+        data.W,
+        np.nan,
+        None,
+        None,
+        None,
+        Tc=np.nan,
+        pc=np.nan,
+        nasa9=rows,
+        T_break=T_break,
+        without_critical=True,
+    )
+    T = np.concatenate(
+        [np.geomspace(150, 20000, 200), *(b * (1 + np.array([-1e-15, 0, 1e-15])) for b in (1000.0, 6000.0))]
+    )
     rng = np.random.default_rng(1)
     Y, p = rng.dirichlet(np.ones(5), T.size).T, np.full(T.size, 3e5)
     got = Mixture.from_species(data, **IDEAL).properties("cp_ig h_ig s_ig", T=T, p=p, Y=Y)
@@ -87,8 +106,12 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
     cp, h, s = ideal.nasa9(T, Tracked(rows), Tracked(T_break))
     X, M = ideal_gas.mole_fractions(Y, W)
     R = ideal.R
-    mixing = (X*np.log(X)).sum(0) + np.log(p/101325)
-    for name, expected in (("cp_ig", (X*cp).sum(0)*R/M), ("h_ig", (X*h).sum(0)*T*R/M), ("s_ig", ((X*s).sum(0) - mixing)*R/M)):
+    mixing = (X * np.log(X)).sum(0) + np.log(p / 101325)
+    for name, expected in (
+        ("cp_ig", (X * cp).sum(0) * R / M),
+        ("h_ig", (X * h).sum(0) * T * R / M),
+        ("s_ig", ((X * s).sum(0) - mixing) * R / M),
+    ):
         assert_close(got[name], expected, N, what=name)
 
 
@@ -96,17 +119,30 @@ def test_nine_of_seven_are_the_same():
     """0, 0, a0 .. a6 is the seven-coefficient polynomial."""
     seven = species_set(2)
     nine = np.stack([np.pad(c, ((0, 0), (2, 0))) for c in (seven.nasa_low, seven.nasa_high)], 1)
-    data = SpeciesData.from_arrays(seven.names, seven.W, seven.omega, None, None, None, Tc=seven.Tc, pc=seven.pc, kij=seven.kij, nasa9=nine,
-                                   T_break=np.stack([seven.T_min, seven.T_mid, seven.T_max], 1))
+    data = SpeciesData.from_arrays(
+        seven.names,
+        seven.W,
+        seven.omega,
+        None,
+        None,
+        None,
+        Tc=seven.Tc,
+        pc=seven.pc,
+        kij=seven.kij,
+        nasa9=nine,
+        T_break=np.stack([seven.T_min, seven.T_mid, seven.T_max], 1),
+    )
     s = {k: states(2, 500)[k] for k in "TpY"}
     names = "rho h s e cp cv c"
     a, b = (Mixture.from_species(d).properties(names, **s) for d in (changed(seven, T_fit=None), data))
     q = mixture(2).properties("h cp s", **s)
-    for name in names.split():      # a few roundings apart, of numbers that are at most the formation enthalpy, or cp
-        assert (np.abs(a[name] - b[name]) <= 64*EPS*(np.abs(q["h"]) + 1e7 if name in "he" else np.abs(a[name]))).all(), name
+    for name in names.split():  # a few roundings apart, of numbers that are at most the formation enthalpy, or cp
+        assert (
+            np.abs(a[name] - b[name]) <= 64 * EPS * (np.abs(q["h"]) + 1e7 if name in "he" else np.abs(a[name]))
+        ).all(), name
     assert Mixture.from_species(data.subset(["CO2"])).sizes["NASA9_RANGES"] == 2
     for below, above, T in ((nine[0, 0], seven.nasa_low[0], 300.0),):
-        np.testing.assert_allclose(nasa9(below, T), nasa7(above, T), rtol=8*EPS)
+        np.testing.assert_allclose(nasa9(below, T), nasa7(above, T), rtol=8 * EPS)
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
@@ -116,36 +152,59 @@ def test_transport_alone(law, ns):
 
 
 def test_transport_through_properties_with_given_laws():
-    """Air's three gases by Sutherland's law as tables give it, one of them fitted: mixture by Wilke and Mathur as written."""
+    """Air's three gases by Sutherland's law as tables give it, one of them fitted: mixture by Wilke and Mathur as
+    written."""
     data = species_set(10)
     laws = np.full((10, 3), np.nan)
     laws[0], laws[1] = (1.027e-5, 273.0, 198.0), (1.919e-5, 273.0, 139.0)
-    data = SpeciesData.from_arrays(data.names, **{f: getattr(data, f) for f in ("W", "omega", "nasa_low", "nasa_high", "T_mid", "Tc", "pc", "diameter",
-                                                                                 "well_depth", "dipole", "polarizability", "T_fit")}, sutherland=laws)
+    data = SpeciesData.from_arrays(
+        data.names,
+        **{
+            f: getattr(data, f)
+            for f in (
+                "W",
+                "omega",
+                "nasa_low",
+                "nasa_high",
+                "T_mid",
+                "Tc",
+                "pc",
+                "diameter",
+                "well_depth",
+                "dipole",
+                "polarizability",
+                "T_fit",
+            )
+        },
+        sutherland=laws,
+    )
     s = {k: states(10, 300)[k] for k in "TpY"}
     mix = Mixture.from_species(data, **IDEAL, viscosity="sutherland")
     assert "fitted" in mix.notes[0] and "CH4" not in mix.notes[0] and "CO2" in mix.notes[0]
     got = mix.properties("mu lam", **s)
     factor, constant = viscosity_fit(data, "sutherland", *data.T_fit)
     for k in (0, 1):
-        factor[k], constant[k] = laws[k, 0]*(laws[k, 1] + laws[k, 2])/laws[k, 1]**1.5, laws[k, 2]
+        factor[k], constant[k] = laws[k, 0] * (laws[k, 1] + laws[k, 2]) / laws[k, 1] ** 1.5, laws[k, 2]
     sp = oracle_species(10)
     X, _ = ideal_gas.mole_fractions(Tracked(s["Y"], exact=True), sp.W)
     T = Tracked(s["T"], exact=True)
     mu = ideal.species_viscosity(T, "sutherland", Tracked(factor), Tracked(constant))
-    cp = ideal_gas.nasa(T, sp)[0]*ideal.R/sp.W[:, None]
-    assert_close(got["mu"], ideal.wilke(X, sp.W, mu), 2*N, what="mu")       # the factors were rounded twice more
-    assert_close(got["lam"], ideal.mathur(X, sp.W, mu, cp), 2*N, what="lam")
+    cp = ideal_gas.nasa(T, sp)[0] * ideal.R / sp.W[:, None]
+    assert_close(got["mu"], ideal.wilke(X, sp.W, mu), 2 * N, what="mu")  # the factors were rounded twice more
+    assert_close(got["lam"], ideal.mathur(X, sp.W, mu, cp), 2 * N, what="lam")
     # a pure gas: its own law, and Eucken's conductivity
     pure = mix.properties("mu lam cp", T=273.0, p=1e5, Y=np.eye(10)[0])
-    np.testing.assert_allclose(pure["mu"], 1.027e-5, rtol=16*EPS)
-    np.testing.assert_allclose(pure["lam"], 1.027e-5*(pure["cp"] + 1.25*8.31446261815324/data.W[0]), rtol=32*EPS)
+    np.testing.assert_allclose(pure["mu"], 1.027e-5, rtol=16 * EPS)
+    np.testing.assert_allclose(
+        pure["lam"], 1.027e-5 * (pure["cp"] + 1.25 * 8.31446261815324 / data.W[0]), rtol=32 * EPS
+    )
 
 
 def test_kinetic_viscosities_and_their_fits():
-    """Chapman-Enskog against Cantera, which evaluates a polynomial fitted to the same: 0.5 %. The laws fitted to it are as far off as
-    their forms are, not arithmetic: over 300 to 3000 K Sutherland's at most 5.2 % (H2O; median 3.3 %), a power law 8.9 % (CH2CO; 6.9 %)."""
-    gas = ct.Solution(str(DATA/"gri30.yaml"), transport_model="mixture-averaged")
+    """Chapman-Enskog against Cantera, which evaluates a polynomial fitted to the same: 0.5 %. The laws fitted to it are
+    as far off as their forms are, not arithmetic: over 300 to 3000 K Sutherland's at most 5.2 % (H2O; median 3.3 %), a
+    power law 8.9 % (CH2CO; 6.9 %)."""
+    gas = ct.Solution(str(DATA / "gri30.yaml"), transport_model="mixture-averaged")
     data = gri().species
     T = np.array([300.0, 500, 1000, 2000, 3000])
     mu = species_viscosity(data, T)
@@ -153,32 +212,42 @@ def test_kinetic_viscosities_and_their_fits():
         gas.TP = t, 1e5
         np.testing.assert_allclose(mu[:, k], gas.species_viscosities, rtol=5e-3)
     for law, limit in (("sutherland", 0.06), ("powerlaw", 0.10)):
-        error = value(ideal.species_viscosity(T, law, *viscosity_fit(data, law, 300, 3000))).astype(float)/mu - 1
+        error = value(ideal.species_viscosity(T, law, *viscosity_fit(data, law, 300, 3000))).astype(float) / mu - 1
         assert 0.01 < np.abs(error).max() < limit, law
 
 
 def test_wilke_as_cantera_has_it():
     """The mixture rule by itself: laws that pass through Cantera's species viscosities at 1000 K."""
-    gas = ct.Solution(str(DATA/"gri30.yaml"), transport_model="mixture-averaged")
+    gas = ct.Solution(str(DATA / "gri30.yaml"), transport_model="mixture-averaged")
     gas.TPY = 1000.0, 1e5, np.random.default_rng(3).dirichlet(np.full(53, 0.3))
     data = gri().species
     fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "Tc", "pc")
-    data = SpeciesData.from_arrays(data.names, **{f: getattr(data, f) for f in fields}, without_critical=True,
-                                   power_law=np.stack([gas.species_viscosities, np.full(53, 1000.0), np.full(53, 0.7)], 1))
+    data = SpeciesData.from_arrays(
+        data.names,
+        **{f: getattr(data, f) for f in fields},
+        without_critical=True,
+        power_law=np.stack([gas.species_viscosities, np.full(53, 1000.0), np.full(53, 0.7)], 1),
+    )
     got = Mixture.from_species(data, **IDEAL, viscosity="powerlaw").properties("mu", T=1000.0, p=1e5, Y=gas.Y)["mu"]
-    np.testing.assert_allclose(got, gas.viscosity, rtol=1e-13)         # 53^2 terms, each good to some eps
+    np.testing.assert_allclose(got, gas.viscosity, rtol=1e-13)  # 53^2 terms, each good to some eps
 
 
 def test_diffusion_as_cantera_has_it():
-    gas = ct.Solution(str(DATA/"gri30.yaml"), transport_model="mixture-averaged")
+    gas = ct.Solution(str(DATA / "gri30.yaml"), transport_model="mixture-averaged")
     gas.TPY = 700.0, 2e5, np.random.default_rng(4).dirichlet(np.full(53, 0.5))
-    np.testing.assert_allclose(gri(diffusion="cantera").properties("D", T=700.0, p=2e5, Y=gas.Y)["D"], gas.mix_diff_coeffs, rtol=1e-11)     # two fits of powers of ln T
+    np.testing.assert_allclose(
+        gri(diffusion="cantera").properties("D", T=700.0, p=2e5, Y=gas.Y)["D"], gas.mix_diff_coeffs, rtol=1e-11
+    )  # two fits of powers of ln T
 
 
 def test_what_an_ideal_mixture_lacks_is_told(air9):
     mix = Mixture.from_yaml(air9, equation="ideal")
     s = dict(T=300.0, p=1e5, Y=np.eye(5)[0])
-    for name, reason in (("mu", "critical properties"), ("Tc_mix", "critical properties"), ("D", "transport data|critical properties")):
+    for name, reason in (
+        ("mu", "critical properties"),
+        ("Tc_mix", "critical properties"),
+        ("D", "transport data|critical properties"),
+    ):
         with pytest.raises(ArgumentError, match=reason):
             mix.properties(name, **s)
     with pytest.raises(ArgumentError, match="viscosity law 'powerlaw'"):
@@ -193,9 +262,11 @@ def test_an_ideal_gas_takes_nothing_from_a_cubic_equation():
     """Whatever is asked for is the ideal gas' own, or refused."""
     mix, s = mixture(10, equation="ideal"), {k: states(10, 50)[k] for k in "TpY"}
     q = mix.properties("R_s vol v_mol W Z p_v p_T v_p rho", **s)
-    vol = q["R_s"]*s["T"]/s["p"]
-    for name, wanted in dict(vol=vol, v_mol=q["W"]*vol, Z=1.0, p_v=-s["p"]/vol, p_T=s["p"]/s["T"], v_p=-vol/s["p"], rho=1/vol).items():
-        np.testing.assert_allclose(q[name], wanted, rtol=8*EPS, err_msg=name)
+    vol = q["R_s"] * s["T"] / s["p"]
+    for name, wanted in dict(
+        vol=vol, v_mol=q["W"] * vol, Z=1.0, p_v=-s["p"] / vol, p_T=s["p"] / s["T"], v_p=-vol / s["p"], rho=1 / vol
+    ).items():
+        np.testing.assert_allclose(q[name], wanted, rtol=8 * EPS, err_msg=name)
     for name in ("a_mix", "v_free", "inv_D", "cubic_L"):
         with pytest.raises(ArgumentError, match=f"'{name}' cannot be computed"):
             mix.properties(name, **s)
@@ -211,7 +282,7 @@ def test_a_broken_point_is_nan_and_alone(fault):
     s = {k: states(10, 20)[k].copy() for k in "TpY"}
     names = "Z rho h e s cp cv gamma c rho_p rho_T h_p h_T"
     clean = mix.properties(names, **s)
-    (field, bad), = fault.items()
+    ((field, bad),) = fault.items()
     s[field][..., 7] = bad
     got = mix.properties(names + " mu lam", **s)
     for name in names.split():

@@ -1,14 +1,14 @@
 """Laws of thermodynamics that the kernels' results must obey among themselves, whatever the equation of state is.
 
-Algebraic laws: the rounding bounds of the oracle are carried through the law (Tracked), so that the tolerance is that of
-its terms. Differential laws: central differences of sixth order of the quadruple build, rounded once to double.
+Algebraic laws: the rounding bounds of the oracle are carried through the law (Tracked), so that the tolerance is that
+of its terms. Differential laws: central differences of sixth order of the quadruple build, rounded once to double.
 """
+
 from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
 from conditioning import allowed
 from kernel_cases import N, expected, mixture, states
 from reference import EPS, Tracked, cubic, value
@@ -17,8 +17,12 @@ NAMES = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 p_T p_v vol v_mol R_
 R = 8.31446261815324
 
 
-MODELS = {"pr": {}, "pr translated": dict(translation="peneloux"), "srk translated": dict(equation="srk", translation="peneloux"),
-          "pairs": dict(mixing="pseudocritical")}
+MODELS = {
+    "pr": {},
+    "pr translated": dict(translation="peneloux"),
+    "srk translated": dict(equation="srk", translation="peneloux"),
+    "pairs": dict(mixing="pseudocritical"),
+}
 
 
 @lru_cache(None)
@@ -27,7 +31,7 @@ def results(ns, model="pr"):
     n = 10000 if model == "pr" else 2000
     s, q = states(ns, n), expected(ns, n, transport=False, **MODELS[model])
     got = mixture(ns, **MODELS[model]).properties(NAMES, **s)
-    out = SimpleNamespace(**{k: Tracked(got[k], N*getattr(q, k).err) for k in NAMES.split()})
+    out = SimpleNamespace(**{k: Tracked(got[k], N * getattr(q, k).err) for k in NAMES.split()})
     for name, v in s.items():
         setattr(out, name, Tracked(v, exact=True))
     out.keep = ~q.undecided
@@ -35,21 +39,23 @@ def results(ns, model="pr"):
 
 
 ALGEBRA = {
-    "h - e = p/rho": lambda q: q.h - q.e - q.p/q.rho,
-    "p W = rho Z R T": lambda q: q.p*q.W - q.rho*q.Z*R*q.T,
-    "gamma cv = cp": lambda q: q.gamma*q.cv - q.cp,
+    "h - e = p/rho": lambda q: q.h - q.e - q.p / q.rho,
+    "p W = rho Z R T": lambda q: q.p * q.W - q.rho * q.Z * R * q.T,
+    "gamma cv = cp": lambda q: q.gamma * q.cv - q.cp,
     "h_T = cp": lambda q: q.h_T - q.cp,
-    "cp - cv = T rho_T^2/(rho^2 rho_p)": lambda q: q.cp - q.cv - q.T*q.rho_T*q.rho_T/(q.rho*q.rho*q.rho_p),
-    "cp - cv = -T p_T^2/p_v": lambda q: q.cp - q.cv + q.T*q.p_T*q.p_T/q.p_v,
-    "h_p = (1 + T rho_T/rho)/rho": lambda q: q.h_p - (1 + q.T*q.rho_T/q.rho)/q.rho,
-    "c^2 = gamma/rho_p": lambda q: q.c*q.c - q.gamma/q.rho_p,
-    "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)": lambda q: 1/(q.c*q.c) - q.rho_p - q.rho_T*(1 - q.rho*q.h_p)/(q.rho*q.h_T),
-    "rho_T = -p_T rho_p": lambda q: q.rho_T + q.p_T*q.rho_p,
-    "rho_p = -1/(v^2 p_v)": lambda q: q.rho_p + 1/(q.vol*q.vol*q.p_v),
-    "h0 - h = |u|^2/2": lambda q: q.h0 - q.h - (q.u*q.u + q.v*q.v + q.w*q.w)/2,
+    "cp - cv = T rho_T^2/(rho^2 rho_p)": lambda q: q.cp - q.cv - q.T * q.rho_T * q.rho_T / (q.rho * q.rho * q.rho_p),
+    "cp - cv = -T p_T^2/p_v": lambda q: q.cp - q.cv + q.T * q.p_T * q.p_T / q.p_v,
+    "h_p = (1 + T rho_T/rho)/rho": lambda q: q.h_p - (1 + q.T * q.rho_T / q.rho) / q.rho,
+    "c^2 = gamma/rho_p": lambda q: q.c * q.c - q.gamma / q.rho_p,
+    "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)": lambda q: (
+        1 / (q.c * q.c) - q.rho_p - q.rho_T * (1 - q.rho * q.h_p) / (q.rho * q.h_T)
+    ),
+    "rho_T = -p_T rho_p": lambda q: q.rho_T + q.p_T * q.rho_p,
+    "rho_p = -1/(v^2 p_v)": lambda q: q.rho_p + 1 / (q.vol * q.vol * q.p_v),
+    "h0 - h = |u|^2/2": lambda q: q.h0 - q.h - (q.u * q.u + q.v * q.v + q.w * q.w) / 2,
     "sum X = 1": lambda q: q.X.sum(0) - 1,
-    "rho v = W": lambda q: q.rho*q.v_mol - q.W,
-    "W R_s = R": lambda q: q.W*q.R_s - R,
+    "rho v = W": lambda q: q.rho * q.v_mol - q.W,
+    "W R_s = R": lambda q: q.W * q.R_s - R,
 }
 
 
@@ -58,7 +64,7 @@ ALGEBRA = {
 def test_law(ns, model, law):
     q = results(ns, model)
     residual = ALGEBRA[law](q)
-    ratio = np.abs(residual.val).astype(float)/allowed(residual, 2)      # 2: as N, for what the law itself rounds
+    ratio = np.abs(residual.val).astype(float) / allowed(residual, 2)  # 2: as N, for what the law itself rounds
     assert np.isfinite(value(residual)).all()
     assert ratio[q.keep].max() <= 1, f"{law}: {ratio[q.keep].max():.3g} times its terms' rounding"
 
@@ -69,7 +75,7 @@ def test_stability(ns):
     q = results(ns)
     assert (value(q.rho_p) > 0).all() and (value(q.cv) > 0).all() and (value(q.c) > 0).all() and (value(q.Z) > 0).all()
     margin = value(q.cp) - value(q.cv)
-    assert (margin > -4*EPS*(q.cp.err + q.cv.err)).all()
+    assert (margin > -4 * EPS * (q.cp.err + q.cv.err)).all()
 
 
 # -- derivatives
@@ -78,48 +84,54 @@ STEP = 1e-3
 
 
 def sixth_order(f, x):
-    """df/dx by six points x (1 + k STEP), and what rounding f and the points themselves to double does to it at most."""
+    """df/dx by six points x (1 + k STEP), and what rounding f and the points themselves to double does to it at
+    most."""
     weights = {-3: -1, -2: 9, -1: -45, 1: 45, 2: -9, 3: 1}
-    h = 60*x*STEP
-    values = {k: f(x*(1 + k*STEP)) for k in weights}
-    slope = sum(w*values[k] for k, w in weights.items())/h
-    rounding = sum(abs(w)*np.abs(values[k]) for k, w in weights.items())/h
-    return slope, EPS*rounding + EPS/STEP*np.abs(slope)
+    h = 60 * x * STEP
+    values = {k: f(x * (1 + k * STEP)) for k in weights}
+    slope = sum(w * values[k] for k, w in weights.items()) / h
+    rounding = sum(abs(w) * np.abs(values[k]) for k, w in weights.items()) / h
+    return slope, EPS * rounding + EPS / STEP * np.abs(slope)
 
 
 @lru_cache(None)
 def smooth(ns, model="pr"):
-    """States where the density changes by less than 5 % within 1 % of T and p, away from f = 0, T_mid and phase change."""
+    """States where the density changes by less than 5 % within 1 % of T and p, away from f = 0, T_mid and phase
+    change."""
     s = states(ns, 4000, 3)
     T, p, Y = s["T"], s["p"], s["Y"]
     mix = mixture(ns, **MODELS[model])
     sp = mix.species
     rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
-    keep = (np.abs(T/sp.T_mid[:, None] - 1) > 0.01).all(0)
+    keep = (np.abs(T / sp.T_mid[:, None] - 1) > 0.01).all(0)
     kappa = cubic.alpha_kappa(sp.omega, "pr78", MODELS[model].get("equation", "pr")).astype(float)
-    zero = sp.Tc*(1 + 1/kappa)**2
-    keep &= ((np.abs(T/zero[:, None] - 1) > 0.01) | (Y == 0)).all(0)
+    zero = sp.Tc * (1 + 1 / kappa) ** 2
+    keep &= ((np.abs(T / zero[:, None] - 1) > 0.01) | (Y == 0)).all(0)
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):
-            near = mix.properties("rho", T=T*(1 + 0.01*i), p=p*(1 + 0.01*j), Y=Y)["rho"]
-            keep &= np.abs(np.log(near/rho)) < 0.05
+            near = mix.properties("rho", T=T * (1 + 0.01 * i), p=p * (1 + 0.01 * j), Y=Y)["rho"]
+            keep &= np.abs(np.log(near / rho)) < 0.05
     keep = np.flatnonzero(keep)[:400]
     assert keep.size == 400
     return T[keep], p[keep], Y[:, keep]
 
 
-DIFFERENTIAL = {           # law: (f, variable, what it must be, from which names)
+DIFFERENTIAL = {  # law: (f, variable, what it must be, from which names)
     "dh/dT = h_T": ("h", "T", lambda q: q["h_T"]),
     "dh/dp = h_p": ("h", "p", lambda q: q["h_p"]),
     "drho/dT = rho_T": ("rho", "T", lambda q: q["rho_T"]),
     "drho/dp = rho_p": ("rho", "p", lambda q: q["rho_p"]),
-    "ds/dT = cp/T": ("s", "T", lambda q: q["cp"]/q["T"]),
-    "ds/dp = rho_T/rho^2 (Maxwell)": ("s", "p", lambda q: q["rho_T"]/q["rho"]**2),
-    "de/dp = h_p - 1/rho + p rho_p/rho^2": ("e", "p", lambda q: q["h_p"] - 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2),
-    "de/dT = h_T + p rho_T/rho^2": ("e", "T", lambda q: q["h_T"] + q["p"]*q["rho_T"]/q["rho"]**2),
+    "ds/dT = cp/T": ("s", "T", lambda q: q["cp"] / q["T"]),
+    "ds/dp = rho_T/rho^2 (Maxwell)": ("s", "p", lambda q: q["rho_T"] / q["rho"] ** 2),
+    "de/dp = h_p - 1/rho + p rho_p/rho^2": (
+        "e",
+        "p",
+        lambda q: q["h_p"] - 1 / q["rho"] + q["p"] * q["rho_p"] / q["rho"] ** 2,
+    ),
+    "de/dT = h_T + p rho_T/rho^2": ("e", "T", lambda q: q["h_T"] + q["p"] * q["rho_T"] / q["rho"] ** 2),
     "da/dT = a_T": ("a_mix", "T", lambda q: q["a_T"]),
     "da_T/dT = a_TT": ("a_T", "T", lambda q: q["a_TT"]),
-    "dT dp of G: d(h - T s)/dp = 1/rho": ("g", "p", lambda q: 1/q["rho"]),
+    "dT dp of G: d(h - T s)/dp = 1/rho": ("g", "p", lambda q: 1 / q["rho"]),
     "d(h - T s)/dT = -s": ("g", "T", lambda q: -q["s"]),
 }
 
@@ -127,8 +139,9 @@ DIFFERENTIAL = {           # law: (f, variable, what it must be, from which name
 @pytest.mark.parametrize("law", DIFFERENTIAL)
 @pytest.mark.parametrize("ns, model", [(1, "pr"), (10, "pr"), (10, "srk translated"), (10, "pairs")])
 def test_derivative(ns, model, law):
-    """Truncation: STEP^6/140 of the seventh derivative times x^6. Where rho changes by at most 5 % within 1 % the nearest
-    singularity is some 2 % away or more: 7! (1/0.02)^6 STEP^6/140 = 6e-7 of the slope is a crude bound; 1e-7 is asked, and 1e-11 of the median."""
+    """Truncation: STEP^6/140 of the seventh derivative times x^6. Where rho changes by at most 5 % within 1 % the
+    nearest singularity is some 2 % away or more: 7! (1/0.02)^6 STEP^6/140 = 6e-7 of the slope is a crude bound; 1e-7 is
+    asked, and 1e-11 of the median."""
     name, by, wanted = DIFFERENTIAL[law]
     T, p, Y = smooth(ns, model)
     mix = mixture(ns, **MODELS[model])
@@ -138,13 +151,14 @@ def test_derivative(ns, model, law):
         if name != "g":
             return mix.properties(name, **given, precision="wide")[name]
         out = mix.properties("h s", **given, precision="wide")
-        return out["h"] - given["T"]*out["s"]
+        return out["h"] - given["T"] * out["s"]
+
     names = "rho h s e cp rho_T rho_p h_T h_p a_T a_TT T p".split()
     q = mix.properties(" ".join(names), T=T, p=p, Y=Y)
     right = wanted(q)
     left, rounding = sixth_order(f, T if by == "T" else p)
-    tolerance = rounding + 1e-7*(np.abs(left) + np.abs(right))
+    tolerance = rounding + 1e-7 * (np.abs(left) + np.abs(right))
     error = np.abs(left - right)
-    worst = np.argmax(error/tolerance)
+    worst = np.argmax(error / tolerance)
     assert (error <= tolerance).all(), f"{law}: {left[worst]} and {right[worst]} at {T[worst]} K, {p[worst]} Pa"
-    assert np.median(np.maximum(error - rounding, 0)/np.abs(right)) < 1e-11
+    assert np.median(np.maximum(error - rounding, 0) / np.abs(right)) < 1e-11

@@ -1,19 +1,21 @@
-"""python -m frame info --mixture: constants with their origin, checks, poles; critical properties that a file does not have."""
+"""python -m frame info --mixture: constants with their origin, checks, poles; critical properties that a file does not
+have."""
+
 import sys
 import types
 import warnings
 
 import numpy as np
 import pytest
+from mixtures_for_tests import ROOT, changed, species_set
 from ruamel.yaml import YAML
 
 from frame.tools import cli, info
 from kernels import Mixture, MixtureError
 from kernels.species import critical as critical_data
 from kernels.species.cantera_yaml import read_cantera_yaml
-from mixtures_for_tests import ROOT, changed, species_set
 
-CH4_O2 = ROOT/"examples/mixtures/ch4_o2.yaml"
+CH4_O2 = ROOT / "examples/mixtures/ch4_o2.yaml"
 RADICALS = ("OH", "H", "O", "HO2")
 
 
@@ -27,7 +29,7 @@ def without(tmp_path, species, keys=None):
                 del entry["critical-parameters"][key]
             if not entry["critical-parameters"]:
                 del entry["critical-parameters"]
-    path = tmp_path/"stripped.yaml"
+    path = tmp_path / "stripped.yaml"
     with open(path, "w") as out:
         yaml.dump(data, out)
     return path
@@ -36,8 +38,13 @@ def without(tmp_path, species, keys=None):
 def test_report(capsys):
     assert cli.main(["info", "--mixture", str(CH4_O2), "--chung", "published"]) == 0
     told = capsys.readouterr().out
-    for words in ("CO2      44.0090  304.128   73.773   0.2239      94.12  0.2746", "k_ij of 6 of 45 pairs: H2/CO2 -0.1622",
-                  "polynomials are extrapolated below 200 K", "H2/O2 at X_H2 = 0.3868", "CO2 1774 K, HO2 1821 K, O2 1836 K, CH4 2401 K"):
+    for words in (
+        "CO2      44.0090  304.128   73.773   0.2239      94.12  0.2746",
+        "k_ij of 6 of 45 pairs: H2/CO2 -0.1622",
+        "polynomials are extrapolated below 200 K",
+        "H2/O2 at X_H2 = 0.3868",
+        "CO2 1774 K, HO2 1821 K, O2 1836 K, CH4 2401 K",
+    ):
         assert words in told, words
     assert "poles" not in info.report(Mixture.from_yaml(CH4_O2)).replace("note", "")
 
@@ -51,7 +58,9 @@ def test_poles_are_where_viscosity_jumps():
     X = np.zeros((10, 4))
     X[mix.names.index("H2")], X[mix.names.index("O2")] = x, 1 - x
     mu = mix.properties("mu", T=np.full(4, 150.0), p=100e5, X=X)["mu"]
-    assert (np.sign(mu[[1, 2]]) != np.sign(mu[[2, 1]])).all() and np.abs(mu[[1, 2]]).min() > 3*np.abs(mu[[0, 3]]).max()
+    assert (np.sign(mu[[1, 2]]) != np.sign(mu[[2, 1]])).all() and np.abs(mu[[1, 2]]).min() > 3 * np.abs(
+        mu[[0, 3]]
+    ).max()
 
 
 def test_estimated_radicals_are_the_shipped_ones(tmp_path):
@@ -65,7 +74,9 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
         for field in ("Tc", "pc", "omega", "Vc"):
             np.testing.assert_allclose(getattr(mix.species, field)[s], getattr(shipped.species, field)[s], rtol=1e-4)
             assert mix.species.origin[name][field].startswith("estimated: Tc = 1.2593 eps/k")
-    assert all(any(note.startswith(f"{name}: Tc, pc, omega, Vc not in the file") for note in mix.notes) for name in RADICALS)
+    assert all(
+        any(note.startswith(f"{name}: Tc, pc, omega, Vc not in the file") for note in mix.notes) for name in RADICALS
+    )
     assert mix.species.origin["CH4"] == {} and shipped.species.origin["OH"] == {}
     told = info.report(mix)
     assert "100.744*" in told and "OH, H, O, HO2: Tc, pc, omega, Vc: estimated" in told
@@ -88,10 +99,12 @@ def test_nothing_to_estimate_from_is_an_error(tmp_path):
     for entry in data["species"]:
         if entry["name"] == "OH":
             del entry["transport"]
-    with open(tmp_path/"bare.yaml", "w") as out:
+    with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
-    with pytest.raises(MixtureError, match="species 'OH': critical-parameters is missing, the package chemicals has no measured"):
-        read_cantera_yaml(tmp_path/"bare.yaml", fill=True)
+    with pytest.raises(
+        MixtureError, match="species 'OH': critical-parameters is missing, the package chemicals has no measured"
+    ):
+        read_cantera_yaml(tmp_path / "bare.yaml", fill=True)
 
 
 def stand_in(monkeypatch, formula="CO2", methods=("JOBACK", "HEOS"), known=("Tc", "pc", "omega")):
@@ -102,17 +115,25 @@ def stand_in(monkeypatch, formula="CO2", methods=("JOBACK", "HEOS"), known=("Tc"
         setattr(module, name, lambda cas, method, field=field: values[field])
         setattr(module, f"{name}_methods", lambda cas, field=field: list(methods) if field in known else [])
     module.__version__ = "0"
-    module.elements = types.SimpleNamespace(simple_formula_parser=lambda text: {"C": 1, "O": 2} if text == "CO2" else {"C": 1, "O": 1})
-    identifiers.search_chemical = lambda name: types.SimpleNamespace(formula=formula, CASs="124-38-9", common_name="carbon dioxide")
+    module.elements = types.SimpleNamespace(
+        simple_formula_parser=lambda text: {"C": 1, "O": 2} if text == "CO2" else {"C": 1, "O": 1}
+    )
+    identifiers.search_chemical = lambda name: types.SimpleNamespace(
+        formula=formula, CASs="124-38-9", common_name="carbon dioxide"
+    )
     monkeypatch.setitem(sys.modules, "chemicals", module)
     monkeypatch.setitem(sys.modules, "chemicals.identifiers", identifiers)
 
 
 def test_looked_up(monkeypatch):
-    """Measured values of the very molecule only: not another formula, not an ion, not group contributions, not a part of the numbers."""
+    """Measured values of the very molecule only: not another formula, not an ion, not group contributions, not a part
+    of the numbers."""
     stand_in(monkeypatch)
     values, origin = critical_data.looked_up("CO2", {"C": 1, "O": 2})
-    assert values == {"Tc": 304.1282, "pc": 7377300.0, "omega": 0.22394} and origin["pc"] == "chemicals 0, carbon dioxide (124-38-9), HEOS"
+    assert (
+        values == {"Tc": 304.1282, "pc": 7377300.0, "omega": 0.22394}
+        and origin["pc"] == "chemicals 0, carbon dioxide (124-38-9), HEOS"
+    )
     for spoilt in (dict(formula="CO"), dict(formula="CO2-"), dict(methods=("JOBACK",)), dict(known=("Tc", "pc"))):
         stand_in(monkeypatch, **spoilt)
         assert critical_data.looked_up("CO2", {"C": 1, "O": 2}) == ({}, {}), spoilt
@@ -134,7 +155,7 @@ def test_looked_up_in_the_package_itself(tmp_path):
     assert all("estimated" in data.origin[name]["Tc"] for name in RADICALS)
 
 
-SUSPECT = {                     # what is wrong: (field, factor), what is said
+SUSPECT = {  # what is wrong: (field, factor), what is said
     "Vc in L/mol read as m3/kmol, of another fluid": ("Vc", 2.0, "pc Vc/(R Tc) = 0.549"),
     "diameter of another species": ("diameter", 1.6, "Lennard-Jones diameter is 1.6"),
     "well depth in another unit": ("well_depth", 8.3, "well depth is"),

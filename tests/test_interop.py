@@ -1,4 +1,5 @@
 """Fortran calling embedded Python: each trap that was seen to happen, from a real compiled program."""
+
 import importlib.util
 import pathlib
 import re
@@ -8,7 +9,6 @@ import subprocess
 import sys
 
 import pytest
-
 from hosts import BUILD, FORTRAN, MPICH, MPIS, OPENMPI, OWN_KERNEL, ROOT, SOURCES, compiled, library, run
 
 RETURN = {"FRAME_ON_ERROR": "return"}
@@ -32,19 +32,23 @@ def python_file(folder: pathlib.Path, text: str) -> pathlib.Path:
 
 # ---- failures come back as statuses -------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("code, status, message", [
-    ("raise ValueError('boom')", 3, "boom"),
-    ("import sys; sys.exit(0)", 4, "SystemExit"),
-    ("raise KeyboardInterrupt", 4, "KeyboardInterrupt"),
-    ("from kernels import StateError\nclass Odd(BaseException): pass\nraise Odd('odd one')", 4, "odd one"),
-    ("syntax error here", 3, "SyntaxError"),
-    ("raise MemoryError('gone')", 3, "gone"),
-])
+
+@pytest.mark.parametrize(
+    "code, status, message",
+    [
+        ("raise ValueError('boom')", 3, "boom"),
+        ("import sys; sys.exit(0)", 4, "SystemExit"),
+        ("raise KeyboardInterrupt", 4, "KeyboardInterrupt"),
+        ("from kernels import StateError\nclass Odd(BaseException): pass\nraise Odd('odd one')", 4, "odd one"),
+        ("syntax error here", 3, "SyntaxError"),
+        ("raise MemoryError('gone')", 3, "gone"),
+    ],
+)
 def test_an_exception_is_a_status_with_its_text(tmp_path, code, status, message):
     done = traps("python", python_file(tmp_path, code))
     got = told(done)["file"]
     assert got[0] == status and message in got[1]
-    assert "host goes on" in done.stdout      # stat= was given: the host decides
+    assert "host goes on" in done.stdout  # stat= was given: the host decides
 
 
 @pytest.mark.parametrize("code", ["raise ValueError('boom')", "import sys; sys.exit(0)"])
@@ -81,8 +85,10 @@ def test_python_without_the_packages_is_status_1(tmp_path, has, word):
 
 
 def test_before_initialize_is_status_2():
-    assert told(traps("early")) == {"launch": (2, "frame_launch: called before frame_initialize."),
-                                    "put": (2, "frame_put: called before frame_initialize.")}
+    assert told(traps("early")) == {
+        "launch": (2, "frame_launch: called before frame_initialize."),
+        "put": (2, "frame_put: called before frame_initialize."),
+    }
     assert told(traps("early_old", **RETURN))["launch"][0] == 2
     assert traps("early_old").returncode == 72
 
@@ -91,7 +97,7 @@ def test_initialize_again():
     got = told(traps("twice", OWN_KERNEL))
     assert [got[k][0] for k in ("first", "same", "other", "finalize", "between", "again")] == [0, 0, 5, 0, 2, 0]
     assert "11" in got["other"][1] and "10" in got["other"][1]
-    assert got["launch"][0] == got["get"][0] == 0      # works after finalize: Python was not finalised
+    assert got["launch"][0] == got["get"][0] == 0  # works after finalize: Python was not finalised
 
 
 def test_finalize_first_does_nothing():
@@ -100,6 +106,7 @@ def test_finalize_first_does_nothing():
 
 # ---- which Python, and what the host's environment does to it -----------------------------------------------------
 
+
 def test_the_interpreter_is_the_one_of_the_build(tmp_path):
     """PATH, VIRTUAL_ENV, PYTHONHOME and PYTHONPATH of the job choose nothing."""
     fake = tmp_path / "bin"
@@ -107,7 +114,14 @@ def test_the_interpreter_is_the_one_of_the_build(tmp_path):
     (fake / "python3").symlink_to("/bin/false")
     (tmp_path / "numpy.py").write_text("raise SystemExit('wrong numpy')")
     code = python_file(tmp_path, "import sys\nprint('python is', sys.executable, sys.prefix)")
-    done = traps("python", code, PATH=f"{fake}:/usr/bin:/bin", PYTHONHOME=str(tmp_path), PYTHONPATH=str(tmp_path), VIRTUAL_ENV=str(tmp_path))
+    done = traps(
+        "python",
+        code,
+        PATH=f"{fake}:/usr/bin:/bin",
+        PYTHONHOME=str(tmp_path),
+        PYTHONPATH=str(tmp_path),
+        VIRTUAL_ENV=str(tmp_path),
+    )
     assert told(done)["file"][0] == 0
     assert f"python is {sys.executable} {sys.prefix}" in done.stdout
 
@@ -117,18 +131,23 @@ def test_prints_arrive_through_a_pipe(tmp_path):
 
 
 def test_one_thread_and_few_imports(tmp_path):
-    code = python_file(tmp_path, "import os, sys\nprint('threads', len(os.listdir('/proc/self/task')))\n"
-                                 "print('blas', os.environ['OPENBLAS_NUM_THREADS'])\n"
-                                 "print('loaded', [m for m in ('cupy', 'mpi4py', 'cantera', 'matplotlib') if m in sys.modules])")
+    code = python_file(
+        tmp_path,
+        "import os, sys\nprint('threads', len(os.listdir('/proc/self/task')))\n"
+        "print('blas', os.environ['OPENBLAS_NUM_THREADS'])\n"
+        "print('loaded', [m for m in ('cupy', 'mpi4py', 'cantera', 'matplotlib') if m in sys.modules])",
+    )
     done = traps("python", code, OPENBLAS_NUM_THREADS=None)
     assert "threads 1\n" in done.stdout and "blas 1\n" in done.stdout and "loaded []" in done.stdout
-    assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout      # the user's word counts
+    assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout  # the user's word counts
 
 
 def test_ctrl_c_still_stops_the_host(tmp_path):
     """Python would take SIGINT and only note it, for an interpreter loop that does not run while the host computes."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)       # a test run in the background may have it ignored,
-    try:                                                                    # which programs inherit
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a test run in the background may have it ignored,
+    try:  # which programs inherit
         done = traps("python", python_file(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGINT)"))
     finally:
         signal.signal(signal.SIGINT, before)
@@ -137,10 +156,13 @@ def test_ctrl_c_still_stops_the_host(tmp_path):
 
 # ---- floating point -----------------------------------------------------------------------------------------------
 
+
 def test_a_host_with_floating_point_traps(tmp_path):
     """Start-up, a Python overflow and a NaN in a kernel pass; the host's own traps fire afterwards."""
     code = tmp_path / "air.py"
-    code.write_text(OWN_KERNEL.read_text().replace("from kernels import", "assert 1e300*1e300 == float('inf')\nfrom kernels import"))
+    code.write_text(
+        OWN_KERNEL.read_text().replace("from kernels import", "assert 1e300*1e300 == float('inf')\nfrom kernels import")
+    )
     shutil.copy(OWN_KERNEL.with_suffix(".h"), tmp_path)
     done = traps("fpe", code, flags=("-O1", "-ffpe-trap=invalid,zero,overflow"))
     assert "init: 0" in done.stdout and "get: 0" in done.stdout
@@ -150,7 +172,9 @@ def test_a_host_with_floating_point_traps(tmp_path):
 
 def test_a_host_whose_threads_trap():
     """The kernels run on the OpenMP threads that the host has started with its traps on."""
-    done = traps("fpe_threads", OWN_KERNEL, flags=("-O1", "-fopenmp", "-ffpe-trap=invalid,zero,overflow"), FRAME_THREADS="2")
+    done = traps(
+        "fpe_threads", OWN_KERNEL, flags=("-O1", "-fopenmp", "-ffpe-trap=invalid,zero,overflow"), FRAME_THREADS="2"
+    )
     assert done.returncode == 0 and "negative T is NaN: T" in done.stdout, done.stdout + done.stderr
 
 
@@ -166,23 +190,35 @@ def test_subnormals():
 
 # ---- arguments ----------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("case, call, word", [("no_val", "init", "device_id"), ("no_val_stripe", "stripe", "nx"), ("no_val_launch", "launch", "nActive")])
+
+@pytest.mark.parametrize(
+    "case, call, word",
+    [("no_val", "init", "device_id"), ("no_val_stripe", "stripe", "nx"), ("no_val_launch", "launch", "nActive")],
+)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_forgotten_val_is_named(case, call, word, level):
     status, message = told(traps(case, flags=(level,), **RETURN))[call]
     assert status == 3 and "%VAL" in message
-    assert word in message or level == "-O2"       # which argument is caught first depends on where the host keeps them
+    assert word in message or level == "-O2"  # which argument is caught first depends on where the host keeps them
 
 
 def test_an_array_by_value_is_named():
     assert told(traps("array_by_val", **RETURN))["stripe"] == (
-        3, "frame_castles_populateinputstripe: data has the address (nil), wanted an array by reference; is it passed with %VAL() or not allocated?")
+        3,
+        "frame_castles_populateinputstripe: data has the address (nil), wanted an array by reference; is it passed "
+        "with %VAL() or not allocated?",
+    )
 
 
 def test_bounds_outside_the_block():
     got = told(traps("bounds", **RETURN))
-    for call, words in (("beyond the block", "SptX, EptX = 1, 7"), ("zero", "SptX, EptX = 0, 6"), ("reversed", "SptX, EptX = 4, 3"),
-                        ("two variables", "2 given"), ("stripe", "1..7")):
+    for call, words in (
+        ("beyond the block", "SptX, EptX = 1, 7"),
+        ("zero", "SptX, EptX = 0, 6"),
+        ("reversed", "SptX, EptX = 4, 3"),
+        ("two variables", "2 given"),
+        ("stripe", "1..7"),
+    ):
         assert got[call][0] == 3 and words in got[call][1], got[call]
     assert got["right"][0] == 0
 
@@ -204,13 +240,20 @@ def test_a_section_that_came_as_a_temporary():
     done = traps("section", OWN_KERNEL)
     told(done)
     values = [float(x) for x in re.search(r"T =(.*)", done.stdout)[1].split()]
-    assert values == [0, 320, 0, 320, 0, 320]      # printed to 1e-3; every second one through a strided descriptor
+    assert values == [0, 320, 0, 320, 0, 320]  # printed to 1e-3; every second one through a strided descriptor
 
 
 def test_descriptors_of_the_wrong_kind():
     got = told(traps("descriptor"))
-    for call, words in (("integers", "double precision"), ("single", ""), ("not allocated", "not allocated"),
-                        ("bounds", "bounds 1:7"), ("bound 0", "bounds 0:6"), ("first 0", "stripe 0..3, wanted within 1..6"), ("a matrix is two directions", "")):
+    for call, words in (
+        ("integers", "double precision"),
+        ("single", ""),
+        ("not allocated", "not allocated"),
+        ("bounds", "bounds 1:7"),
+        ("bound 0", "bounds 0:6"),
+        ("first 0", "stripe 0..3, wanted within 1..6"),
+        ("a matrix is two directions", ""),
+    ):
         assert got[call][0] == (3 if words else 0) and words in got[call][1], (call, got[call])
     assert got["assumed size"][0] == 0
 
@@ -218,17 +261,35 @@ def test_descriptors_of_the_wrong_kind():
 def test_pinned_arrays():
     """The checks are the same without a GPU, where there is nothing to pin."""
     got = told(traps("pin", **RETURN))
-    wrong = {"early": (2, "before frame_initialize"), "twice": (3, "is pinned already"), "part": (3, "88 bytes at"),
-             "other size": (3, "is not pinned; pinned: 32000 bytes"), "unpinned twice": (3, "is not pinned; pinned: 48 bytes"),
-             "not allocated": (3, "not allocated"), "old part": (3, "overlaps one that is pinned (32000 bytes"),
-             "old other size": (3, "16000 bytes"), "negative": (3, "n = -1")}
+    wrong = {
+        "early": (2, "before frame_initialize"),
+        "twice": (3, "is pinned already"),
+        "part": (3, "88 bytes at"),
+        "other size": (3, "is not pinned; pinned: 32000 bytes"),
+        "unpinned twice": (3, "is not pinned; pinned: 48 bytes"),
+        "not allocated": (3, "not allocated"),
+        "old part": (3, "overlaps one that is pinned (32000 bytes"),
+        "old other size": (3, "16000 bytes"),
+        "negative": (3, "n = -1"),
+    }
     for call, (status, words) in wrong.items():
         assert got[call][0] == status and words in got[call][1], (call, got[call])
-    right = ("pin", "another", "the same memory", "nothing", "nothing again", "old", "old unpin", "after finalize", "finalize")
-    assert [got[call] for call in right] == [(0, "")]*len(right)
+    right = (
+        "pin",
+        "another",
+        "the same memory",
+        "nothing",
+        "nothing again",
+        "old",
+        "old unpin",
+        "after finalize",
+        "finalize",
+    )
+    assert [got[call] for call in right] == [(0, "")] * len(right)
 
 
 # ---- linking ------------------------------------------------------------------------------------------------------
+
 
 def test_no_mpi_and_no_fast_math_in_the_library():
     needed = subprocess.run(["readelf", "-d", str(library())], capture_output=True, text=True, check=True).stdout
@@ -249,7 +310,19 @@ def test_every_mangling_and_a_local_dlopen(tmp_path):
 def test_fortran_manglings_and_long_integers(flags, tmp_path):
     host = tmp_path / "host"
     library()
-    subprocess.run([FORTRAN, *flags, str(SOURCES / "manglings.f90"), "-o", str(host), f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"], check=True)
+    subprocess.run(
+        [
+            FORTRAN,
+            *flags,
+            str(SOURCES / "manglings.f90"),
+            "-o",
+            str(host),
+            f"-L{BUILD}",
+            "-lframe",
+            f"-Wl,-rpath,{BUILD}",
+        ],
+        check=True,
+    )
     assert told(run(host, **RETURN)) == {"call": (0, ""), "function": (0, "")}
 
 
@@ -264,11 +337,16 @@ def test_libframe_comes_last_on_the_link_line(tmp_path):
 def test_the_header_compiles_as_c_and_cpp(tmp_path):
     library()
     for language in ("c", "c++"):
-        done = subprocess.run(["cc", "-x", language, "-Wall", "-Werror", "-fsyntax-only", str(BUILD / "frame.h")], capture_output=True, text=True)
+        done = subprocess.run(
+            ["cc", "-x", language, "-Wall", "-Werror", "-fsyntax-only", str(BUILD / "frame.h")],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
 
 
 # ---- threads ------------------------------------------------------------------------------------------------------
+
 
 def test_calls_from_openmp_threads():
     assert told(traps("threads", OWN_KERNEL, flags=("-O1", "-fopenmp")))["bad"][0] == 0
@@ -316,7 +394,9 @@ def test_finalize_after_mpi_finalize(mpi):
 
 @every_mpi
 def test_another_communicator_and_then_the_world(mpi, tmp_path):
-    code = python_file(tmp_path, "import mpi4py.MPI as m\nprint('library ' + m.Get_library_version().split()[0] + '\\n', end='')")
+    code = python_file(
+        tmp_path, "import mpi4py.MPI as m\nprint('library ' + m.Get_library_version().split()[0] + '\\n', end='')"
+    )
     done = traps("split", code, mpi=mpi, ranks=3)
     assert done.returncode == 0 and done.stdout.count("setcomm: 0") == 6, done.stdout + done.stderr
     assert done.stdout.count("library " + {"openmpi": "Open", "mpich": "MPICH"}[mpi.name]) == 3

@@ -1,21 +1,28 @@
-"""T from (h, p), (s, p), (e, rho) and p from (rho, T): round trips over the envelope, how many steps they take, what is not found."""
+"""T from (h, p), (s, p), (e, rho) and p from (rho, T): round trips over the envelope, how many steps they take, what is
+not found."""
+
 import re
 
 import numpy as np
 import pytest
-
-import kernels
 from conditioning import assert_close
-from frame.errors import StateError
 from kernel_cases import N, check_single, expected, mixture, states
-from kernels import ArgumentError, registry
 from mixtures_for_tests import species_set
 from reference import EPS, derivatives, species, value
 from test_frame_objects import Host, field, state
 from test_kernels_thermal import near_saturation
 
-FAMILY = {"pr": {}, "vapour": dict(root="vapour"), "liquid": dict(root="liquid"), "srk-translated": dict(equation="srk", translation="peneloux"),
-          "pairs": dict(mixing="pseudocritical")}
+import kernels
+from frame.errors import StateError
+from kernels import ArgumentError, registry
+
+FAMILY = {
+    "pr": {},
+    "vapour": dict(root="vapour"),
+    "liquid": dict(root="liquid"),
+    "srk-translated": dict(equation="srk", translation="peneloux"),
+    "pairs": dict(mixing="pseudocritical"),
+}
 KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name)
 
 
@@ -33,20 +40,42 @@ def test_kernel_alone(name):
 def pairs(mix, s):
     """Each inversion's given names and what T is to a change of the first of them, at states s."""
     q = mix.properties("h s e rho cp cv", **s)
-    return {"h": (dict(h=q["h"], p=s["p"]), q["cp"]), "s": (dict(s=q["s"], p=s["p"]), q["cp"]/s["T"]), "e": (dict(e=q["e"], rho=q["rho"]), q["cv"])}
+    return {
+        "h": (dict(h=q["h"], p=s["p"]), q["cp"]),
+        "s": (dict(s=q["s"], p=s["p"]), q["cp"] / s["T"]),
+        "e": (dict(e=q["e"], rho=q["rho"]), q["cv"]),
+    }
 
 
-@pytest.mark.parametrize("ns, n, family", [(1, 5000, "pr"), (1, 5000, "vapour"), (2, 5000, "liquid"), (10, 0, "srk-translated"), (10, 5000, "pr"), (10, 1000, "pairs"), (53, 400, "pr")])
+@pytest.mark.parametrize(
+    "ns, n, family",
+    [
+        (1, 5000, "pr"),
+        (1, 5000, "vapour"),
+        (2, 5000, "liquid"),
+        (10, 0, "srk-translated"),
+        (10, 5000, "pr"),
+        (10, 1000, "pairs"),
+        (53, 400, "pr"),
+    ],
+)
 def test_round_trip(ns, n, family):
-    """T -> h -> T and so on: both evaluations of h are off by its bound at most, so T by twice that over cp, and by its own rounding."""
+    """T -> h -> T and so on: both evaluations of h are off by its bound at most, so T by twice that over cp, and by its
+    own rounding."""
     s = {k: states(ns, n)[k] for k in "TpY"}
     mix, q = mixture(ns, **FAMILY[family]), expected(ns, n, transport=False, **FAMILY[family])
     for name, (given, slope) in pairs(mix, s).items():
-        err = q.e.err + q.p.val.astype(float)/q.rho.val.astype(float)**2*q.rho.err if name == "e" else getattr(q, name).err
+        err = (
+            q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
+            if name == "e"
+            else getattr(q, name).err
+        )
         got = mix.properties("T unconverged", Y=s["Y"], **given)
         lost = np.isnan(got["T"]) | (got["unconverged"] != 0)
         assert not lost[~q.undecided].any(), (name, s["T"][lost], s["p"][lost])
-        assert_close(got["T"], s["T"], N, scale=2*err/slope + 4*s["T"], what=f"NS={ns} T({name})", skip=q.undecided)
+        assert_close(
+            got["T"], s["T"], N, scale=2 * err / slope + 4 * s["T"], what=f"NS={ns} T({name})", skip=q.undecided
+        )
 
 
 @pytest.mark.parametrize("start", ("cold", "hot", "none", "beyond"))
@@ -55,25 +84,32 @@ def test_any_start_leads_there(start):
     mix, q = mixture(10), expected(10, 4000, transport=False)
     T_start = {"cold": 60.0, "hot": 5000.0, "none": np.nan, "beyond": 1e7}[start]
     for name, (given, slope) in pairs(mix, s).items():
-        err = q.e.err + q.p.val.astype(float)/q.rho.val.astype(float)**2*q.rho.err if name == "e" else getattr(q, name).err
+        err = (
+            q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
+            if name == "e"
+            else getattr(q, name).err
+        )
         got = mix.properties("T unconverged", Y=s["Y"], T_start=T_start, **given)
-        assert_close(got["T"], s["T"], N, scale=2*err/slope + 4*s["T"], what=f"T({name}) from {start}", skip=q.undecided)
+        assert_close(
+            got["T"], s["T"], N, scale=2 * err / slope + 4 * s["T"], what=f"T({name}) from {start}", skip=q.undecided
+        )
         assert not got["unconverged"][~q.undecided].any()
 
 
 def near_critical(mix, Y, rng):
-    """States around the pseudo-critical point, down to 1e-7 of Tc, below it in the region of three roots; cold ones too."""
+    """States around the pseudo-critical point, down to 1e-7 of Tc, below it in the region of three roots; cold ones
+    too."""
     c = mix.properties("Tc_mix pc_mix", Y=Y)
     n = Y.shape[1]
-    T = c["Tc_mix"]*(1 + np.exp(rng.uniform(np.log(1e-7), np.log(0.4), n))*rng.choice([-1, 1], n))
-    return np.clip(T, 30, 5900), np.clip(c["pc_mix"]*np.exp(rng.uniform(-1, 0.2, n)), 1e5, 5e7)
+    T = c["Tc_mix"] * (1 + np.exp(rng.uniform(np.log(1e-7), np.log(0.4), n)) * rng.choice([-1, 1], n))
+    return np.clip(T, 30, 5900), np.clip(c["pc_mix"] * np.exp(rng.uniform(-1, 0.2, n)), 1e5, 5e7)
 
 
 @pytest.fixture
 def counting(tmp_path):
     """A kernel of a host's own that counts the evaluations of h that the iteration makes; the number allowed."""
     header = kernels.registry.kernels["temperature_from_h_p"].header
-    (tmp_path/"steps.h").write_text(f'''#include "{header}"
+    (tmp_path / "steps.h").write_text(f'''#include "{header}"
 template <class M, class R, class Species>
 POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, const R T_start, R &steps) {{
     R T, unconverged, count = R(0.0);
@@ -87,19 +123,20 @@ POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, cons
     steps = count;
 }}
 ''')
-    (tmp_path/"steps.py").write_text('''from kernels.declare import kernels, point_kernel, quantity
+    (tmp_path / "steps.py").write_text("""from kernels.declare import kernels, point_kernel, quantity
 quantity("steps", "1", "evaluations")
 point_kernel("steps_h_p", header="steps.h", reads="h p Y R_s T_start", writes="steps", constants=kernels["temperature_from_h_p"].constants,
              source="test", valid="everywhere")
-''')
-    kernels.load_declarations(tmp_path/"steps.py")
+""")
+    kernels.load_declarations(tmp_path / "steps.py")
     yield int(re.search(r"T_STEPS = (\d+)", header.read_text())[1])
     del registry.kernels["steps_h_p"], registry.quantities["steps"]
 
 
 def test_the_steps_suffice(counting):
-    """The worst of 120 000 points, from the worst starts, takes less than half of what is allowed. A jump is found by halving
-    alone: ln(6000/20) = 5.7 in log T down to 1e-11 takes log2(5.7e11) = 39, and the steps of Newton's before that."""
+    """The worst of 120 000 points, from the worst starts, takes less than half of what is allowed. A jump is found by
+    halving alone: ln(6000/20) = 5.7 in log T down to 1e-11 takes log2(5.7e11) = 39, and the steps of Newton's before
+    that."""
     rng = np.random.default_rng(0)
     most = 0
     for ns, options in ((1, {}), (10, {}), (1, dict(root="vapour")), (10, dict(root="liquid", equation="srk"))):
@@ -113,19 +150,21 @@ def test_the_steps_suffice(counting):
             got = mix.properties("unconverged", **given)["unconverged"]
             assert (got < 2).all() and (got == 0).mean() > 0.999
             most = max(most, count[got == 0].max())
-    assert most <= counting//2, most
+    assert most <= counting // 2, most
     h, p, Y = between_phases()[:3]
-    count = mixture(1).kernel("steps_h_p")(h=h, p=p, Y=Y, R_s=mixture(1).properties("R_s", Y=Y)["R_s"], T_start=300.0, precision="scalar")["steps"]
+    count = mixture(1).kernel("steps_h_p")(
+        h=h, p=p, Y=Y, R_s=mixture(1).properties("R_s", Y=Y)["R_s"], T_start=300.0, precision="scalar"
+    )["steps"]
     assert count.max() < counting, count.max()
 
 
 def between_phases():
     """N2 at pressures where it boils: h of no state, p, Y, and h on both sides."""
     T, p = near_saturation()
-    T, p = T.reshape(-1, 6)[:, 2:4], p.reshape(-1, 6)[:, 2:4]        # a part in 1e6 on either side of the saturation pressure
+    T, p = T.reshape(-1, 6)[:, 2:4], p.reshape(-1, 6)[:, 2:4]  # a part in 1e6 on either side of the saturation pressure
     q = mixture(1).properties("h rho", T=T.ravel(), p=p.ravel(), Y=np.ones((1, T.size)))
     h, rho = q["h"].reshape(-1, 2), q["rho"].reshape(-1, 2)
-    two = rho[:, 1] > 1.2*rho[:, 0]
+    two = rho[:, 1] > 1.2 * rho[:, 0]
     assert two.sum() > 30
     return h[two].mean(1), p[two].mean(1), np.ones((1, two.sum())), h[two], T[two, 0]
 
@@ -137,10 +176,10 @@ def test_between_two_phases_the_boiling_point_is_found_and_told():
         got = mixture(1).properties("T unconverged", h=h, p=p, Y=Y, **start)
         assert (got["unconverged"] == 1).all()
         np.testing.assert_allclose(got["T"], T, rtol=1e-5)
-        below, above = (mixture(1).properties("h", T=got["T"]*(1 + d), p=p, Y=Y)["h"] for d in (-1e-9, 1e-9))
+        below, above = (mixture(1).properties("h", T=got["T"] * (1 + d), p=p, Y=Y)["h"] for d in (-1e-9, 1e-9))
         assert (below < h).all() and (h < above).all()
         # a metastable liquid exists: with root = vapour or liquid the jump is elsewhere
-    assert (np.abs(mixture(1, root="vapour").properties("T", h=h, p=p, Y=Y)["T"]/T - 1) > 1e-4).any()
+    assert (np.abs(mixture(1, root="vapour").properties("T", h=h, p=p, Y=Y)["T"] / T - 1) > 1e-4).any()
 
 
 def test_where_an_attraction_changes_sign_h_jumps():
@@ -148,21 +187,23 @@ def test_where_an_attraction_changes_sign_h_jumps():
     mix = mixture(10)
     sp = mix.species
     one, other = mix.names.index("N2") if "N2" in mix.names else 0, 1
-    kappa = 0.37464 + 1.54226*sp.omega[one] - 0.26992*sp.omega[one]**2
-    zero = sp.Tc[one]*(1 + 1/kappa)**2
+    kappa = 0.37464 + 1.54226 * sp.omega[one] - 0.26992 * sp.omega[one] ** 2
+    zero = sp.Tc[one] * (1 + 1 / kappa) ** 2
     Y = np.zeros((10, 1))
     Y[one], Y[other] = 0.5, 0.5
-    low, high = (mix.properties("h cp", T=[zero*(1 + d)], p=3e7, Y=Y) for d in (-1e-10, 1e-10))
+    low, high = (mix.properties("h cp", T=[zero * (1 + d)], p=3e7, Y=Y) for d in (-1e-10, 1e-10))
     gap = high["h"] - low["h"]
-    assert gap > 1e-3*low["cp"], "no jump: nothing was tested"
-    got = mix.properties("T unconverged", h=low["h"] + 0.5*gap, p=3e7, Y=Y)
-    assert got["unconverged"] == 1 and abs(got["T"]/zero - 1) < 1e-9
-    for h, T in ((low["h"], zero*(1 - 1e-10)), (high["h"], zero*(1 + 1e-10))):
+    assert gap > 1e-3 * low["cp"], "no jump: nothing was tested"
+    got = mix.properties("T unconverged", h=low["h"] + 0.5 * gap, p=3e7, Y=Y)
+    assert got["unconverged"] == 1 and abs(got["T"] / zero - 1) < 1e-9
+    for h, T in ((low["h"], zero * (1 - 1e-10)), (high["h"], zero * (1 + 1e-10))):
         back = mix.properties("T unconverged", h=h, p=3e7, Y=Y)
-        assert back["unconverged"] == 0 and abs(back["T"]/T - 1) < 1e-12
+        assert back["unconverged"] == 0 and abs(back["T"] / T - 1) < 1e-12
 
 
-@pytest.mark.parametrize("fault", ("h = NaN", "h too high", "h too low", "p < 0", "p = NaN", "sum(Y) = 1.1", "rho beyond 1/b", "rho < 0"))
+@pytest.mark.parametrize(
+    "fault", ("h = NaN", "h too high", "h too low", "p < 0", "p = NaN", "sum(Y) = 1.1", "rho beyond 1/b", "rho < 0")
+)
 def test_nothing_found_is_nan_and_told(fault):
     """At that point alone: every other keeps its bits."""
     s = {k: states(10, 40)[k].copy() for k in "TpY"}
@@ -172,8 +213,16 @@ def test_nothing_found_is_nan_and_told(fault):
     given = dict(e=q["e"], rho=q["rho"], Y=s["Y"]) if dense else dict(h=q["h"], p=s["p"], Y=s["Y"])
     clean = mix.properties("T unconverged", **given)
     given = {name: v.copy() for name, v in given.items()}
-    name, bad = {"h = NaN": ("h", np.nan), "h too high": ("h", q["h"][k] + 3e8), "h too low": ("h", q["h"][k] - 3e8), "p < 0": ("p", -1e5),
-                 "p = NaN": ("p", np.nan), "sum(Y) = 1.1": ("Y", given["Y"][:, k]*1.1), "rho beyond 1/b": ("rho", 1e5), "rho < 0": ("rho", -1.0)}[fault]
+    name, bad = {
+        "h = NaN": ("h", np.nan),
+        "h too high": ("h", q["h"][k] + 3e8),
+        "h too low": ("h", q["h"][k] - 3e8),
+        "p < 0": ("p", -1e5),
+        "p = NaN": ("p", np.nan),
+        "sum(Y) = 1.1": ("Y", given["Y"][:, k] * 1.1),
+        "rho beyond 1/b": ("rho", 1e5),
+        "rho < 0": ("rho", -1.0),
+    }[fault]
     given[name][..., k] = bad
     got = mix.properties("T unconverged", **given)
     assert np.isnan(got["T"][k]) and got["unconverged"][k] == 2
@@ -192,7 +241,10 @@ def test_a_point_does_not_depend_on_its_neighbours():
         order = np.random.default_rng(0).permutation(500)
         moved = mix.properties("T", **{k: v[..., order] for k, v in given.items()})["T"]
         assert (moved == whole[order]).all()
-        assert all(mix.properties("T", **{k: v[..., i:i + 1] for k, v in given.items()})["T"] == whole[i] for i in range(0, 500, 37)), name
+        assert all(
+            mix.properties("T", **{k: v[..., i : i + 1] for k, v in given.items()})["T"] == whole[i]
+            for i in range(0, 500, 37)
+        ), name
 
 
 def test_everything_follows_from_energy_and_density():
@@ -202,12 +254,13 @@ def test_everything_follows_from_energy_and_density():
     mix, q = mixture(10), expected(10, 2000, transport=False)
     base = mix.properties(names + " e rho", **s)
     got = mix.properties("T " + names, e=base["e"], rho=base["rho"], Y=s["Y"])
-    # p is conditioned by T p_T/p and 1/(rho_p R_s T), at most some 10 here, each of some 100 roundings: 1e-12; in liquids far worse
-    smooth = ~q.undecided & (value(q.Z) > 0.6) & (value(q.rho_p).astype(float)*value(q.T*q.R_s).astype(float) < 3)
+    # p is conditioned by T p_T/p and 1/(rho_p R_s T), at most some 10 here, each of some 100 roundings: 1e-12; in
+    # liquids far worse
+    smooth = ~q.undecided & (value(q.Z) > 0.6) & (value(q.rho_p).astype(float) * value(q.T * q.R_s).astype(float) < 3)
     assert smooth.sum() > 1000
     for name in names.split():
         scale = np.abs(base[name]) + (1e6 if name == "h" else 0)
-        assert (np.abs(got[name] - base[name])/scale)[smooth].max() < 1e-11, name
+        assert (np.abs(got[name] - base[name]) / scale)[smooth].max() < 1e-11, name
     assert "cubic_root" not in mix.program(("c",), ("e", "rho", "Y")).kernels
 
 
@@ -217,8 +270,8 @@ def test_pressure_of_any_density():
     got = mixture(1).properties("p", T=T, rho=rho, Y=np.ones((1, 400)))["p"]
     sp, o = species.arrays(species_set(1)), {"equation": "pr", "translation": "none", "alpha": "pr78", "mixing": "vdw"}
     wanted = derivatives.helmholtz_side(T.astype(np.longdouble), rho.astype(np.longdouble)[None], sp, o)[0]
-    terms = np.abs(wanted) + 2*value(rho*296.8*T/(1 - rho/1167))
-    assert (np.abs(got - wanted) <= 30*EPS*terms).all()
+    terms = np.abs(wanted) + 2 * value(rho * 296.8 * T / (1 - rho / 1167))
+    assert (np.abs(got - wanted) <= 30 * EPS * terms).all()
     assert (np.diff(got) < 0).any() and (got < 0).any(), "no loop: nothing was tested"
 
 
@@ -228,9 +281,13 @@ def test_density_of_pressure_is_the_root_of_pressure_of_density():
     rho = mixture(10).properties("rho", **s)["rho"]
     p = mixture(10).properties("p", T=s["T"], Y=s["Y"], rho=rho)["p"]
     # rounding of p(T, rho), and that of rho through dp/drho
-    slope = 1/np.abs(value(q.rho_p).astype(float))
-    terms = s["p"] + value(q.a_mix*q.inv_D).astype(float)*2 + slope*(q.rho.err + 4*rho*value(q.inv_free*q.vol).astype(float))
-    assert (np.abs(p - s["p"]) <= 8*EPS*terms)[~q.undecided].all()
+    slope = 1 / np.abs(value(q.rho_p).astype(float))
+    terms = (
+        s["p"]
+        + value(q.a_mix * q.inv_D).astype(float) * 2
+        + slope * (q.rho.err + 4 * rho * value(q.inv_free * q.vol).astype(float))
+    )
+    assert (np.abs(p - s["p"]) <= 8 * EPS * terms)[~q.undecided].all()
 
 
 def test_what_may_be_given_instead_is_named():
@@ -239,13 +296,26 @@ def test_what_may_be_given_instead_is_named():
     with pytest.raises(ArgumentError, match=r"missing p"):
         mixture(10).properties("c", T=300.0, Y=np.full(10, 0.1))
     # T and p are given: nothing is inverted, whatever else is given
-    assert mixture(10).program(("cp",), ("T", "p", "Y", "rho", "h")).kernels == mixture(10).program(("cp",), ("T", "p", "Y")).kernels
+    assert (
+        mixture(10).program(("cp",), ("T", "p", "Y", "rho", "h")).kernels
+        == mixture(10).program(("cp",), ("T", "p", "Y")).kernels
+    )
 
 
 # ---- from a host
 
-SEEDS = ("prEOSThermalProperties", "prEOSViscousProperties", "prEOSCalcSoundSpeed", "eosGammaJacobianProperties", "eosThermalAndViscousProperties",
-         "eosCalcRhoH0FromTP", "eosRhoHFromTPProp", "prEOSCalcTFromHP", "prEOSCriticalState", "chungCalcTransProp")
+SEEDS = (
+    "prEOSThermalProperties",
+    "prEOSViscousProperties",
+    "prEOSCalcSoundSpeed",
+    "eosGammaJacobianProperties",
+    "eosThermalAndViscousProperties",
+    "eosCalcRhoH0FromTP",
+    "eosRhoHFromTPProp",
+    "prEOSCalcTFromHP",
+    "prEOSCriticalState",
+    "chungCalcTransProp",
+)
 
 
 def test_a_host_inverts_with_and_without_a_start():
@@ -287,7 +357,9 @@ def test_routines_are_launched_by_the_names_that_solvers_use(name):
     for tag in (name.lower(), name):
         collection = registry.collections[registry.name_of(tag)]
         host.put("Q", state(ns=2))
-        made = mixture(2).properties([q for q in collection.given if q not in "TpYuvw"] or ["T"], T=300.0, p=1e7, Y=[0.5, 0.5])
+        made = mixture(2).properties(
+            [q for q in collection.given if q not in "TpYuvw"] or ["T"], T=300.0, p=1e7, Y=[0.5, 0.5]
+        )
         for q, v in made.items():
             if q != "T":
                 host.put(q, field(v))
@@ -298,7 +370,9 @@ def test_routines_are_launched_by_the_names_that_solvers_use(name):
         wanted = mixture(2).properties(list(collection.outputs), **{q: given[q] for q in collection.given})
         for q in collection.outputs:
             got = host.impl.views[q].matrix[:, :24]
-            np.testing.assert_allclose(got, np.broadcast_to(np.reshape(wanted[q], (-1, 1)), got.shape), rtol=1e-13, err_msg=f"{tag} {q}")
+            np.testing.assert_allclose(
+                got, np.broadcast_to(np.reshape(wanted[q], (-1, 1)), got.shape), rtol=1e-13, err_msg=f"{tag} {q}"
+            )
 
 
 def test_an_alias_is_unique(monkeypatch):
@@ -310,38 +384,56 @@ def test_an_alias_is_unique(monkeypatch):
 
 # ---- ideal gases
 
+
 def nine(data):
     """The same species with nine coefficients in two ranges."""
     rows = np.stack([np.pad(c, ((0, 0), (2, 0))) for c in (data.nasa_low, data.nasa_high)], 1)
-    rows[:, :, 1] = 50.0                # K: 1/T in cp, ln T in h
-    return kernels.SpeciesData.from_arrays(data.names, data.W, data.omega, None, None, None, Tc=data.Tc, pc=data.pc, kij=data.kij, nasa9=rows,
-                                           T_break=np.stack([data.T_min, data.T_mid, data.T_max], 1))
+    rows[:, :, 1] = 50.0  # K: 1/T in cp, ln T in h
+    return kernels.SpeciesData.from_arrays(
+        data.names,
+        data.W,
+        data.omega,
+        None,
+        None,
+        None,
+        Tc=data.Tc,
+        pc=data.pc,
+        kij=data.kij,
+        nasa9=rows,
+        T_break=np.stack([data.T_min, data.T_mid, data.T_max], 1),
+    )
 
 
 @pytest.mark.parametrize("equation", ("ideal", "pr"))
 @pytest.mark.parametrize("coefficients", (7, 9))
 def test_ideal_gases_and_nine_coefficients(equation, coefficients):
-    """Round trips, sums of partial properties, Gamma and its inverse: 1e-10 is far above rounding, 1e-16 of formation enthalpies over cp T."""
+    """Round trips, sums of partial properties, Gamma and its inverse: 1e-10 is far above rounding, 1e-16 of formation
+    enthalpies over cp T."""
     data = species_set(10) if coefficients == 7 else nine(species_set(10))
     mix = kernels.Mixture.from_species(data, equation=equation)
-    s = {k: v[..., ::5] for k, v in states(10, 5000).items()}           # each has one species in plenty at least
-    low = s["T"] > 200                                                  # far from folds and criticality for all
+    s = {k: v[..., ::5] for k, v in states(10, 5000).items()}  # each has one species in plenty at least
+    low = s["T"] > 200  # far from folds and criticality for all
     s = {k: np.ascontiguousarray(v[..., low]) for k, v in s.items()}
     thermal = {k: s[k] for k in "TpY"}
     q = mix.properties("h s e rho cp vol v_Y h_Y e_Y g_Y ln_phi", **thermal)
-    size = np.abs(q["h"]) + q["cp"]*s["T"]
+    size = np.abs(q["h"]) + q["cp"] * s["T"]
     for given in (dict(h=q["h"], p=s["p"]), dict(s=q["s"], p=s["p"]), dict(e=q["e"], rho=q["rho"])):
         back = mix.properties("T unconverged", Y=s["Y"], **given)
-        assert (np.abs(back["T"] - s["T"]) <= 1e-14*(size/q["cp"] + s["T"])*20).all() and not back["unconverged"].any()
+        assert (np.abs(back["T"] - s["T"]) <= 1e-14 * (size / q["cp"] + s["T"]) * 20).all() and not back[
+            "unconverged"
+        ].any()
     np.testing.assert_allclose(mix.properties("p", rho=q["rho"], T=s["T"], Y=s["Y"])["p"], s["p"], rtol=1e-10)
-    for name, whole in (("v_Y", q["vol"]), ("h_Y", q["h"]), ("e_Y", q["e"]), ("g_Y", q["h"] - s["T"]*q["s"])):
-        weight = (s["Y"]*np.abs(q[name])).sum(0) + np.abs(whole)
-        assert (np.abs((s["Y"]*q[name]).sum(0) - whole) <= 1e-12*weight).all(), name
+    for name, whole in (("v_Y", q["vol"]), ("h_Y", q["h"]), ("e_Y", q["e"]), ("g_Y", q["h"] - s["T"] * q["s"])):
+        weight = (s["Y"] * np.abs(q[name])).sum(0) + np.abs(whole)
+        assert (np.abs((s["Y"] * q[name]).sum(0) - whole) <= 1e-12 * weight).all(), name
     if equation == "ideal":
         assert (q["ln_phi"] == 0).all()
-        np.testing.assert_allclose(mix.properties("eps_k", **thermal)["eps_k"], q["h_Y"] - (q["cp"]*s["T"]*q["rho"])*q["v_Y"],
-                                   atol=1e-13*size.max())
+        np.testing.assert_allclose(
+            mix.properties("eps_k", **thermal)["eps_k"],
+            q["h_Y"] - (q["cp"] * s["T"] * q["rho"]) * q["v_Y"],
+            atol=1e-13 * size.max(),
+        )
     both = mix.properties("gamma_jacobian gamma_inverse", **s)
     G, I = (both[k].reshape(14, 14, -1) for k in ("gamma_jacobian", "gamma_inverse"))
     unit, terms = np.einsum("ijn,jkn->ikn", I, G), np.einsum("ijn,jkn->ikn", np.abs(I), np.abs(G))
-    assert (np.abs(unit - np.eye(14)[:, :, None]) <= 1e-12*(terms + 1)).all()
+    assert (np.abs(unit - np.eye(14)[:, :, None]) <= 1e-12 * (terms + 1)).all()

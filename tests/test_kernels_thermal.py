@@ -1,13 +1,14 @@
 """Thermal kernels against the NumPy oracles: through Mixture.properties, and each one alone."""
+
 import numpy as np
 import pytest
-
 from conditioning import assert_close
-from kernel_cases import N, THERMAL, TRANSPORT, check_single, compare, expected, mixture, project_kernels, states
-from kernels import ArgumentError, Mixture, MixtureError, SpeciesData, get_backend
+from kernel_cases import THERMAL, TRANSPORT, N, check_single, compare, expected, mixture, project_kernels, states
 from mixtures_for_tests import KIJ, changed, species_set
 from reference import Tracked, cubic, derivatives, evaluate, single, species, value
 from states import random_states
+
+from kernels import ArgumentError, Mixture, MixtureError, SpeciesData, get_backend
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000
@@ -31,11 +32,19 @@ def test_every_structure_of_kij(ns, kij):
 
 def test_kij_structures_are_told_apart():
     """The tests above must have gone by four different ways of summing."""
-    assert {mixture(53, kij).structure for kij in ("none", "sparse", "low_rank", "dense")} == {"none", "sparse", "lowrank", "dense"}
+    assert {mixture(53, kij).structure for kij in ("none", "sparse", "low_rank", "dense")} == {
+        "none",
+        "sparse",
+        "lowrank",
+        "dense",
+    }
 
 
-@pytest.mark.parametrize("options", (dict(root="vapour"), dict(root="liquid"), dict(root="largest"), dict(alpha="cantera"), dict(mixing="vdw")),
-                         ids=lambda o: "-".join(map(str, *o.items())))
+@pytest.mark.parametrize(
+    "options",
+    (dict(root="vapour"), dict(root="liquid"), dict(root="largest"), dict(alpha="cantera"), dict(mixing="vdw")),
+    ids=lambda o: "-".join(map(str, *o.items())),
+)
 @pytest.mark.parametrize("ns", (1, 53))
 def test_options(ns, options):
     """NS = 53 holds species heavy enough for the branch of alpha above omega = 0.491."""
@@ -49,7 +58,9 @@ def test_options(ns, options):
     compare(names, got, q, f"NS={ns} {options}")
     if "root" in options:
         other = evaluate(data, s["T"], s["p"], s["Y"], transport=False)
-        assert (np.abs(value(q.rho)/value(other.rho) - 1) > 0.01).sum() > 5, "no state has two roots: nothing was tested"
+        assert (np.abs(value(q.rho) / value(other.rho) - 1) > 0.01).sum() > 5, (
+            "no state has two roots: nothing was tested"
+        )
 
 
 def test_negative_slope_of_alpha():
@@ -61,8 +72,14 @@ def test_negative_slope_of_alpha():
     compare(names, got, evaluate(data, s["T"], s["p"], s["Y"], transport=False), "omega < -0.22")
 
 
-FAMILY = {"srk": dict(equation="srk"), "translated": dict(translation="peneloux"), "srk-translated": dict(equation="srk", translation="peneloux"),
-          "fitted": dict(translation="fitted"), "pairs": dict(mixing="pseudocritical"), "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical")}
+FAMILY = {
+    "srk": dict(equation="srk"),
+    "translated": dict(translation="peneloux"),
+    "srk-translated": dict(equation="srk", translation="peneloux"),
+    "fitted": dict(translation="fitted"),
+    "pairs": dict(mixing="pseudocritical"),
+    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical"),
+}
 
 
 @pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
@@ -74,30 +91,57 @@ def test_the_family_of_cubics(ns, options):
 
 @pytest.mark.parametrize("ns, kij", ((53, "file"), (53, "dense"), (10, "sparse")))
 def test_pseudocritical_pairs(ns, kij):
-    """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above 0.491 and one below)."""
+    """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above
+    0.491 and one below)."""
     names, n = "a_mix a_T a_TT rho h s cp c Tc_mix pc_mix", 200
     data, options = species_set(ns, kij), dict(mixing="pseudocritical")
-    data = changed(data, omega=np.where(np.arange(ns) % 3 == 0, 0.6, data.omega), Vc=np.where(np.arange(ns) % 4 == 1, np.nan, data.Vc))
+    data = changed(
+        data,
+        omega=np.where(np.arange(ns) % 3 == 0, 0.6, data.omega),
+        Vc=np.where(np.arange(ns) % 4 == 1, np.nan, data.Vc),
+    )
     s = {k: states(ns, n)[k] for k in "TpY"}
     got = Mixture.from_species(data, **options).properties(names, **s)
     q = evaluate(data, **s, transport=False, **options)
     compare(names, got, q, f"NS={ns} k_ij {kij} pairs")
     vdw = Mixture.from_species(data).properties("a_mix", **s)["a_mix"]
     mixed = (s["Y"] > 0.05).sum(0) > 1
-    assert np.median(np.abs(got["a_mix"]/vdw - 1)[mixed]) > 1e-3, "the two rules do not differ here: nothing was tested"
+    assert np.median(np.abs(got["a_mix"] / vdw - 1)[mixed]) > 1e-3, (
+        "the two rules do not differ here: nothing was tested"
+    )
 
 
 def test_pairs_of_equal_species_are_that_species():
     """The rule gives back a of a pure substance, whatever the shares of its copies; a NaN of T stays at its point."""
     one = species_set(10).subset(["CH4"])
-    three = SpeciesData.from_arrays(["A", "B", "C"], **{f: np.repeat(getattr(one, f), 3, 0) for f in (
-        "W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "Vc", "dipole", "kappa_assoc")})
+    three = SpeciesData.from_arrays(
+        ["A", "B", "C"],
+        **{
+            f: np.repeat(getattr(one, f), 3, 0)
+            for f in (
+                "W",
+                "omega",
+                "nasa_low",
+                "nasa_high",
+                "T_mid",
+                "T_min",
+                "T_max",
+                "Tc",
+                "pc",
+                "Vc",
+                "dipole",
+                "kappa_assoc",
+            )
+        },
+    )
     T, p, Y = random_states(3, 300, 3)
-    got = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y)
+    got = Mixture.from_species(three, mixing="pseudocritical").properties(
+        "a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y
+    )
     wanted = Mixture.from_species(one).properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=np.ones((1, 300)))
     q = evaluate(three, T, p, Y, transport=False, mixing="pseudocritical")
     for name in wanted:
-        assert_close(got[name], wanted[name], 2*N, scale=getattr(q, name).err, what=name, skip=q.undecided)
+        assert_close(got[name], wanted[name], 2 * N, scale=getattr(q, name).err, what=name, skip=q.undecided)
     T[5] = np.nan
     again = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix rho", T=T, p=p, Y=Y)
     assert all(np.isnan(again[k][5]) and (np.delete(again[k], 5) == np.delete(got[k], 5)).all() for k in again)
@@ -106,12 +150,25 @@ def test_pairs_of_equal_species_are_that_species():
 def test_pairs_need_a_cubic_equation():
     with pytest.raises(ArgumentError, match="mixing = 'pseudocritical'.*equation = 'ideal'"):
         Mixture.from_species(species_set(2), equation="ideal", mixing="pseudocritical")
-    notes = Mixture.from_species(changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", chung="cantera").notes
+    notes = Mixture.from_species(
+        changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", chung="cantera"
+    ).notes
     assert any("no measured critical volume for CH4:" in note for note in notes)
 
 
-@pytest.mark.parametrize("name", ("cubic_mixture", "critical_state", "cubic_root", "cubic_reciprocals", "cubic_pressure_slopes",
-                                  "cubic_departure", "enthalpy_slopes", "cubic_phase_flag"))
+@pytest.mark.parametrize(
+    "name",
+    (
+        "cubic_mixture",
+        "critical_state",
+        "cubic_root",
+        "cubic_reciprocals",
+        "cubic_pressure_slopes",
+        "cubic_departure",
+        "enthalpy_slopes",
+        "cubic_phase_flag",
+    ),
+)
 def test_kernels_of_the_family_alone(name):
     for options in FAMILY.values():
         check_single(name, 10, 1000, **options)
@@ -129,21 +186,25 @@ def test_translation_moves_the_volume_and_nothing_else():
     q = evaluate(data, **s, transport=False)
     for name in ("s", "cp", "cv"):
         assert_close(moved[name], Tracked(plain[name], getattr(q, name).err), N, what=name, skip=q.undecided)
-    Z_RA = 0.29056 - 0.08775*data.omega
-    c = np.where(np.isnan(given), 0.50033*(0.25969 - Z_RA)*8.31446261815324*data.Tc/data.pc, given)
-    shift = (plain["X"]*c[:, None]).sum(0)/plain["W"]
-    size = (plain["X"]*np.abs(c)[:, None]).sum(0)/plain["W"]
+    Z_RA = 0.29056 - 0.08775 * data.omega
+    c = np.where(np.isnan(given), 0.50033 * (0.25969 - Z_RA) * 8.31446261815324 * data.Tc / data.pc, given)
+    shift = (plain["X"] * c[:, None]).sum(0) / plain["W"]
+    size = (plain["X"] * np.abs(c)[:, None]).sum(0) / plain["W"]
     # a dozen roundings of the sums on both sides
-    assert (np.abs(moved["shift_mix"] - shift) <= 16*2.2e-16*size).all()
-    assert (np.abs(plain["vol"] - moved["vol"] - shift) <= 16*2.2e-16*(plain["vol"] + size)).all()
-    work = 8*s["p"]*(plain["vol"] + size)                  # roundings of Z and p vol; those of the sums are in the bounds of h and e
-    assert_close(plain["h"] - moved["h"], s["p"]*shift, N, scale=q.h.err + work, what="h", skip=q.undecided)
+    assert (np.abs(moved["shift_mix"] - shift) <= 16 * 2.2e-16 * size).all()
+    assert (np.abs(plain["vol"] - moved["vol"] - shift) <= 16 * 2.2e-16 * (plain["vol"] + size)).all()
+    work = (
+        8 * s["p"] * (plain["vol"] + size)
+    )  # roundings of Z and p vol; those of the sums are in the bounds of h and e
+    assert_close(plain["h"] - moved["h"], s["p"] * shift, N, scale=q.h.err + work, what="h", skip=q.undecided)
     assert_close(moved["e"], plain["e"], N, scale=q.e.err + work, what="e", skip=q.undecided)
-    assert any("volume translation" in note and data.names[4] in note and data.names[0] + "," not in note for note in mix.notes)
+    assert any(
+        "volume translation" in note and data.names[4] in note and data.names[0] + "," not in note for note in mix.notes
+    )
 
 
-# Saturated liquid at the normal boiling point, kg/m3: N2, O2, CH4 of the reference equations of state (Span et al. 2000,
-# Schmidt & Wagner 1985, Setzmann & Wagner 1991; originals not seen).
+# Saturated liquid at the normal boiling point, kg/m3: N2, O2, CH4 of the reference equations of state (Span et al.
+# 2000, Schmidt & Wagner 1985, Setzmann & Wagner 1991; originals not seen).
 LIQUIDS = {"N2": (77.355, 806.1), "O2": (90.188, 1141.2), "CH4": (111.667, 422.4)}
 
 
@@ -153,16 +214,18 @@ def test_a_fitted_translation_meets_the_liquid(equation):
     data = species_set(10)
     liquid, given = data.liquid.copy(), np.full(10, np.nan)
     assert np.isfinite(liquid).all(1).sum() == 5
-    liquid[0], given[1], given[4] = np.nan, 1e-6, 3e-6          # CH4 has none; O2 and CO have a c, O2 a liquid too
+    liquid[0], given[1], given[4] = np.nan, 1e-6, 3e-6  # CH4 has none; O2 and CO have a c, O2 a liquid too
     data = changed(data, liquid=liquid, volume_translation=given)
     mix = Mixture.from_species(data, equation=equation, translation="fitted", root="liquid")
     for s in np.flatnonzero(np.isfinite(liquid).all(1)):
         T, p, rho = liquid[s]
         # the root of a pure liquid: 1/(1 - b/v) = 10 roundings, twice
-        assert mix.properties("rho", T=T, p=p, Y=np.eye(10)[s])["rho"] == pytest.approx(rho, rel=40*2.2e-16)
+        assert mix.properties("rho", T=T, p=p, Y=np.eye(10)[s])["rho"] == pytest.approx(rho, rel=40 * 2.2e-16)
     old = Mixture.from_species(data, equation=equation, translation="peneloux")
     same = ~np.isfinite(liquid).all(1)
-    assert (mix.constants["shift_mass"] == old.constants["shift_mass"])[same].all() and (mix.constants["shift_mass"] != old.constants["shift_mass"])[~same].all()
+    assert (mix.constants["shift_mass"] == old.constants["shift_mass"])[same].all() and (
+        mix.constants["shift_mass"] != old.constants["shift_mass"]
+    )[~same].all()
     assert any("fitted to a liquid density of O2, CO2, H2O, H2." in note for note in mix.notes)
     assert any("no volume translation given for CH4, OH" in note for note in mix.notes)
     liquid[0] = 180.0, 1e5, 1.0
@@ -178,7 +241,7 @@ def test_translation_corrects_cold_liquids(name):
     error = {}
     for translation in ("none", "peneloux"):
         mix = Mixture.from_species(data, translation=translation, root="liquid")
-        error[translation] = mix.properties("rho", T=T, p=101325.0, Y=np.ones(1))["rho"]/rho - 1
+        error[translation] = mix.properties("rho", T=T, p=101325.0, Y=np.ones(1))["rho"] / rho - 1
     assert 0.05 < error["none"] < 0.15 and abs(error["peneloux"]) < 0.03, error
 
 
@@ -196,20 +259,27 @@ def test_alpha_of_cantera_is_for_peng_robinson():
 @pytest.mark.parametrize("equation", ("pr", "srk"))
 @pytest.mark.parametrize("rule", ("gibbs", "vapour", "liquid"))
 def test_the_cubic_over_its_whole_plane(rule, equation):
-    """One step of Halley from the fitted start and one on the cubic itself suffice: A = a p/(RT)^2 and B = b p/RT over all
-    that a fluid can have and beyond, and densely around the critical point and the fold that ends in it."""
+    """One step of Halley from the fitted start and one on the cubic itself suffice: A = a p/(RT)^2 and B = b p/RT over
+    all that a fluid can have and beyond, and densely around the critical point and the fold that ends in it."""
     random, eos = np.random.default_rng(4), cubic.EQUATIONS[equation]
     B = np.exp(random.uniform(np.log(1e-9), np.log(20), 20000))
-    A = B*np.exp(random.uniform(np.log(1e-3), np.log(60), 20000))
+    A = B * np.exp(random.uniform(np.log(1e-3), np.log(60), 20000))
     # the double roots: B from u by f = f' = 0, here by scaling the critical point and moving off it
     near = np.exp(random.uniform(-1, 0.3, 20000))
-    A = np.concatenate([A, float(eos.omega_a)*near*(1 + np.exp(random.uniform(np.log(1e-8), 0, 20000))*random.choice([-1, 1], 20000))])
-    B = np.concatenate([B, float(eos.omega_b)*near**0.5])
+    A = np.concatenate(
+        [
+            A,
+            float(eos.omega_a)
+            * near
+            * (1 + np.exp(random.uniform(np.log(1e-8), 0, 20000)) * random.choice([-1, 1], 20000)),
+        ]
+    )
+    B = np.concatenate([B, float(eos.omega_b) * near**0.5])
     T, R_s, p = np.full(A.size, 300.0), np.full(A.size, 300.0), np.full(A.size, 1e7)
-    a, b = A*(R_s*T)**2/p, B*R_s*T/p
+    a, b = A * (R_s * T) ** 2 / p, B * R_s * T / p
     mix = mixture(1, root=rule, equation=equation)
     got = mix.kernel("cubic_root")(T=T, p=p, R_s=R_s, a_mix=a, b_mix=b, shift_mix=np.zeros(A.size))
-    inputs = {k: Tracked(v, exact=True) for k, v in dict(T=T, p=p, R_s=R_s, a_mix=a, b_mix=b, shift_mix=0*b).items()}
+    inputs = {k: Tracked(v, exact=True) for k, v in dict(T=T, p=p, R_s=R_s, a_mix=a, b_mix=b, shift_mix=0 * b).items()}
     wanted = single.THERMAL["cubic_root"](None, {"root": rule, "equation": equation, "translation": "none"}, **inputs)
     skip = wanted.pop("undecided")
     assert skip.mean() < 0.1
@@ -220,19 +290,25 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
 @pytest.mark.parametrize("equation", ("pr", "srk"))
 @pytest.mark.parametrize("root", ("gibbs", "vapour", "liquid"))
 def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
-    """At T and p: eigenvalues of the companion matrix of the cubic in v say how many roots there are and which of them was taken."""
+    """At T and p: eigenvalues of the companion matrix of the cubic in v say how many roots there are and which of them
+    was taken."""
     T, p = near_saturation()
     random = np.random.default_rng(6)
-    T, p = np.concatenate([T, random.uniform(70, 140, 3000)]), np.concatenate([p, np.exp(random.uniform(np.log(1e4), np.log(8e6), 3000))])
+    T, p = (
+        np.concatenate([T, random.uniform(70, 140, 3000)]),
+        np.concatenate([p, np.exp(random.uniform(np.log(1e4), np.log(8e6), 3000))]),
+    )
     mix = mixture(1, root=root, equation=equation, translation="peneloux")
     q = mix.properties("phase_flag a_mix b_mix v_free R_s", T=T, p=p, Y=np.ones((1, T.size)))
     eos, wanted, clear = cubic.EQUATIONS[equation], np.empty(T.size), np.empty(T.size, bool)
     first, second = float(eos.delta1), float(eos.delta2)
-    for i, (RT, P, a, b, free) in enumerate(zip(q["R_s"]*T, p, q["a_mix"], q["b_mix"], q["v_free"])):
-        s, t = (first + second)*b, first*second*b*b            # D = v^2 + s v + t; p D (v - b) - RT D + a (v - b) = 0
-        v = np.roots([P, P*(s - b) - RT, P*(t - b*s) - RT*s + a, -P*t*b - RT*t - a*b])
-        near = np.sort(np.abs(v[:, None] - v)/np.abs(v).max(), axis=None)[3]       # 0 three times, then how close two roots are
-        v = np.sort(v[(np.abs(v.imag) < 1e-5*np.abs(v)) & (v.real > b)].real)
+    for i, (RT, P, a, b, free) in enumerate(zip(q["R_s"] * T, p, q["a_mix"], q["b_mix"], q["v_free"])):
+        s, t = (first + second) * b, first * second * b * b  # D = v^2 + s v + t; p D (v - b) - RT D + a (v - b) = 0
+        v = np.roots([P, P * (s - b) - RT, P * (t - b * s) - RT * s + a, -P * t * b - RT * t - a * b])
+        near = np.sort(np.abs(v[:, None] - v) / np.abs(v).max(), axis=None)[
+            3
+        ]  # 0 three times, then how close two roots are
+        v = np.sort(v[(np.abs(v.imag) < 1e-5 * np.abs(v)) & (v.real > b)].real)
         wanted[i] = 0 if v.size == 1 else 1 if abs(v[0] - b - free) < abs(v[-1] - b - free) else 2
         clear[i] = near > 1e-4 and v.size in (1, 3)
     assert clear.mean() > 0.95 and (q["phase_flag"] == wanted)[clear].all()
@@ -240,7 +316,8 @@ def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
 
 
 def test_phase_flag_at_a_given_density():
-    """Along isotherms through the two-phase region: unstable exactly where the pressure falls with density, liquids under tension included."""
+    """Along isotherms through the two-phase region: unstable exactly where the pressure falls with density, liquids
+    under tension included."""
     mix, n = mixture(10), 4000
     Y = np.zeros((10, n))
     Y[0], Y[1] = 0.3, 0.7
@@ -249,15 +326,17 @@ def test_phase_flag_at_a_given_density():
         q = mix.properties("p phase_flag", T=T, rho=rho, Y=Y)
         falls = np.diff(q["p"]) < 0
         unstable = q["phase_flag"] == 3
-        inner = np.flatnonzero(unstable[:-1] == unstable[1:])                     # but the intervals in which it changes
+        inner = np.flatnonzero(unstable[:-1] == unstable[1:])  # but the intervals in which it changes
         assert (falls[inner] == unstable[inner]).all() and inner.size >= n - 3
         if T < 170:
             first, last = np.flatnonzero(unstable)[[0, -1]]
-            assert set(q["phase_flag"][:first]) <= {0, 2} and set(q["phase_flag"][last + 1:]) == {0, 1}
+            assert set(q["phase_flag"][:first]) <= {0, 2} and set(q["phase_flag"][last + 1 :]) == {0, 1}
             assert (q["phase_flag"][q["p"] <= 0] % 2 == 1).all() and ((q["p"] <= 0) & (q["phase_flag"] == 1)).any()
         else:
             assert (q["phase_flag"] == 0).all()
-    bad = mix.properties("phase_flag", T=np.array([-1.0, 300, 300]), rho=np.array([1.0, -1, 5000]), Y=Y[:, :3])["phase_flag"]
+    bad = mix.properties("phase_flag", T=np.array([-1.0, 300, 300]), rho=np.array([1.0, -1, 5000]), Y=Y[:, :3])[
+        "phase_flag"
+    ]
     assert np.isnan(bad).all()
 
 
@@ -266,10 +345,12 @@ def test_departure_integral_of_a_thin_gas():
     for equation, eos in cubic.EQUATIONS.items():
         b = np.full(200, 1e-3)
         free = np.logspace(-6, 12, 200)
-        got = mixture(1, equation=equation).kernel("cubic_departure")(b_mix=b, inv_centred=1/(free + (1 + (eos.delta1 + eos.delta2)/2)*b))["cubic_L"]
+        got = mixture(1, equation=equation).kernel("cubic_departure")(
+            b_mix=b, inv_centred=1 / (free + (1 + (eos.delta1 + eos.delta2) / 2) * b)
+        )["cubic_L"]
         exact = cubic.departure_log(free.astype(cubic.LD) + b, b.astype(cubic.LD), eos)
         # a division, a logarithm of 3 eps (its argument's two roundings), three products, and 1/b as handed in
-        assert np.abs(got/exact - 1).max() < 8*2.2e-16
+        assert np.abs(got / exact - 1).max() < 8 * 2.2e-16
 
 
 def near_saturation():
@@ -277,18 +358,18 @@ def near_saturation():
     sp = species.arrays(species_set(1))
     T = np.linspace(80, 120, 46).astype(cubic.LD)
     a, _, _, b = cubic.mixture_ab(T, np.ones((1, 46), cubic.LD), sp)
-    RT = species.R*T
+    RT = species.R * T
     low, high = np.full(46, 1e4).astype(T.dtype), np.full(46, 3.4e6).astype(T.dtype)
     for _ in range(80):
-        p = np.sqrt(low*high)
-        A, B = a*p/RT**2, b*p/RT
+        p = np.sqrt(low * high)
+        A, B = a * p / RT**2, b * p / RT
         small, large = cubic.roots(A, B)
         gap = cubic.residual_gibbs(A, B, large) - cubic.residual_gibbs(A, B, small)
-        only_vapour = (small == large) & (small/B > 1)
+        only_vapour = (small == large) & (small / B > 1)
         vapour = np.where(small == large, only_vapour, gap < 0)
         low, high = np.where(vapour, p, low), np.where(vapour, high, p)
     away = np.array([-1e-2, -1e-4, -1e-6, 1e-6, 1e-4, 1e-2])
-    return np.repeat(T, 6).astype(float), (p[:, None]*(1 + away)).ravel().astype(float)
+    return np.repeat(T, 6).astype(float), (p[:, None] * (1 + away)).ravel().astype(float)
 
 
 def test_root_switches_at_saturation():
@@ -299,26 +380,28 @@ def test_root_switches_at_saturation():
     assert not q.undecided.any()
     compare("rho Z", got, q, "saturation")
     rho = got["rho"].reshape(-1, 6)
-    assert (rho[:, 3] > 1.2*rho[:, 2]).mean() > 0.9, "the six pressures do not straddle the jump in density"
+    assert (rho[:, 3] > 1.2 * rho[:, 2]).mean() > 0.9, "the six pressures do not straddle the jump in density"
 
 
 def test_critical_point_and_spinodal():
-    """Where the cubic has a double or triple root the density is only known to a power of eps: the bound says how well."""
+    """Where the cubic has a double or triple root the density is only known to a power of eps: the bound says how
+    well."""
     data = species_set(1)
-    T = np.concatenate([np.full(41, data.Tc[0]), np.linspace(0.9, 1, 41)*data.Tc[0]])
-    p = np.concatenate([data.pc[0]*(1 + np.linspace(-1e-3, 1e-3, 41)), np.full(41, data.pc[0])])
+    T = np.concatenate([np.full(41, data.Tc[0]), np.linspace(0.9, 1, 41) * data.Tc[0]])
+    p = np.concatenate([data.pc[0] * (1 + np.linspace(-1e-3, 1e-3, 41)), np.full(41, data.pc[0])])
     Y = np.ones((1, T.size))
     got = mixture(1).properties("rho Z", T=T, p=p, Y=Y)
     q = evaluate(data, T, p, Y, transport=False)
     # eps^(1/3) in Z at the triple root itself, where first-order bounds end
-    worst = np.abs(got["Z"]/value(q.Z) - 1).astype(float)
-    assert worst.max() < 50*np.finfo(float).eps**(1/3)
-    far = np.abs(p/data.pc[0] - 1) + np.abs(T/data.Tc[0] - 1) > 1e-4
-    ratio = np.abs(got["Z"] - q.Z.val).astype(float)/(2.2e-16*q.Z.err)
+    worst = np.abs(got["Z"] / value(q.Z) - 1).astype(float)
+    assert worst.max() < 50 * np.finfo(float).eps ** (1 / 3)
+    far = np.abs(p / data.pc[0] - 1) + np.abs(T / data.Tc[0] - 1) > 1e-4
+    ratio = np.abs(got["Z"] - q.Z.val).astype(float) / (2.2e-16 * q.Z.err)
     assert ratio[far].max() <= 2
 
 
 # -- each kernel alone
+
 
 def test_every_registered_kernel_has_an_oracle():
     assert set(project_kernels()) == set(single.THERMAL) | set(single.TRANSPORT) | set(derivatives.DERIVED)
@@ -345,6 +428,7 @@ def test_compressibility_alone(root):
 
 # -- calling
 
+
 def test_mole_fractions_in():
     s = states(10, 500)
     X = value(expected(10, 500, transport=False).X).astype(float)
@@ -369,7 +453,8 @@ EVERYTHING = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T mu lam D"
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
 def test_bit_identical_for_any_place_chunk_and_threads(ns):
-    """Neighbours of other temperature ranges and numbers of roots included: a pack may take short cuts, not other results."""
+    """Neighbours of other temperature ranges and numbers of roots included: a pack may take short cuts, not other
+    results."""
     T, p, Y = (states(ns, 1000)[k] for k in ("T", "p", "Y"))
     if ns == 1:
         near = near_saturation()
@@ -387,7 +472,9 @@ def test_bit_identical_for_any_place_chunk_and_threads(ns):
         assert same(whole, mix.properties(EVERYTHING, T=T, p=p, Y=Y, backend=get_backend("cpu", threads=threads)))
 
 
-@pytest.mark.parametrize("names", ("rho", "c", "h cp", "s", "mu", "lam D", "D", "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T"))
+@pytest.mark.parametrize(
+    "names", ("rho", "c", "h cp", "s", "mu", "lam D", "D", "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T")
+)
 def test_a_subset_of_the_names_gives_the_same(names):
     """Fusion must not change values beyond the order of contraction that the compiler picks: 1/8 of the bound."""
     s = {k: states(10, 1000)[k] for k in ("T", "p", "Y")}
@@ -395,8 +482,8 @@ def test_a_subset_of_the_names_gives_the_same(names):
     part = mixture(10).properties(names, **s)
     q = expected(10, 1000)
     for name in names.split():
-        bound = 2.2e-16*getattr(q, name).err
-        assert (np.abs(part[name] - whole[name])/bound).max() < 0.125, name
+        bound = 2.2e-16 * getattr(q, name).err
+        assert (np.abs(part[name] - whole[name]) / bound).max() < 0.125, name
 
 
 def test_one_name_and_names_in_any_order():
@@ -420,16 +507,26 @@ def test_any_shape_after_the_species_axis():
     one = mixture(10).properties("rho X", T=s["T"][7], p=s["p"][7], Y=s["Y"][:, 7])
     assert one["rho"].shape == () and one["rho"] == flat["rho"][7] and one["X"].shape == (10,)
     same_p = mixture(10).properties("rho", T=s["T"], p=1e7, Y=s["Y"][:, :1])
-    assert (same_p["rho"] == mixture(10).properties("rho", T=s["T"], p=np.full(60, 1e7), Y=np.repeat(s["Y"][:, :1], 60, 1))["rho"]).all()
+    assert (
+        same_p["rho"]
+        == mixture(10).properties("rho", T=s["T"], p=np.full(60, 1e7), Y=np.repeat(s["Y"][:, :1], 60, 1))["rho"]
+    ).all()
     assert mixture(10).properties("rho", T=np.zeros(0), p=1e5, Y=np.zeros((10, 0)))["rho"].shape == (0,)
     none = mixture(10).properties("D X", T=np.zeros((2, 0)), p=1e5, Y=np.zeros((10, 1, 1)))
     assert none["D"].shape == none["X"].shape == (10, 2, 0)
 
 
-BROKEN = {                                    # name: (field, value at the point)
-    "T = NaN": ("T", np.nan), "T < 0": ("T", -300.0), "T = 0": ("T", 0.0), "T = inf": ("T", np.inf),
-    "p = NaN": ("p", np.nan), "p < 0": ("p", -1e5), "p = 0": ("p", 0.0),
-    "Y = NaN": ("Y", np.nan), "sum(Y) = 1.1": ("Y", None), "Y < 0": ("Y", -0.2),
+BROKEN = {  # name: (field, value at the point)
+    "T = NaN": ("T", np.nan),
+    "T < 0": ("T", -300.0),
+    "T = 0": ("T", 0.0),
+    "T = inf": ("T", np.inf),
+    "p = NaN": ("p", np.nan),
+    "p < 0": ("p", -1e5),
+    "p = 0": ("p", 0.0),
+    "Y = NaN": ("Y", np.nan),
+    "sum(Y) = 1.1": ("Y", None),
+    "Y < 0": ("Y", -0.2),
 }
 
 
@@ -459,8 +556,8 @@ def test_a_broken_point_is_nan_and_alone(fault):
 
 @pytest.mark.parametrize("composition", ("Y", "X"))
 def test_one_species_is_all_there_is_or_nothing(composition):
-    """What follows from the composition alone is found once with one species; at a point where that is not 1 all is NaN, as with more
-    species, and the others are what they are without it."""
+    """What follows from the composition alone is found once with one species; at a point where that is not 1 all is
+    NaN, as with more species, and the others are what they are without it."""
     T, p = np.linspace(200, 2500, 300), np.geomspace(1e4, 3e7, 300)
     one, names = np.ones((1, 300)), " ".join(n for n in (EVERYTHING + " D_ij").split() if n != composition)
     clean = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
@@ -473,26 +570,39 @@ def test_one_species_is_all_there_is_or_nothing(composition):
         assert np.isfinite(clean[name]).all() and (got[name][..., others] == clean[name][..., others]).all(), name
         assert np.isnan(got[name][..., list(bad)]).all(), name
     W = float(species_set(1).W[0])
-    assert (clean["W"] == clean["W"][0]).all() and abs(clean["W"][0]/W - 1) < 4*np.finfo(float).eps
+    assert (clean["W"] == clean["W"][0]).all() and abs(clean["W"][0] / W - 1) < 4 * np.finfo(float).eps
 
 
 def test_wrong_calls_are_refused():
     mix = mixture(10)
     s = {k: states(10, 40)[k] for k in ("T", "p", "Y")}
     refused = [
-        ("enthalpy", s, "enthalpy"), ("", s, "quantit"), ("rho", {**s, "tau": s["T"]}, "tau"),
-        ("rho", {"T": s["T"], "Y": s["Y"]}, "p"), ("rho", {"T": s["T"], "p": s["p"]}, "Y"),
-        ("rho", {**s, "Y": s["Y"][:9]}, "10"), ("rho", {**s, "T": s["T"][:39]}, "39"), ("rho", {**s, "Y": np.float64(1)}, "Y"),
-        ("h0", s, "u"), ("rho", {**s, "T": None}, "T"), ("rho", {**s, "T": "hot"}, "T"), ("rho", {**s, "p": 1j}, "p"),
+        ("enthalpy", s, "enthalpy"),
+        ("", s, "quantit"),
+        ("rho", {**s, "tau": s["T"]}, "tau"),
+        ("rho", {"T": s["T"], "Y": s["Y"]}, "p"),
+        ("rho", {"T": s["T"], "p": s["p"]}, "Y"),
+        ("rho", {**s, "Y": s["Y"][:9]}, "10"),
+        ("rho", {**s, "T": s["T"][:39]}, "39"),
+        ("rho", {**s, "Y": np.float64(1)}, "Y"),
+        ("h0", s, "u"),
+        ("rho", {**s, "T": None}, "T"),
+        ("rho", {**s, "T": "hot"}, "T"),
+        ("rho", {**s, "p": 1j}, "p"),
     ]
     for names, arrays, word in refused:
         with pytest.raises(ArgumentError) as caught:
             mix.properties(names, **arrays)
         assert word in str(caught.value), str(caught.value)
-    for call in (lambda: mix.kernel("no_such"), lambda: mix.kernel("internal_energy")(h=1.4),
-                 lambda: mix.kernel("internal_energy")(h=1.4, p=1e5, vol=1.0, T=300.0),
-                 lambda: mix.properties("rho", **s, backend="abacus"), lambda: mix.properties("rho", **s, precision="half"), lambda: Mixture.from_species(species_set(1), root="lowest"),
-                 lambda: Mixture.from_species(species_set(1), roots="gibbs")):
+    for call in (
+        lambda: mix.kernel("no_such"),
+        lambda: mix.kernel("internal_energy")(h=1.4),
+        lambda: mix.kernel("internal_energy")(h=1.4, p=1e5, vol=1.0, T=300.0),
+        lambda: mix.properties("rho", **s, backend="abacus"),
+        lambda: mix.properties("rho", **s, precision="half"),
+        lambda: Mixture.from_species(species_set(1), root="lowest"),
+        lambda: Mixture.from_species(species_set(1), roots="gibbs"),
+    ):
         with pytest.raises(ArgumentError):
             call()
 
@@ -505,7 +615,7 @@ def test_no_points():
 def test_mole_fractions_that_do_not_sum_to_one():
     """X is held to the rule for Y: NaN at that point, nothing is normalised in silence."""
     s = states(10, 5)
-    X = s["Y"].copy()                    # any composition
+    X = s["Y"].copy()  # any composition
     X[:, 2] *= 1.01
     clean, got = (mixture(10).properties("rho mu", T=s["T"], p=s["p"], X=x) for x in (s["Y"], X))
     for name in clean:
@@ -531,10 +641,15 @@ def test_wide_build_agrees(ns):
     for name in names.split():
         bound = getattr(q, name).err
         bound = bound.reshape(-1, 300) if name == "D_ij" else bound
-        assert (np.abs(wide[name] - double[name]) <= 2*2.2e-16*bound)[..., ~q.undecided].all(), name
+        assert (np.abs(wide[name] - double[name]) <= 2 * 2.2e-16 * bound)[..., ~q.undecided].all(), name
 
 
 def test_scalar_build_agrees():
     s = states(10, 300)
     q = expected(10, 300)
-    compare("rho h c mu lam", mixture(10).properties("rho h c mu lam", **{k: s[k] for k in "TpY"}, precision="scalar"), q, "scalar")
+    compare(
+        "rho h c mu lam",
+        mixture(10).properties("rho h c mu lam", **{k: s[k] for k in "TpY"}, precision="scalar"),
+        q,
+        "scalar",
+    )

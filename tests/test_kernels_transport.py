@@ -1,14 +1,15 @@
 """Transport kernels against the NumPy oracles: through Mixture.properties, and each one alone."""
+
 import numpy as np
 import pytest
-
 from conditioning import assert_close
-from kernel_cases import N, TABLE_ERROR, TRANSPORT, check_single, compare, expected, fit, mixture, states
-from kernels import ArgumentError, Mixture
+from kernel_cases import TABLE_ERROR, TRANSPORT, N, check_single, compare, expected, fit, mixture, states
 from mixtures_for_tests import changed, species_set
-from kernels.species import GAS_CONSTANT
 from reference import LD, Tracked, chung, diffusion, evaluate, single, value
 from states import impossible_states
+
+from kernels import ArgumentError, Mixture
+from kernels.species import GAS_CONSTANT
 
 
 @pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))
@@ -24,9 +25,10 @@ def test_viscosity_and_conductivity_of_53_species():
 
 
 def test_diffusion_of_53_species():
-    """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in longdouble."""
+    """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in
+    longdouble."""
     for block in range(10):
-        names = "D D_mole D_mass" + " D_ij"*(block == 0)
+        names = "D D_mole D_mass" + " D_ij" * (block == 0)
         s = {k: states(53, 500, block)[k] for k in "TpY"}
         q = evaluate(species_set(53), **s, fit=fit(53), table_error=TABLE_ERROR)
         compare(names, mixture(53).properties(names, **s), q, f"NS=53 block {block}")
@@ -34,13 +36,14 @@ def test_diffusion_of_53_species():
 
 @pytest.mark.parametrize("ns", (10, 53))
 def test_every_pure_corner(ns):
-    """Each species pure, and with an equal trace of all others: against the oracle, and the limit of no trace is the pure point."""
+    """Each species pure, and with an equal trace of all others: against the oracle, and the limit of no trace is the
+    pure point."""
     names, few = "mu lam D D_mole D_mass rho c", 1e-9
     T, p = (v.ravel() for v in np.meshgrid([95.0, 150.0, 300.0, 2000.0], [1e5, 60e5, 400e5]))
     W, mix = species_set(ns).W, mixture(ns)
     at_limit = {}
-    for X in (np.eye(ns), (1 - ns*few)*np.eye(ns) + few):
-        Y = X*W[:, None]/(W @ X)
+    for X in (np.eye(ns), (1 - ns * few) * np.eye(ns) + few):
+        Y = X * W[:, None] / (W @ X)
         s = dict(T=np.tile(T, ns), p=np.tile(p, ns), Y=np.repeat(Y, T.size, 1))
         got = mix.properties(names, **s)
         q = evaluate(species_set(ns), **s, fit=fit(ns), table_error=TABLE_ERROR)
@@ -49,15 +52,26 @@ def test_every_pure_corner(ns):
             assert (got[name] > 0).all() and np.isfinite(got[name]).all(), name
             at_limit.setdefault(name, []).append(got[name])
     for name, (pure, near) in at_limit.items():
-        # relative slopes in x of up to ns times the ratio of the largest to the smallest pair's; phase changes move too: left out
-        steady = np.abs(at_limit["rho"][1]/at_limit["rho"][0] - 1) < 1e-5
-        assert steady.mean() > 0.99 and (np.abs(near/pure - 1) < 1e-4)[..., steady].all(), name
+        # relative slopes in x of up to ns times the ratio of the largest to the smallest pair's; phase changes move
+        # too: left out
+        steady = np.abs(at_limit["rho"][1] / at_limit["rho"][0] - 1) < 1e-5
+        assert steady.mean() > 0.99 and (np.abs(near / pure - 1) < 1e-4)[..., steady].all(), name
 
 
-OPTIONS = (dict(chung="published"), dict(chung="cantera"), dict(takahashi="table"), dict(takahashi="off"), dict(diffusion="fuller"), dict(diffusion="cantera"),
-           dict(viscosity="lucas"), dict(viscosity="lucas", chung="cantera"),
-           dict(diffusion="fuller", takahashi="off"), dict(diffusion="fuller", takahashi="table", chung="cantera", alpha="cantera"),
-           dict(root="liquid"), dict(root="vapour"))
+OPTIONS = (
+    dict(chung="published"),
+    dict(chung="cantera"),
+    dict(takahashi="table"),
+    dict(takahashi="off"),
+    dict(diffusion="fuller"),
+    dict(diffusion="cantera"),
+    dict(viscosity="lucas"),
+    dict(viscosity="lucas", chung="cantera"),
+    dict(diffusion="fuller", takahashi="off"),
+    dict(diffusion="fuller", takahashi="table", chung="cantera", alpha="cantera"),
+    dict(root="liquid"),
+    dict(root="vapour"),
+)
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
@@ -72,18 +86,20 @@ def test_options(ns, options):
 @pytest.mark.parametrize("form", ("published", "cantera"))
 def test_forms_differ(form):
     a, b = value(expected(10, 2000).mu), value(expected(10, 2000, chung=form).mu)
-    assert (np.abs(a/b - 1) > 0.01).mean() > 0.1
+    assert (np.abs(a / b - 1) > 0.01).mean() > 0.1
 
 
 def test_given_density():
     """With rho given the equation of state is not asked: half the density in, its viscosity and conductivity out."""
     s = {k: states(10, 300)[k] for k in "TpY"}
     q = expected(10, 300)
-    rho = 0.5*value(q.rho).astype(float)
+    rho = 0.5 * value(q.rho).astype(float)
     got = mixture(10).properties("mu lam", **s, rho=rho)
     rho = Tracked(rho, exact=True)
     assert_close(got["mu"], chung.viscosity(q.T, rho, q.W, q.chung), N, what="mu at given rho")
-    assert_close(got["lam"], chung.conductivity(q.T, rho, q.W, q.cp_ig*q.W - GAS_CONSTANT, q.chung), N, what="lam at given rho")
+    assert_close(
+        got["lam"], chung.conductivity(q.T, rho, q.W, q.cp_ig * q.W - GAS_CONSTANT, q.chung), N, what="lam at given rho"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(single.TRANSPORT))
@@ -92,7 +108,10 @@ def test_kernel_alone(name):
 
 
 @pytest.mark.parametrize("ns", (1, 2, 53))
-@pytest.mark.parametrize("name", ("chung_mixture", "binary_diffusion", "mixture_diffusion", "mixture_diffusion_mole", "mixture_diffusion_mass"))
+@pytest.mark.parametrize(
+    "name",
+    ("chung_mixture", "binary_diffusion", "mixture_diffusion", "mixture_diffusion_mole", "mixture_diffusion_mass"),
+)
 def test_species_kernel_alone(name, ns):
     check_single(name, ns, 300)
 
@@ -112,9 +131,9 @@ def test_zero_density_is_the_dilute_limit():
     for name in ("mu", "lam"):
         assert np.isfinite(limit[name]).all()
         # d ln/dy is below 100, y = rho Vc/(6 W) below 1e-10 here; rounding: the bound of mu and lam
-        bound = getattr(q, name).err/np.abs(value(getattr(q, name)).astype(float))
-        assert (np.abs(near[name]/limit[name] - 1) <= 1e-8 + 4*2.2e-16*bound).all()
-    np.testing.assert_allclose(limit["mu"], limit["eta0"], rtol=1e-3)       # 36.344 and 26.69 agree to 5 digits
+        bound = getattr(q, name).err / np.abs(value(getattr(q, name)).astype(float))
+        assert (np.abs(near[name] / limit[name] - 1) <= 1e-8 + 4 * 2.2e-16 * bound).all()
+    np.testing.assert_allclose(limit["mu"], limit["eta0"], rtol=1e-3)  # 36.344 and 26.69 agree to 5 digits
 
 
 def test_dense_limit_is_not_hidden():
@@ -130,13 +149,15 @@ def test_dense_limit_is_not_hidden():
 def test_takahashi_is_continuous_by_default_and_steps_in_table():
     """D p across Pr = 0.1 of a pure species: no jump in mode smooth; 1 to about 1.01 in mode table."""
     data = species_set(1)
-    p = 0.1*data.pc[0]*(1 + np.array([-1e-12, 1e-12]))
-    T, Y = np.full(2, 20*data.Tc[0]), np.ones((1, 2))
-    smooth, table = (mixture(1, takahashi=mode).properties("D", T=T, p=p, Y=Y)["D"][0]*p for mode in ("smooth", "table"))
-    assert abs(smooth[1]/smooth[0] - 1) < 2e-7          # the tables are in single precision
-    assert 0.005 < table[1]/table[0] - 1 < 0.0101
-    off = mixture(1, takahashi="off").properties("D", T=T, p=p, Y=Y)["D"][0]*p
-    assert abs(off[0]/table[0] - 1) < 1e-14            # exactly 1 below Pr = 0.1: same products, one factor
+    p = 0.1 * data.pc[0] * (1 + np.array([-1e-12, 1e-12]))
+    T, Y = np.full(2, 20 * data.Tc[0]), np.ones((1, 2))
+    smooth, table = (
+        mixture(1, takahashi=mode).properties("D", T=T, p=p, Y=Y)["D"][0] * p for mode in ("smooth", "table")
+    )
+    assert abs(smooth[1] / smooth[0] - 1) < 2e-7  # the tables are in single precision
+    assert 0.005 < table[1] / table[0] - 1 < 0.0101
+    off = mixture(1, takahashi="off").properties("D", T=T, p=p, Y=Y)["D"][0] * p
+    assert abs(off[0] / table[0] - 1) < 1e-14  # exactly 1 below Pr = 0.1: same products, one factor
 
 
 def test_takahashi_table_error():
@@ -144,10 +165,10 @@ def test_takahashi_table_error():
     data = species_set(1)
     Tr = np.exp(np.linspace(np.log(0.5), np.log(60), 3001))
     knots = np.array([row[0] for row in diffusion.TABLE], float)
-    for Pr in (0.02, *knots, *(knots[1:] + knots[:-1])/2, 7.0):
-        given = dict(T=Tr*data.Tc[0], p=Pr*data.pc[0], Y=np.ones((1, Tr.size)))
-        got = mixture(1).properties("D", **given)["D"][0]/mixture(1, takahashi="off").properties("D", **given)["D"][0]
-        exact = diffusion.takahashi(Tracked(Tr, 4*Tr), Tracked(np.full(Tr.size, Pr)), "smooth", TABLE_ERROR)
+    for Pr in (0.02, *knots, *(knots[1:] + knots[:-1]) / 2, 7.0):
+        given = dict(T=Tr * data.Tc[0], p=Pr * data.pc[0], Y=np.ones((1, Tr.size)))
+        got = mixture(1).properties("D", **given)["D"][0] / mixture(1, takahashi="off").properties("D", **given)["D"][0]
+        exact = diffusion.takahashi(Tracked(Tr, 4 * Tr), Tracked(np.full(Tr.size, Pr)), "smooth", TABLE_ERROR)
         assert_close(got, exact, N, what=f"Pr = {Pr}")
         plain = value(diffusion.takahashi(Tr.astype(LD), np.full(Tr.size, Pr, LD), "smooth")).astype(float)
         assert np.abs(got - plain).max() < TABLE_ERROR
@@ -155,12 +176,14 @@ def test_takahashi_table_error():
 
 @pytest.mark.parametrize("ns", (2, 10))
 def test_states_beyond_the_ends_of_takahashi_table(ns):
-    """Where its place is found by the digits of a sum and by single precision: no temperature and no pressure leads out of the table.
-    Against the formula in quadruple precision; the factor is 0.01 or more, and known to 6e-7."""
+    """Where its place is found by the digits of a sum and by single precision: no temperature and no pressure leads out
+    of the table. Against the formula in quadruple precision; the factor is 0.01 or more, and known to 6e-7."""
     T, p, Y = impossible_states(ns)
     for name in ("D", "D_ij", "D_mass"):
-        got, exact = (mixture(ns).properties(name, T=T, p=p, Y=Y, precision=precision)[name] for precision in ("double", "wide"))
-        assert np.abs(got/exact - 1).max() < 6e-5, name
+        got, exact = (
+            mixture(ns).properties(name, T=T, p=p, Y=Y, precision=precision)[name] for precision in ("double", "wide")
+        )
+        assert np.abs(got / exact - 1).max() < 6e-5, name
 
 
 def test_pure_species_has_a_limit():
@@ -174,9 +197,10 @@ def test_pure_species_has_a_limit():
         D = mixture(ns, takahashi="off").properties("D", T=np.full(2, 900.0), p=np.full(2, 1e6), Y=Y)["D"]
         assert np.isfinite(D).all()
         others = np.arange(ns) != k
-        assert (np.abs(D[others, 0]/D[others, 1] - 1) < 1e-9).all()
-        # the pure species itself diffuses against traces: which traces decides, 1/1e20 of each here, 1/1e14 by mass there
-        assert 0.2 < D[k, 0]/D[k, 1] < 5
+        assert (np.abs(D[others, 0] / D[others, 1] - 1) < 1e-9).all()
+        # the pure species itself diffuses against traces: which traces decides, 1/1e20 of each here, 1/1e14 by mass
+        # there
+        assert 0.2 < D[k, 0] / D[k, 1] < 5
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
@@ -187,9 +211,14 @@ def test_quadruple_precision_agrees(ns):
     wide, double = (mixture(ns).properties("mu lam D", **s, precision=precision) for precision in ("wide", "double"))
     compare("mu lam D", wide, q, f"NS={ns} wide")
     # D is a mean of pairs, each of them off by its factor's error at most
-    assert np.abs(double["D"]/wide["D"] - 1).max() < TABLE_ERROR/0.01
-    off = {precision: mixture(ns, takahashi="off").properties("D", **s, precision=precision)["D"] for precision in ("wide", "double")}
-    np.testing.assert_allclose(off["double"], off["wide"], rtol=1e-13)       # sums of positive terms, and a cubic in T^(-1/4)
+    assert np.abs(double["D"] / wide["D"] - 1).max() < TABLE_ERROR / 0.01
+    off = {
+        precision: mixture(ns, takahashi="off").properties("D", **s, precision=precision)["D"]
+        for precision in ("wide", "double")
+    }
+    np.testing.assert_allclose(
+        off["double"], off["wide"], rtol=1e-13
+    )  # sums of positive terms, and a cubic in T^(-1/4)
 
 
 def test_unknown_critical_volume_falls_back():
@@ -211,15 +240,19 @@ LINES = ("O2 H2", "H2 H2O", "CO2 H2O", "CO H2O", "O2 H2O", "CH4 H2O")
 
 
 def variants():
-    """The shipped species; the same with Peng-Robinson's critical volumes and no association, as a file without them has it."""
+    """The shipped species; the same with Peng-Robinson's critical volumes and no association, as a file without them
+    has it."""
     data = species_set(10)
     return data, changed(data, Vc=np.full(10, np.nan), kappa_assoc=np.zeros(10))
 
 
 @pytest.mark.parametrize("pair", LINES)
 def test_default_form_is_positive(pair):
-    """80 to 3500 K, 0.1 to 500 bar. Without E_2 >= 0 and B_7 >= 0 mu <= 0 in cold water, lam <= 0 in cold hydrogen with water."""
-    T, p, x = np.meshgrid(np.geomspace(80, 3500, 30), 1e5*np.geomspace(0.1, 500, 10), np.linspace(0, 1, 61), indexing="ij")
+    """80 to 3500 K, 0.1 to 500 bar. Without E_2 >= 0 and B_7 >= 0 mu <= 0 in cold water, lam <= 0 in cold hydrogen with
+    water."""
+    T, p, x = np.meshgrid(
+        np.geomspace(80, 3500, 30), 1e5 * np.geomspace(0.1, 500, 10), np.linspace(0, 1, 61), indexing="ij"
+    )
     for data in variants():
         out = Mixture.from_species(data).properties("mu lam fill", T=T, p=p, X=on_line(pair, x, x.shape))
         model = out["fill"] < 1
@@ -228,15 +261,19 @@ def test_default_form_is_positive(pair):
 
 def test_published_form_is_not_positive():
     """What the default is there for: the same states in the published form."""
-    T, p, x = np.meshgrid(np.geomspace(80, 3500, 15), 1e5*np.geomspace(0.1, 500, 5), np.linspace(0, 1, 61), indexing="ij")
-    out = Mixture.from_species(variants()[1], chung="published").properties("mu lam", T=T, p=p, X=on_line("H2 H2O", x, x.shape))
+    T, p, x = np.meshgrid(
+        np.geomspace(80, 3500, 15), 1e5 * np.geomspace(0.1, 500, 5), np.linspace(0, 1, 61), indexing="ij"
+    )
+    out = Mixture.from_species(variants()[1], chung="published").properties(
+        "mu lam", T=T, p=p, X=on_line("H2 H2O", x, x.shape)
+    )
     assert (out["mu"] <= 0).mean() > 0.05 and (out["lam"] <= 0).mean() > 0.05
 
 
 @pytest.mark.parametrize("pair", LINES)
 def test_default_form_is_continuous_in_composition(pair):
-    """At given y and T half the step along the line gives half the largest change of ln mu and ln lam: no jump, no pole.
-    (Steep it may be: hydrogen with a few per cent of water changes by tens of per cent over 0.0005 in x.)"""
+    """At given y and T half the step along the line gives half the largest change of ln mu and ln lam: no jump, no
+    pole. (Steep it may be: hydrogen with a few per cent of water changes by tens of per cent over 0.0005 in x.)"""
     for data in variants():
         mix = Mixture.from_species(data)
         largest = []
@@ -244,19 +281,27 @@ def test_default_form_is_continuous_in_composition(pair):
             y, T, x = np.meshgrid([0.02, 0.3, 0.6], [90.0, 250.0, 900.0, 3000.0], np.linspace(0, 1, n), indexing="ij")
             X = on_line(pair, x, x.shape)
             state = dict(T=T, X=X)
-            rho = y/mix.properties("fill_m", **state)["fill_m"]
+            rho = y / mix.properties("fill_m", **state)["fill_m"]
             out = mix.properties("mu lam", **state, rho=rho)
             largest.append([np.abs(np.diff(np.log(out[name]), axis=-1)).max() for name in ("mu", "lam")])
-        assert (np.array(largest[1]) < 0.65*np.array(largest[0])).all()
+        assert (np.array(largest[1]) < 0.65 * np.array(largest[0])).all()
 
 
 def test_lewis_and_schmidt_numbers():
     s = {k: states(10, 50)[k] for k in "TpY"}
     names = species_set(10).names
-    got = Mixture.from_species(species_set(10), lewis={"H2": 0.3}, schmidt=np.linspace(0.5, 1.4, 10)).properties("D_lewis D_schmidt", **s)
-    q = expected(10, 50, lewis=tuple(0.3 if name == "H2" else 1.0 for name in names), schmidt=tuple(np.linspace(0.5, 1.4, 10)))
+    got = Mixture.from_species(species_set(10), lewis={"H2": 0.3}, schmidt=np.linspace(0.5, 1.4, 10)).properties(
+        "D_lewis D_schmidt", **s
+    )
+    q = expected(
+        10, 50, lewis=tuple(0.3 if name == "H2" else 1.0 for name in names), schmidt=tuple(np.linspace(0.5, 1.4, 10))
+    )
     compare("D_lewis D_schmidt", got, q, "given numbers")
-    for bad, text in ((dict(lewis={"He": 1}), "no species 'He'"), (dict(schmidt=-1.0), "wanted positive"), (dict(lewis=[1, 2]), "10 numbers")):
+    for bad, text in (
+        (dict(lewis={"He": 1}), "no species 'He'"),
+        (dict(schmidt=-1.0), "wanted positive"),
+        (dict(lewis=[1, 2]), "10 numbers"),
+    ):
         with pytest.raises(ArgumentError, match=text):
             Mixture.from_species(species_set(10), **bad)
 
@@ -266,16 +311,18 @@ def test_lucas_by_name_knows_the_quantum_gases():
     assert "by name): H2;" in notes
     s = dict(T=np.array([300.0]), p=np.array([1e5]), Y=np.eye(10)[:, species_set(10).names.index("H2"), None])
     # 8.95 uPa s at 300 K, 1 bar (NIST WebBook); Lucas' average deviation at low pressure is 1 to 4 %
-    assert abs(mixture(10, viscosity="lucas").properties("mu", **s)["mu"][0]/8.95e-6 - 1) < 0.05
+    assert abs(mixture(10, viscosity="lucas").properties("mu", **s)["mu"][0] / 8.95e-6 - 1) < 0.05
 
 
 def test_association_and_dipole_matter_where_given():
     data = changed(species_set(10), kappa_assoc=np.linspace(0, 0.1, 10), dipole=np.linspace(0, 2, 10))
     s = {k: states(10, 500)[k] for k in "TpY"}
-    s["T"] = np.maximum(s["T"], 350)                    # in a cold liquid the published form overflows with this much
+    s["T"] = np.maximum(s["T"], 350)  # in a cold liquid the published form overflows with this much
     for form in ("polefree", "published"):
         got = Mixture.from_species(data, chung=form).properties("mu lam", **s)
-        compare("mu lam", got, evaluate(data, **s, fit=fit(10), table_error=TABLE_ERROR, chung=form), f"association, {form}")
+        compare(
+            "mu lam", got, evaluate(data, **s, fit=fit(10), table_error=TABLE_ERROR, chung=form), f"association, {form}"
+        )
 
 
 def test_missing_diffusion_data_is_told():
@@ -290,6 +337,6 @@ def test_missing_diffusion_data_is_told():
 def test_tolerance_is_what_the_module_says():
     """A relative error of 1e-11 in mu of N2 gas must be seen by these tests."""
     q = expected(1, 0)
-    wrong = value(q.mu).astype(float)*(1 + 1e-11)
+    wrong = value(q.mu).astype(float) * (1 + 1e-11)
     with pytest.raises(AssertionError):
         assert_close(wrong, q.mu, N)

@@ -6,29 +6,40 @@ import numpy as np
 import pytest
 from mixtures_for_tests import FILES, species_set
 
-from kernels.species import monchick_mason as mm
 from kernels.errors import MixtureError
+from kernels.species import SpeciesData, monchick_mason as mm
 from kernels.species.kinetic_theory import BOLTZMANN, DEBYE, binary_diffusion, binary_fit, friction_fit, omega11
-from kernels.species import SpeciesData
 
 ct = pytest.importorskip("cantera")
 
 
 def evaluate(coeff, T):
-    return T**1.5*np.einsum("kij,k->ij", coeff, np.log(T)**np.arange(5))
+    return T**1.5 * np.einsum("kij,k->ij", coeff, np.log(T) ** np.arange(5))
 
 
 def gri30():
     """(Cantera's gri30, the same species here); only what diffusion reads is real."""
     gas = ct.Solution("gri30.yaml", transport_model="mixture-averaged")
     data = [s.transport for s in gas.species()]
-    of = {field: np.array([getattr(t, field) for t in data]) for field in ("diameter", "well_depth", "dipole", "polarizability")}
+    of = {
+        field: np.array([getattr(t, field) for t in data])
+        for field in ("diameter", "well_depth", "dipole", "polarizability")
+    }
     ns = gas.n_species
     return gas, SpeciesData.from_arrays(
-        gas.species_names, W=gas.molecular_weights*1e-3, omega=0.0, Tc=200.0, pc=5e6, T_mid=1000.0,
-        nasa_low=np.tile([3.5, 0, 0, 0, 0, 0, 0], (ns, 1)), nasa_high=np.tile([3.5, 0, 0, 0, 0, 0, 0], (ns, 1)),
-        diameter=of["diameter"], well_depth=of["well_depth"]/BOLTZMANN, dipole=of["dipole"]/DEBYE,
-        polarizability=of["polarizability"])
+        gas.species_names,
+        W=gas.molecular_weights * 1e-3,
+        omega=0.0,
+        Tc=200.0,
+        pc=5e6,
+        T_mid=1000.0,
+        nasa_low=np.tile([3.5, 0, 0, 0, 0, 0, 0], (ns, 1)),
+        nasa_high=np.tile([3.5, 0, 0, 0, 0, 0, 0], (ns, 1)),
+        diameter=of["diameter"],
+        well_depth=of["well_depth"] / BOLTZMANN,
+        dipole=of["dipole"] / DEBYE,
+        polarizability=of["polarizability"],
+    )
 
 
 def shipped(ns):
@@ -46,13 +57,16 @@ def test_fit_equals_cantera(case):
     coeff = binary_fit(data, low, high)
     ns = data.ns
     assert coeff.shape == (5, ns, ns) and np.array_equal(coeff, coeff.swapaxes(1, 2))
-    ref = np.array([[gas.get_binary_diff_coeffs_polynomial(i, j) for j in range(ns)] for i in range(ns)]).transpose(2, 0, 1)
-    power = np.log(high)**np.arange(5)[:, None, None]
-    # the value: eps_0 differs by 3e-12 (CODATA 2018 to 11 digits here), the rest is rounding of the two least-squares solvers
+    ref = np.array([[gas.get_binary_diff_coeffs_polynomial(i, j) for j in range(ns)] for i in range(ns)]).transpose(
+        2, 0, 1
+    )
+    power = np.log(high) ** np.arange(5)[:, None, None]
+    # the value: eps_0 differs by 3e-12 (CODATA 2018 to 11 digits here), the rest is rounding of the two least-squares
+    # solvers
     for T in np.linspace(low, high, 17):
         np.testing.assert_allclose(evaluate(coeff, T), evaluate(ref, T), rtol=2e-11)
     # a coefficient: columns of Cantera's matrix in plain ln T have a condition number of 1e7 to 1e8, times eps = 2e-16
-    assert np.max(np.abs(coeff - ref)*power/np.sum(np.abs(ref)*power, axis=0)) < 1e-8
+    assert np.max(np.abs(coeff - ref) * power / np.sum(np.abs(ref) * power, axis=0)) < 1e-8
 
 
 def test_d_equals_cantera_binary_diff_coeffs():
@@ -60,19 +74,26 @@ def test_d_equals_cantera_binary_diff_coeffs():
     coeff = binary_fit(data, gas.min_temp, gas.max_temp)
     for T, p in ((300.0, 1e5), (1234.0, 5e6), (2900.0, 1e3)):
         gas.TP = T, p
-        np.testing.assert_allclose(evaluate(coeff, T)/p, gas.binary_diff_coeffs, rtol=2e-11)     # as above
+        np.testing.assert_allclose(evaluate(coeff, T) / p, gas.binary_diff_coeffs, rtol=2e-11)  # as above
 
 
 def test_omega11_is_the_table_at_its_points():
-    rows = slice(0, len(mm.T_STAR) - 1)     # the last parabola uses the rows before T* = 100, as Cantera does
+    rows = slice(0, len(mm.T_STAR) - 1)  # the last parabola uses the rows before T* = 100, as Cantera does
     value = omega11(mm.T_STAR[None, rows], np.array([0.0]))
-    np.testing.assert_allclose(value[0], (mm.OMEGA22/mm.A_STAR)[rows, 0], rtol=8*np.finfo(float).eps)   # 3-term sums, twice
+    np.testing.assert_allclose(
+        value[0], (mm.OMEGA22 / mm.A_STAR)[rows, 0], rtol=8 * np.finfo(float).eps
+    )  # 3-term sums, twice
 
 
 def test_omega11_of_the_lennard_jones_gas_is_neufelds():
     t = np.geomspace(0.3, 90.0, 200)
     # Neufeld, Janzen & Aziz, J. Chem. Phys. 57 (1972) 1100; Poling et al. 2001, eq. 11-3.6 (originals not seen)
-    neufeld = (1.06036*t**-0.15610 + 0.19300*np.exp(-0.47635*t) + 1.03587*np.exp(-1.52996*t) + 1.76474*np.exp(-3.89411*t))
+    neufeld = (
+        1.06036 * t**-0.15610
+        + 0.19300 * np.exp(-0.47635 * t)
+        + 1.03587 * np.exp(-1.52996 * t)
+        + 1.76474 * np.exp(-3.89411 * t)
+    )
     # its own error is below 0.1 %, the parabola between rows 1 and 2 of the table (T* 0.3 to 0.4) adds up to 0.3 %
     np.testing.assert_allclose(omega11(t[None, :], np.array([0.0]))[0], neufeld, rtol=4e-3)
 
@@ -80,7 +101,7 @@ def test_omega11_of_the_lennard_jones_gas_is_neufelds():
 def test_omega11_between_columns_follows_the_table():
     value = omega11(np.tile(mm.T_STAR[5:30], (8, 1)), mm.DELTA)
     # degree 6 through 8 columns leaves a residual: 0.2 % is its size in this range
-    np.testing.assert_allclose(value, (mm.OMEGA22/mm.A_STAR)[5:30].T, rtol=2e-3)
+    np.testing.assert_allclose(value, (mm.OMEGA22 / mm.A_STAR)[5:30].T, rtol=2e-3)
 
 
 @pytest.mark.parametrize("ns", [1, 10, 53])
@@ -91,7 +112,7 @@ def test_fit_range_of_the_files_follows_theory(ns):
     T = np.linspace(*data.T_fit, 300)
     fit = np.array([evaluate(coeff, t)[i, j] for t in T]).T
     # measured: 2.4 % for H2O pairs over 80 to 3500 K, 1 % without H2O; far below what the model itself is off
-    assert np.max(np.abs(fit/binary_diffusion(data, T, i, j) - 1)) < 0.03
+    assert np.max(np.abs(fit / binary_diffusion(data, T, i, j) - 1)) < 0.03
 
 
 @pytest.mark.parametrize("low, high, allowed", [(80.0, 3500.0, 0.02), (300.0, 3000.0, 0.0035)])
@@ -103,11 +124,12 @@ def test_friction_fit_follows_theory(ns, low, high, allowed):
     assert coeff.shape == (4, ns, ns) and np.array_equal(coeff, coeff.swapaxes(1, 2))
 
     def friction(T):
-        return np.einsum("kp,kt->pt", coeff[:, i, j], T**(-0.25*np.arange(4)[:, None]))
+        return np.einsum("kp,kt->pt", coeff[:, i, j], T ** (-0.25 * np.arange(4)[:, None]))
+
     T = np.linspace(low, high, 400)
     # measured: 1.8 % (pairs with water) and 0.32 %; Cantera's fit of one degree more: 2.5 and 0.17 %
-    assert np.max(np.abs(T**1.5/friction(T)/binary_diffusion(data, T, i, j) - 1)) < allowed
-    assert friction(np.array([low/2, 2*high, 20000.0])).min() > 0         # beyond the range: off, but never negative
+    assert np.max(np.abs(T**1.5 / friction(T) / binary_diffusion(data, T, i, j) - 1)) < allowed
+    assert friction(np.array([low / 2, 2 * high, 20000.0])).min() > 0  # beyond the range: off, but never negative
 
 
 def test_extrapolation_is_what_the_files_fit_range_avoids():
@@ -115,32 +137,44 @@ def test_extrapolation_is_what_the_files_fit_range_avoids():
     assert data.T_fit == (80.0, 3500.0)
     T, (i, j) = np.array([100.0]), np.triu_indices(10)
     exact = binary_diffusion(data, T, i, j)[:, 0]
-    worst = [np.max(np.abs(evaluate(binary_fit(data, low, 3500.0), 100.0)[i, j]/exact - 1)) for low in (80.0, 200.0)]
+    worst = [np.max(np.abs(evaluate(binary_fit(data, low, 3500.0), 100.0)[i, j] / exact - 1)) for low in (80.0, 200.0)]
     assert worst[0] < 0.03 < 0.1 < worst[1]
 
 
 def test_53_species_are_fitted_within_a_third_of_a_second():
     data = species_set(53)
     best = np.inf
-    for _ in range(3):      # the best of three: other processes share the machine
+    for _ in range(3):  # the best of three: other processes share the machine
         start = time.perf_counter()
         binary_fit(data, 300.0, 3000.0)
         best = min(best, time.perf_counter() - start)
     assert best < 0.3
 
 
-@pytest.mark.parametrize("low, high", [(300.0, 300.0), (3000.0, 300.0), (0.0, 300.0), (-1.0, 300.0), (np.nan, 300.0), (1.0, np.inf)])
+@pytest.mark.parametrize(
+    "low, high", [(300.0, 300.0), (3000.0, 300.0), (0.0, 300.0), (-1.0, 300.0), (np.nan, 300.0), (1.0, np.inf)]
+)
 def test_bad_range(low, high):
     for fit in (binary_fit, friction_fit):
         with pytest.raises(MixtureError, match=r"diffusion fit: temperature range is .* wanted 0 < low < high"):
             fit(species_set(1), low, high)
 
 
-@pytest.mark.parametrize("field, what", [("diameter", "Lennard-Jones diameter"), ("well_depth", "Lennard-Jones well depth"),
-                                         ("dipole", "dipole moment"), ("polarizability", "polarizability")])
+@pytest.mark.parametrize(
+    "field, what",
+    [
+        ("diameter", "Lennard-Jones diameter"),
+        ("well_depth", "Lennard-Jones well depth"),
+        ("dipole", "dipole moment"),
+        ("polarizability", "polarizability"),
+    ],
+)
 def test_missing_data_is_named(field, what):
     from mixtures_for_tests import changed
+
     values = getattr(species_set(10), field).copy()
     values[3] = np.nan
-    with pytest.raises(MixtureError, match=rf"species 'H2O': {what} \({field}, .*\) is missing; kinetic-theory diffusion needs it"):
+    with pytest.raises(
+        MixtureError, match=rf"species 'H2O': {what} \({field}, .*\) is missing; kinetic-theory diffusion needs it"
+    ):
         binary_fit(changed(species_set(10), **{field: values}), 300.0, 3000.0)

@@ -1,18 +1,19 @@
-"""What kernels/thread.h and the packs of the CPU put in the place of division, roots, exp and log: good to a few units in the
-last place over the range that point bodies use, against numpy's long double; NaN where the argument is NaN.
+"""What kernels/thread.h and the packs of the CPU put in the place of division, roots, exp and log: good to a few units
+in the last place over the range that point bodies use, against numpy's long double; NaN where the argument is NaN.
 
 On the stand-in the unit's first 20 bits come from single precision; on a GPU (-m gpu) from the special function unit.
 """
+
 import pathlib
 import platform
 
 import numpy as np
 import pytest
+from mixtures_for_tests import species_set
+from test_gpu import be, bound  # noqa: F401
 
 import kernels
 from kernels import declare
-from mixtures_for_tests import species_set
-from test_gpu import be, bound  # noqa: F401
 
 HEADER = """#pragma once
 struct ProbeExponent { static constexpr double value = -0.14874; };
@@ -46,15 +47,48 @@ for name in f"math_a math_b {WRITES}".split():
 point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source="test", valid="everywhere",
              writes=WRITES)
 """
-# largest error in units in the last place of the result: of a thread; of a pack, whose quotients and square roots are the rounded ones
-ULPS = {"math_quotient": 1.0, "math_reciprocal": 1.5, "math_root": 1.0, "math_exp": 2, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 4,
-        "math_atanh": 1.5, "math_inverse_root": 3, "math_inverse_fourth_root": 3, "math_power": 4, "math_inverse": 1.5,
-        "math_inverse_two_thirds": 3, "math_two_to": 2, "math_two_to_less_one": 2.5}          # roots, their quotient; tables that a GPU's compiler makes in double
+# largest error in units in the last place of the result: of a thread; of a pack, whose quotients and square roots are
+# the rounded ones
+ULPS = {
+    "math_quotient": 1.0,
+    "math_reciprocal": 1.5,
+    "math_root": 1.0,
+    "math_exp": 2,
+    "math_expm1": 2.5,
+    "math_log": 2,
+    "math_cbrt": 4,
+    "math_atanh": 1.5,
+    "math_inverse_root": 3,
+    "math_inverse_fourth_root": 3,
+    "math_power": 4,
+    "math_inverse": 1.5,
+    "math_inverse_two_thirds": 3,
+    "math_two_to": 2,
+    "math_two_to_less_one": 2.5,
+}  # roots, their quotient; tables that a GPU's compiler makes in double
 SINGLE_ULPS = {"math_exp": 3, "math_two_to": 3, "math_two_to_less_one": 20, "math_power": 6}
-PACK_ULPS = {"math_quotient": 0.501, "math_reciprocal": 0.501, "math_root": 0.501, "math_exp": 1.5, "math_expm1": 2.5, "math_log": 2, "math_cbrt": 1.5,
-             "math_atanh": 1.5, "math_inverse_root": 1.5, "math_inverse_fourth_root": 2, "math_power": 2.5,
-             "math_inverse": 1.5, "math_inverse_two_thirds": 4, "math_two_to": 1.5, "math_two_to_less_one": 2.5}
-WIDTHS = {"native": "", "x86-64-v4": "avx512dq", "x86-64-v3": "avx2", "x86-64": "sse2"} if platform.machine() == "x86_64" else {"native": ""}
+PACK_ULPS = {
+    "math_quotient": 0.501,
+    "math_reciprocal": 0.501,
+    "math_root": 0.501,
+    "math_exp": 1.5,
+    "math_expm1": 2.5,
+    "math_log": 2,
+    "math_cbrt": 1.5,
+    "math_atanh": 1.5,
+    "math_inverse_root": 1.5,
+    "math_inverse_fourth_root": 2,
+    "math_power": 2.5,
+    "math_inverse": 1.5,
+    "math_inverse_two_thirds": 4,
+    "math_two_to": 1.5,
+    "math_two_to_less_one": 2.5,
+}
+WIDTHS = (
+    {"native": "", "x86-64-v4": "avx512dq", "x86-64-v3": "avx2", "x86-64": "sse2"}
+    if platform.machine() == "x86_64"
+    else {"native": ""}
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +114,14 @@ def packs(request, monkeypatch):
     return kernels.get_backend("cpu")
 
 
-def run(be, a, b):         # noqa: F811
+def run(be, a, b):  # noqa: F811
     program = kernels.Mixture(species_set(2)).program(kernels=["math_probe"], backend=be)
     arrays = bound(be, program, a.size, {"math_a": a, "math_b": b})
     program.bind(arrays)(a.size)
-    return {name: be.to_host(arrays[name])[0, :a.size] for name in program.writes}
+    return {name: be.to_host(arrays[name])[0, : a.size] for name in program.writes}
 
 
-def check_units(be, ulps, precision="double"):         # noqa: F811
+def check_units(be, ulps, precision="double"):  # noqa: F811
     random, n = np.random.default_rng(11), 20_000
     a = np.exp(random.uniform(np.log(1e-25), np.log(1e25), n))
     a[::4] = random.uniform(0.5, 2, a[::4].size)
@@ -99,18 +133,31 @@ def check_units(be, ulps, precision="double"):         # noqa: F811
     else:
         got = run(be, a, b)
     x, y = a.astype(np.longdouble), b.astype(np.longdouble)
-    bounded, exponent = np.clip(x, 0.0625, 4095), y*np.longdouble(0.5)*np.log(np.longdouble(2))
-    want = {"math_quotient": x/y, "math_reciprocal": 1/x, "math_root": np.sqrt(x), "math_exp": np.exp(y), "math_expm1": np.expm1(y),
-            "math_log": np.log(x), "math_cbrt": np.cbrt(x), "math_atanh": np.arctanh(np.sqrt(np.minimum(x, 0.5)))/np.sqrt(np.minimum(x, 0.5)), "math_inverse_root": 1/np.sqrt(x),
-            "math_inverse_fourth_root": 1/np.sqrt(np.sqrt(x)), "math_inverse": 1/x, "math_power": bounded**np.longdouble(-0.14874),
-            "math_inverse_two_thirds": 1/np.cbrt(bounded)**2, "math_two_to": np.exp(exponent), "math_two_to_less_one": np.expm1(exponent)}
+    bounded, exponent = np.clip(x, 0.0625, 4095), y * np.longdouble(0.5) * np.log(np.longdouble(2))
+    want = {
+        "math_quotient": x / y,
+        "math_reciprocal": 1 / x,
+        "math_root": np.sqrt(x),
+        "math_exp": np.exp(y),
+        "math_expm1": np.expm1(y),
+        "math_log": np.log(x),
+        "math_cbrt": np.cbrt(x),
+        "math_atanh": np.arctanh(np.sqrt(np.minimum(x, 0.5))) / np.sqrt(np.minimum(x, 0.5)),
+        "math_inverse_root": 1 / np.sqrt(x),
+        "math_inverse_fourth_root": 1 / np.sqrt(np.sqrt(x)),
+        "math_inverse": 1 / x,
+        "math_power": bounded ** np.longdouble(-0.14874),
+        "math_inverse_two_thirds": 1 / np.cbrt(bounded) ** 2,
+        "math_two_to": np.exp(exponent),
+        "math_two_to_less_one": np.expm1(exponent),
+    }
     for name, wanted in want.items():
-        error = np.abs(got[name] - wanted)/np.spacing(np.abs(wanted.astype(a.dtype)))
+        error = np.abs(got[name] - wanted) / np.spacing(np.abs(wanted.astype(a.dtype)))
         print(f"{name}: {error.max():.2f} ulp")
         assert error.max() <= ulps[name], (name, float(error.max()), a[np.argmax(error)], b[np.argmax(error)])
 
 
-def check_beyond_the_range(be):         # noqa: F811
+def check_beyond_the_range(be):  # noqa: F811
     a, b = np.array([np.nan, 0.0, -1.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, np.nan, -1000.0])
     got = run(be, a, b)
     for name in ("math_root", "math_log", "math_cbrt", "math_inverse_root", "math_inverse_fourth_root"):
@@ -121,16 +168,19 @@ def check_beyond_the_range(be):         # noqa: F811
     for name in ("math_two_to", "math_two_to_less_one"):
         assert np.isnan(got[name][3]), name
     assert 0 <= got["math_two_to"][4] < 1e-150 and got["math_two_to_less_one"][4] == -1
-    assert np.isnan(got["math_quotient"][[0, 3]]).all() and np.isnan(got["math_exp"][3]) and np.isnan(got["math_expm1"][3])
+    assert (
+        np.isnan(got["math_quotient"][[0, 3]]).all() and np.isnan(got["math_exp"][3]) and np.isnan(got["math_expm1"][3])
+    )
     assert 0 <= got["math_exp"][4] < 1e-300 and got["math_expm1"][4] == -1
 
 
-def test_units_in_the_last_place(be, probe):        # noqa: F811
+def test_units_in_the_last_place(be, probe):  # noqa: F811
     check_units(be, ULPS)
 
 
-def test_units_in_the_last_place_in_single_precision(be, probe):        # noqa: F811
-    """As in double, but for the compiler's library, and for products rounded before an exponential: 25 ln 2 by 16 units of the result."""
+def test_units_in_the_last_place_in_single_precision(be, probe):  # noqa: F811
+    """As in double, but for the compiler's library, and for products rounded before an exponential: 25 ln 2 by 16 units
+    of the result."""
     check_units(be, ULPS | SINGLE_ULPS, "single")
 
 
@@ -138,7 +188,7 @@ def test_units_in_the_last_place_of_packs(packs, probe):
     check_units(packs, PACK_ULPS)
 
 
-def test_beyond_the_range(be, probe):               # noqa: F811
+def test_beyond_the_range(be, probe):  # noqa: F811
     """NaN stays NaN; the root of 0 is 0, of a negative number NaN; the logarithm of what is not positive NaN."""
     check_beyond_the_range(be)
 

@@ -1,8 +1,9 @@
-"""The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. Two to three minutes, half of it
-ranks and compiling.
+"""The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. Two to three
+minutes, half of it ranks and compiling.
 
 What its checks measure is in examples/mini_solver/verify.py; there each has its own exact solution and bound.
 """
+
 import copy
 import io
 import json
@@ -16,6 +17,7 @@ import xml.etree.ElementTree as xml
 
 import numpy as np
 import pytest
+from mixtures_for_tests import ROOT
 
 from examples.mini_solver import output, verify
 from examples.mini_solver.__main__ import main
@@ -25,9 +27,8 @@ from examples.mini_solver.flow import Flow
 from examples.mini_solver.ranks import choose_grid, share
 from examples.mini_solver.run import Run
 from kernels.errors import FrameError
-from mixtures_for_tests import ROOT
 
-CASES = sorted((ROOT/"examples/mini_solver/cases").glob("*.toml"))
+CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
 h5py = pytest.importorskip("h5py")
 
 SMALL = """
@@ -58,15 +59,23 @@ restart = {restart}
 
 
 def small(tmp_path, steps=4, restart=2, scheme="double_flux"):
-    path = tmp_path/f"small-{scheme}-{steps}.toml"
+    path = tmp_path / f"small-{scheme}-{steps}.toml"
     path.write_text(SMALL.format(steps=steps, restart=restart, scheme=scheme))
     return path
 
 
 def command(*arguments, ranks=0, **more):
     """Environment and words of a run in a process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "FRAME_BACKEND": "cpu",
-           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none", **more}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "FRAME_BACKEND": "cpu",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+        **more,
+    }
     launcher = ["mpirun", "-n", str(ranks)] if ranks else []
     return [*launcher, sys.executable, "-m", "examples.mini_solver", *map(str, arguments)], env
 
@@ -77,7 +86,7 @@ def run(*arguments, ranks=0, **more):
 
 
 def restart_of(folder):
-    with h5py.File(folder/"restart.h5") as file:
+    with h5py.File(folder / "restart.h5") as file:
         return {k: file[k][:] for k in "UQ"} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
 
 
@@ -87,10 +96,13 @@ def same(a, b):
 
 # ---------------------------------------------------------------- physics
 
+
 @pytest.mark.parametrize("name", sorted(verify.CHECKS))
 def test_quick_check(name):
     rows = verify.run(name, quick=True)
-    assert rows and not [f"{what}: {value:.3e}, bound {bound:.3g}" for what, value, bound, _, passed in rows if not passed]
+    assert rows and not [
+        f"{what}: {value:.3e}, bound {bound:.3g}" for what, value, bound, _, passed in rows if not passed
+    ]
 
 
 def test_blocks_and_grids():
@@ -105,55 +117,88 @@ def test_blocks_and_grids():
 
 def test_order_four_and_the_other_runge_kutta():
     """Both are options; the vortex with them stays the vortex, at the lower order's error."""
-    W, U = 0.028, (8.314462618*300/0.028)**0.5
-    r0 = 1e5*W/(8.31446261815324*300)
+    W, U = 0.028, (8.314462618 * 300 / 0.028) ** 0.5
+    r0 = 1e5 * W / (8.31446261815324 * 300)
     tail = "(1 - 0.4*25/(8*1.4*pi**2)*exp(1 - x**2 - y**2))"
     errors = {}
     for order in (4, 6):
-        f = verify.flow_of([64, 64], [-10.0]*2, [10.0]*2, dict(rho=f"{r0}*{tail}**2.5", p=f"1e5*{tail}**3.5",
-                                                               u=f"{U}*(1 - 5/(2*pi)*exp((1 - x**2 - y**2)/2)*y)",
-                                                               v=f"{U}*(1 + 5/(2*pi)*exp((1 - x**2 - y**2)/2)*x)"), 1/U,
-                           mixture={"ideal_gas": {"gamma": 1.4, "W": W}}, dissipation="none",
-                           order=order, runge_kutta="ssp43", cfl=0.9)
-        verify.advance(f, 1/U)
+        f = verify.flow_of(
+            [64, 64],
+            [-10.0] * 2,
+            [10.0] * 2,
+            dict(
+                rho=f"{r0}*{tail}**2.5",
+                p=f"1e5*{tail}**3.5",
+                u=f"{U}*(1 - 5/(2*pi)*exp((1 - x**2 - y**2)/2)*y)",
+                v=f"{U}*(1 + 5/(2*pi)*exp((1 - x**2 - y**2)/2)*x)",
+            ),
+            1 / U,
+            mixture={"ideal_gas": {"gamma": 1.4, "W": W}},
+            dissipation="none",
+            order=order,
+            runge_kutta="ssp43",
+            cfl=0.9,
+        )
+        verify.advance(f, 1 / U)
         x, y, _ = f.coordinates()
-        exact = (1 - 0.4*25/(8*1.4*np.pi**2)*np.exp(1 - (x - 1)**2 - (y - 1)**2))**2.5
-        errors[order] = float(np.abs(f.field("rho")/r0 - exact).mean())
-    assert errors[6] < 3e-5 and errors[6] < errors[4]/3 < 1e-3
+        exact = (1 - 0.4 * 25 / (8 * 1.4 * np.pi**2) * np.exp(1 - (x - 1) ** 2 - (y - 1) ** 2)) ** 2.5
+        errors[order] = float(np.abs(f.field("rho") / r0 - exact).mean())
+    assert errors[6] < 3e-5 and errors[6] < errors[4] / 3 < 1e-3
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
 def test_walls_let_nothing_through(scheme):
-    """A viscous swirl of CH4 and O2 between an isothermal, a moving and two slip walls: mass of each species to rounding."""
-    f = verify.flow_of([20, 16], [0.0]*2, [1e-5]*2, dict(T="220 + 60*sin(6e5*x)*cos(3e5*y)", p=1e7, u="20*sin(4e5*y)", v="15*cos(5e5*x)",
-                       X={"O2": "0.5 + 0.4*sin(5e5*x + 4e5*y)", "CH4": "rest"}), 1e-9, mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
-                       boundary={"x": "slip_wall", "y_low": {"kind": "wall", "T": 150.0}, "y_high": {"kind": "wall", "velocity": [10.0, 0, 0]}},
-                       viscous=True, scheme=scheme)
+    """A viscous swirl of CH4 and O2 between an isothermal, a moving and two slip walls: mass of each species to
+    rounding."""
+    f = verify.flow_of(
+        [20, 16],
+        [0.0] * 2,
+        [1e-5] * 2,
+        dict(
+            T="220 + 60*sin(6e5*x)*cos(3e5*y)",
+            p=1e7,
+            u="20*sin(4e5*y)",
+            v="15*cos(5e5*x)",
+            X={"O2": "0.5 + 0.4*sin(5e5*x + 4e5*y)", "CH4": "rest"},
+        ),
+        1e-9,
+        mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+        boundary={
+            "x": "slip_wall",
+            "y_low": {"kind": "wall", "T": 150.0},
+            "y_high": {"kind": "wall", "velocity": [10.0, 0, 0]},
+        },
+        viscous=True,
+        scheme=scheme,
+    )
     start = f.sums()
     for _ in range(60):
         f.step()
-    assert np.abs(f.sums()[:2]/start[:2] - 1).max() < 60*16*np.finfo(float).eps        # a rounding or so of each sum a stage
-    assert np.abs(f.sums()[-2] - start[-2])/start[-1] > 1e-6                            # heat does pass the cold wall
+    assert (
+        np.abs(f.sums()[:2] / start[:2] - 1).max() < 60 * 16 * np.finfo(float).eps
+    )  # a rounding or so of each sum a stage
+    assert np.abs(f.sums()[-2] - start[-2]) / start[-1] > 1e-6  # heat does pass the cold wall
 
 
 # ---------------------------------------------------------------- ranks, restarts, signals
+
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, scheme):
     pytest.importorskip("mpi4py")
     case = small(tmp_path, scheme=scheme)
-    assert main([str(case), "--folder", str(tmp_path/"one")]) == 0
-    one = restart_of(tmp_path/"one")
+    assert main([str(case), "--folder", str(tmp_path / "one")]) == 0
+    one = restart_of(tmp_path / "one")
     for ranks in (2, 3) if scheme == "apec" else (2, 3, 4):
-        done = run(case, "--folder", tmp_path/f"r{ranks}", ranks=ranks)
+        done = run(case, "--folder", tmp_path / f"r{ranks}", ranks=ranks)
         assert done.returncode == 0, done.stderr
-        assert same(one, restart_of(tmp_path/f"r{ranks}")), f"{ranks} ranks"
+        assert same(one, restart_of(tmp_path / f"r{ranks}")), f"{ranks} ranks"
     half = small(tmp_path, steps=2, scheme=scheme)
-    assert run(half, "--folder", tmp_path/"half", ranks=2).returncode == 0
-    done = run(case, "--folder", tmp_path/"rest", "--restart", tmp_path/"half/restart.h5", ranks=3)
+    assert run(half, "--folder", tmp_path / "half", ranks=2).returncode == 0
+    done = run(case, "--folder", tmp_path / "rest", "--restart", tmp_path / "half/restart.h5", ranks=3)
     assert done.returncode == 0, done.stderr
-    assert same(one, restart_of(tmp_path/"rest"))
+    assert same(one, restart_of(tmp_path / "rest"))
 
 
 @pytest.mark.parametrize("number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 2)])
@@ -161,104 +206,139 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     if ranks and not shutil.which("mpirun"):
         pytest.skip("needs mpirun")
     text = SMALL.format(steps=5000, restart=0, scheme="double_flux")
-    (tmp_path/"long.toml").write_text(text)
-    words, env = command(tmp_path/"long.toml", "--folder", tmp_path/"long", ranks=ranks)
+    (tmp_path / "long.toml").write_text(text)
+    words, env = command(tmp_path / "long.toml", "--folder", tmp_path / "long", ranks=ranks)
     process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = []
-    while len(lines) < 12:                     # it is stepping
+    while len(lines) < 12:  # it is stepping
         lines.append(process.stdout.readline())
         assert lines[-1], process.stderr.read()
     process.send_signal(number)
     rest, errors = process.communicate(timeout=60)
-    assert process.returncode == (1 if ranks else 3) and "continue with --restart" in rest, errors          # 1: mpirun's own
-    stopped = restart_of(tmp_path/"long")
+    assert process.returncode == (1 if ranks else 3) and "continue with --restart" in rest, errors  # 1: mpirun's own
+    stopped = restart_of(tmp_path / "long")
     steps = int(stopped["steps"]) + 1
-    (tmp_path/"more.toml").write_text(SMALL.format(steps=steps, restart=1, scheme="double_flux"))
-    assert main([str(tmp_path/"more.toml"), "--folder", str(tmp_path/"a"), "--restart", str(tmp_path/"long/restart.h5")]) == 0
-    assert main([str(tmp_path/"more.toml"), "--folder", str(tmp_path/"b")]) == 0
-    assert same(restart_of(tmp_path/"a"), restart_of(tmp_path/"b"))
+    (tmp_path / "more.toml").write_text(SMALL.format(steps=steps, restart=1, scheme="double_flux"))
+    assert (
+        main(
+            [
+                str(tmp_path / "more.toml"),
+                "--folder",
+                str(tmp_path / "a"),
+                "--restart",
+                str(tmp_path / "long/restart.h5"),
+            ]
+        )
+        == 0
+    )
+    assert main([str(tmp_path / "more.toml"), "--folder", str(tmp_path / "b")]) == 0
+    assert same(restart_of(tmp_path / "a"), restart_of(tmp_path / "b"))
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
     pytest.importorskip("mpi4py")
     case = small(tmp_path, steps=6)
-    done = broken(tmp_path, (case, "--folder", tmp_path/"out"), """
+    done = broken(
+        tmp_path,
+        (case, "--folder", tmp_path / "out"),
+        """
 step = flow.Flow.step
 def tired(self, limit):
     if self.steps == 3 and self.ranks.rank == 1:
         raise RuntimeError("this rank has had enough")
     return step(self, limit)
-flow.Flow.step = tired""", 2)
+flow.Flow.step = tired""",
+        2,
+    )
     assert done.returncode != 0 and "had enough" in done.stderr
-    assert restart_of(tmp_path/"out")["steps"] == 2
-    assert main([str(case), "--folder", str(tmp_path/"on"), "--restart", str(tmp_path/"out/restart.h5")]) == 0
-    assert main([str(case), "--folder", str(tmp_path/"whole")]) == 0
-    assert same(restart_of(tmp_path/"on"), restart_of(tmp_path/"whole"))
+    assert restart_of(tmp_path / "out")["steps"] == 2
+    assert main([str(case), "--folder", str(tmp_path / "on"), "--restart", str(tmp_path / "out/restart.h5")]) == 0
+    assert main([str(case), "--folder", str(tmp_path / "whole")]) == 0
+    assert same(restart_of(tmp_path / "on"), restart_of(tmp_path / "whole"))
 
 
 def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
-    assert main([str(small(tmp_path)), "--folder", str(tmp_path/"a")]) == 0
-    other = tmp_path/"other.toml"
-    for old, new, told in (("cells = [19, 14, 9]", "cells = [19, 14, 8]", "cells"), ('["CH4", "O2"]', '["O2", "CH4"]', "species"),
-                           ("viscous = true", "viscous = false", "case")):
+    assert main([str(small(tmp_path)), "--folder", str(tmp_path / "a")]) == 0
+    other = tmp_path / "other.toml"
+    for old, new, told in (
+        ("cells = [19, 14, 9]", "cells = [19, 14, 8]", "cells"),
+        ('["CH4", "O2"]', '["O2", "CH4"]', "species"),
+        ("viscous = true", "viscous = false", "case"),
+    ):
         other.write_text(SMALL.format(steps=4, restart=0, scheme="double_flux").replace(old, new))
-        assert main([str(other), "--folder", str(tmp_path/"b"), "--restart", str(tmp_path/"a/restart.h5")]) == 1
+        assert main([str(other), "--folder", str(tmp_path / "b"), "--restart", str(tmp_path / "a/restart.h5")]) == 1
         assert told in capsys.readouterr().err
-    (tmp_path/"junk.h5").write_bytes(b"not HDF5")
-    assert main([str(small(tmp_path)), "--restart", str(tmp_path/"junk.h5"), "--folder", str(tmp_path/"c")]) == 1
+    (tmp_path / "junk.h5").write_bytes(b"not HDF5")
+    assert main([str(small(tmp_path)), "--restart", str(tmp_path / "junk.h5"), "--folder", str(tmp_path / "c")]) == 1
     assert "cannot be read" in capsys.readouterr().err
 
 
 def broken(tmp_path, case, text, ranks):
     """Run the solver on a case after `text` has changed something in it."""
-    (tmp_path/"break.py").write_text("import sys\nfrom examples.mini_solver import flow, scaling, __main__\n" + text
-                                     + "\nsys.exit(__main__.main(sys.argv[1:]))\n")
+    (tmp_path / "break.py").write_text(
+        "import sys\nfrom examples.mini_solver import flow, scaling, __main__\n"
+        + text
+        + "\nsys.exit(__main__.main(sys.argv[1:]))\n"
+    )
     words, env = command(*case, ranks=ranks)
-    words = [*words[:words.index("-m")], str(tmp_path/"break.py"), *words[words.index("-m") + 2:]]
+    words = [*words[: words.index("-m")], str(tmp_path / "break.py"), *words[words.index("-m") + 2 :]]
     return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_scaling_measures_and_compares_bits(tmp_path):
     pytest.importorskip("mpi4py")
-    done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path/"rows.json", ranks=3)
+    done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path / "rows.json", ranks=3)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = json.loads((tmp_path/"rows.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [(r["kind"], r["ranks"]) for r in rows] == [(k, n) for k in ("strong", "weak") for n in (1, 2, 3)]
     strong, weak = rows[:3], rows[3:]
-    assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [729, 1458, 2187]
+    assert {tuple(r["cells"]) for r in strong} == {(9, 9, 9)} and [int(np.prod(r["cells"])) for r in weak] == [
+        729,
+        1458,
+        2187,
+    ]
     assert len({r["digest"] for r in strong}) == 1 and done.stdout.count(" same") == 3
     for group in (strong, weak):
         for r in group:
-            assert r["rate"] == pytest.approx(np.prod(r["cells"])/r["step"])
-            assert r["efficiency"] == pytest.approx(r["rate"]/group[0]["rate"]/r["ranks"])
+            assert r["rate"] == pytest.approx(np.prod(r["cells"]) / r["step"])
+            assert r["efficiency"] == pytest.approx(r["rate"] / group[0]["rate"] / r["ranks"])
             shares = [r[n] for n in ("properties", "fluxes", "exchange", "update", "rest")]
             # parts of one time; a timer holds a little of what it is read with
-            assert sum(shares) == pytest.approx(1) and min(shares) > 0 and (r["ranks"] == 1) == (r["exchange_way"] == "none")
+            assert (
+                sum(shares) == pytest.approx(1)
+                and min(shares) > 0
+                and (r["ranks"] == 1) == (r["exchange_way"] == "none")
+            )
     text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
     done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
     assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout
 
 
 def test_a_damaged_restart_is_refused_or_whole(tmp_path):
-    """Bytes changed or cut off: the project's own error, or, where nothing of use was hit, the very state; never other numbers."""
-    assert main([str(small(tmp_path, steps=2)), "--folder", str(tmp_path/"a")]) == 0
-    raw, whole = (tmp_path/"a/restart.h5").read_bytes(), restart_of(tmp_path/"a")
+    """Bytes changed or cut off: the project's own error, or, where nothing of use was hit, the very state; never other
+    numbers."""
+    assert main([str(small(tmp_path, steps=2)), "--folder", str(tmp_path / "a")]) == 0
+    raw, whole = (tmp_path / "a/restart.h5").read_bytes(), restart_of(tmp_path / "a")
     random, refused = np.random.default_rng(8), 0
     f = Flow(Case.from_file(small(tmp_path)))
     for n in range(200):
         damaged = bytearray(raw)
         if n % 5 == 0:
-            del damaged[random.integers(len(raw)):]
+            del damaged[random.integers(len(raw)) :]
         for _ in range(random.integers(1, 5)):
-            near = (random.integers(len(damaged)), min(random.integers(4000), len(damaged) - 1))[n % 2] if damaged else None
+            near = (
+                (random.integers(len(damaged)), min(random.integers(4000), len(damaged) - 1))[n % 2]
+                if damaged
+                else None
+            )
             if damaged:
                 damaged[near] = random.integers(256)
-        (tmp_path/"bad.h5").write_bytes(bytes(damaged))
+        (tmp_path / "bad.h5").write_bytes(bytes(damaged))
         f.start_sums = f.sums()
         try:
-            output.read_restart(f, tmp_path/"bad.h5")
+            output.read_restart(f, tmp_path / "bad.h5")
         except CaseError as error:
             assert "bad.h5" in str(error)
             refused += 1
@@ -270,11 +350,16 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
 
 # ---------------------------------------------------------------- output
 
+
 def test_fields_frames_and_the_report(tmp_path):
     pytest.importorskip("matplotlib")
-    data = dict(mixture={"file": "examples/mixtures/n2.yaml"}, domain=dict(cells=[24, 16], upper=[1.0, 0.5]),
-                initial=dict(p=5e6, T="200 + 40*sin(2*pi*x)*cos(4*pi*y)", u=50, v=10), time={"end": 4e-4},
-                output=dict(report=2, fields=4, frames_time=1e-4, frame=["rho", "T"], restart=100))
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[24, 16], upper=[1.0, 0.5]),
+        initial=dict(p=5e6, T="200 + 40*sin(2*pi*x)*cos(4*pi*y)", u=50, v=10),
+        time={"end": 4e-4},
+        output=dict(report=2, fields=4, frames_time=1e-4, frame=["rho", "T"], restart=100),
+    )
     out = io.StringIO()
     assert Run(Case(data), folder=tmp_path, out=out)() == 0
     text = out.getvalue()
@@ -282,32 +367,37 @@ def test_fields_frames_and_the_report(tmp_path):
     assert int(lines[0][0]) == 0 and float(lines[-1][1]) == pytest.approx(4e-4) and len(lines) > 3
     assert "point steps/s" in text and "flux" in text
     kept = text.split("largest change since the start: ")[1].splitlines()[0]
-    assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [True]*3 and "energy" in kept, kept
-    tree = xml.parse(tmp_path/"fields.xmf")
+    assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [
+        True
+    ] * 3 and "energy" in kept, kept
+    tree = xml.parse(tmp_path / "fields.xmf")
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
     assert len(grids) == len(files) >= 2
     for grid in grids:
         for item in grid.findall(".//Attribute/DataItem"):
             name, field = item.text.split(":/")
-            with h5py.File(tmp_path/name) as file:
+            with h5py.File(tmp_path / name) as file:
                 assert file[field].shape == tuple(map(int, item.get("Dimensions").split())) == (1, 16, 24)
                 assert np.isfinite(file[field][:]).all()
     with h5py.File(files[0]) as file:
-        x = (np.arange(24) + 0.5)/24
-        y = (np.arange(16) + 0.5)/32
-        assert np.allclose(file["T"][0], 200 + 40*np.sin(2*np.pi*x)*np.cos(4*np.pi*y)[:, None], rtol=1e-6)      # single precision
+        x = (np.arange(24) + 0.5) / 24
+        y = (np.arange(16) + 0.5) / 32
+        assert np.allclose(
+            file["T"][0], 200 + 40 * np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y)[:, None], rtol=1e-6
+        )  # single precision
     frames = sorted(tmp_path.glob("frame-*.png"))
-    assert len(frames) == 5                    # at 0, 1e-4, ..., 4e-4
+    assert len(frames) == 5  # at 0, 1e-4, ..., 4e-4
     from PIL import Image
-    with Image.open(tmp_path/"frames.gif") as gif:
+
+    with Image.open(tmp_path / "frames.gif") as gif:
         assert gif.n_frames == 5
     assert restart_of(tmp_path)["time"] == pytest.approx(4e-4)
     # a run that goes on adds to them; a run from the start replaces them
     data["time"]["end"] = 6e-4
-    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path/"restart.h5")() == 0
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
     assert len(list(tmp_path.glob("frame-*.png"))) == 7
-    times = [float(t.get("Value")) for t in xml.parse(tmp_path/"fields.xmf").findall(".//Time")]
+    times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xmf").findall(".//Time")]
     assert times == sorted(set(times)) and len(times) > len(files)
     data["time"]["end"] = 1e-4
     assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
@@ -327,66 +417,84 @@ def test_shipped_cases_start(path):
 
 
 def test_a_flow_that_fails_names_the_cell():
-    f = verify.flow_of([32], [0.0], [1.0], dict(T=300, p="where(abs(x - 0.5) < 0.05, 1e3, 1e8)"), 1e-3, cfl=1.9, dissipation="none")
+    f = verify.flow_of(
+        [32], [0.0], [1.0], dict(T=300, p="where(abs(x - 0.5) < 0.05, 1e3, 1e8)"), 1e-3, cfl=1.9, dissipation="none"
+    )
     with pytest.raises(FlowError, match=r"step \d+, t = .*cell \(\d+, 0, 0\) at .* has no sound speed(.|\n)*rho"):
         verify.advance(f, 1e-3)
 
 
 # ---------------------------------------------------------------- wrong cases
 
-GOOD = dict(mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"]}, domain={"cells": [8, 8], "upper": [1.0, 1.0]},
-            initial={"T": 300, "p": 1e7, "X": {"CH4": 1}}, time={"steps": 1})
+GOOD = dict(
+    mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"]},
+    domain={"cells": [8, 8], "upper": [1.0, 1.0]},
+    initial={"T": 300, "p": 1e7, "X": {"CH4": 1}},
+    time={"steps": 1},
+)
 
 
-@pytest.mark.parametrize("change, told", [
-    ({"extra": {}}, "unknown section or key 'extra'"),
-    ({"domain.cells": [8, 2]}, "4 or more"),
-    ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
-    ({"domain.cells": [10**6, 10**6]}, "takes .* GiB, the machine has"),
-    ({"boundary": {"x": {"kind": ["wall"]}}}, "wanted one of"),
-    ({"initial.X": {"CH4": float("inf"), "O2": "rest"}}, "wanted a finite number"),
-    ({"domain.upper": [1.0]}, "wanted 2 numbers"),
-    ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
-    ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
-    ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
-    ({"numerics.order": 5}, "wanted one of 4, 6"),
-    ({"numerics.cfl": -1}, "a positive number"),
-    ({"numerics.cfl": 5.0}, "unstable"),
-    ({"numerics.viscous": 1}, "true or false"),
-    ({"numerics.cfll": 1}, "unknown key 'cfll'; known: scheme"),
-    ({"mixture.file": "nowhere.yaml"}, "nowhere.yaml': not found"),
-    ({"mixture.species": ["CH4", "Xe"]}, "Xe"),
-    ({"mixture.options": {"root": "solid"}}, "root"),
-    ({"mixture.options": {"translation": "peneloux"}}, "translation = 'peneloux'"),
-    ({"mixture.options": {"mixing": "pseudocritical"}}, "mixing = 'pseudocritical'; the solver's kernels know 'vdw' only"),
-    ({"mixture.ideal_gas": {"gamma": 1.4}}, "one of them"),
-    ({"initial.T": "300 +"}, "is not an expression"),
-    ({"initial.T": "__import__('os')"}, "only the functions|not allowed|unknown name"),
-    ({"initial.T": "x.real"}, "not allowed"),
-    ({"initial.T": "[1, 2]"}, "not allowed"),
-    ({"initial.T": "theta"}, "unknown name 'theta'"),
-    ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
-    ({"initial.T": -5}, "wanted positive"),
-    ({"initial.rho": 5}, "two of T, p and rho"),
-    ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
-    ({"initial.X": {"CH4": 0.5}}, "sum 1"),
-    ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
-    ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),
-    ({"initial.X": {}}, "X or Y is missing"),
-    ({"boundary": {"z": "periodic"}}, "unknown side 'z' in 2-D"),
-    ({"boundary": {"x": "wallpaper"}}, "kind 'wallpaper'"),
-    ({"boundary": {"x_low": "slip_wall"}}, "wanted both or none"),
-    ({"boundary": {"x": "slip_wall", "x_low": "wall"}}, "both 'x' and 'x_low'"),
-    ({"boundary": {"x_low": {"kind": "inlet", "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "T or h"),
-    ({"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0]}, "x_high": "supersonic_outlet"}}, "wanted 3 numbers"),
-    ({"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "X or Y is missing"),
-    ({"boundary": {"x_low": "supersonic_outlet", "x_high": {"kind": "outlet"}}}, "'p' is missing"),
-    ({"time": {}}, "give end"),
-    ({"time.steps": -1}, "0 or more"),
-    ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
-    ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
-    ({"output.report": "often"}, "whole number"),
-])
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"extra": {}}, "unknown section or key 'extra'"),
+        ({"domain.cells": [8, 2]}, "4 or more"),
+        ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
+        ({"domain.cells": [10**6, 10**6]}, "takes .* GiB, the machine has"),
+        ({"boundary": {"x": {"kind": ["wall"]}}}, "wanted one of"),
+        ({"initial.X": {"CH4": float("inf"), "O2": "rest"}}, "wanted a finite number"),
+        ({"domain.upper": [1.0]}, "wanted 2 numbers"),
+        ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
+        ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
+        ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
+        ({"numerics.order": 5}, "wanted one of 4, 6"),
+        ({"numerics.cfl": -1}, "a positive number"),
+        ({"numerics.cfl": 5.0}, "unstable"),
+        ({"numerics.viscous": 1}, "true or false"),
+        ({"numerics.cfll": 1}, "unknown key 'cfll'; known: scheme"),
+        ({"mixture.file": "nowhere.yaml"}, "nowhere.yaml': not found"),
+        ({"mixture.species": ["CH4", "Xe"]}, "Xe"),
+        ({"mixture.options": {"root": "solid"}}, "root"),
+        ({"mixture.options": {"translation": "peneloux"}}, "translation = 'peneloux'"),
+        (
+            {"mixture.options": {"mixing": "pseudocritical"}},
+            "mixing = 'pseudocritical'; the solver's kernels know 'vdw' only",
+        ),
+        ({"mixture.ideal_gas": {"gamma": 1.4}}, "one of them"),
+        ({"initial.T": "300 +"}, "is not an expression"),
+        ({"initial.T": "__import__('os')"}, "only the functions|not allowed|unknown name"),
+        ({"initial.T": "x.real"}, "not allowed"),
+        ({"initial.T": "[1, 2]"}, "not allowed"),
+        ({"initial.T": "theta"}, "unknown name 'theta'"),
+        ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
+        ({"initial.T": -5}, "wanted positive"),
+        ({"initial.rho": 5}, "two of T, p and rho"),
+        ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
+        ({"initial.X": {"CH4": 0.5}}, "sum 1"),
+        ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
+        ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),
+        ({"initial.X": {}}, "X or Y is missing"),
+        ({"boundary": {"z": "periodic"}}, "unknown side 'z' in 2-D"),
+        ({"boundary": {"x": "wallpaper"}}, "kind 'wallpaper'"),
+        ({"boundary": {"x_low": "slip_wall"}}, "wanted both or none"),
+        ({"boundary": {"x": "slip_wall", "x_low": "wall"}}, "both 'x' and 'x_low'"),
+        ({"boundary": {"x_low": {"kind": "inlet", "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "T or h"),
+        (
+            {"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0]}, "x_high": "supersonic_outlet"}},
+            "wanted 3 numbers",
+        ),
+        (
+            {"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}},
+            "X or Y is missing",
+        ),
+        ({"boundary": {"x_low": "supersonic_outlet", "x_high": {"kind": "outlet"}}}, "'p' is missing"),
+        ({"time": {}}, "give end"),
+        ({"time.steps": -1}, "0 or more"),
+        ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
+        ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
+        ({"output.report": "often"}, "whole number"),
+    ],
+)
 def test_a_wrong_case_is_told(change, told):
     data = copy.deepcopy(GOOD)
     for key, value in change.items():
@@ -401,14 +509,16 @@ def test_a_wrong_case_is_told(change, told):
 
 def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
     """A shipped case with characters lost, doubled or swapped: it is read, or refused with the project's own error."""
-    text = (ROOT/"examples/mini_solver/cases/shear_layer_lox_ch4.toml").read_text()
+    text = (ROOT / "examples/mini_solver/cases/shear_layer_lox_ch4.toml").read_text()
     random, outcomes = np.random.default_rng(4), {"read": 0, "refused": 0}
-    for n in range(400):
+    for _n in range(400):
         damaged = list(text)
         for _ in range(random.integers(1, 4)):
             at = int(random.integers(len(damaged)))
-            damaged[at:at + 1] = [[], damaged[at]*2, chr(int(random.integers(32, 127)))][int(random.integers(3))] or []
-        path = tmp_path/"damaged.toml"
+            damaged[at : at + 1] = [[], damaged[at] * 2, chr(int(random.integers(32, 127)))][
+                int(random.integers(3))
+            ] or []
+        path = tmp_path / "damaged.toml"
         path.write_text("".join(damaged))
         try:
             Case.from_file(path)
@@ -418,14 +528,53 @@ def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
     assert min(outcomes.values()) > 20, outcomes
 
 
-FUZZED = dict(GOOD, initial={"T": "300 + 20*x", "p": 1e7, "u": 30.0, "X": {"CH4": 0.5, "O2": "rest"}, "constants": {"k": 2.0}},
-              numerics={"cfl": 0.5, "viscous": False, "scheme": "double_flux", "threshold": 0.4},
-              boundary={"x_low": {"kind": "inlet", "T": 300.0, "velocity": [30, 0, 0], "X": {"CH4": 0.5, "O2": 0.5}},
-                        "x_high": {"kind": "outlet", "p": 1e7, "sigma": 0.3}, "y": {"kind": "wall", "T": 310.0}},
-              time={"steps": 2}, parallel={"ranks": [1, 1]}, output={"report": 1, "frame": ["rho"]})
-WRONG = (-1, 0, 1, 3, 5, 1e-300, 1e300, -1e9, 10**30, float("nan"), float("inf"), True, None, "", "x", "nonsense", "1/0*x", "exp(1e9)", "x(",
-         "rest", [], [0], [1, 2, 3, 4], [-1.0, 1.0], [10**6, 10**6], ["a", 1], [[1], 2], {}, {"kind": "outlet"}, {"CH4": 1},
-         {"O2": "rest", "CH4": "2*x"}, {"a": {"b": 1}})
+FUZZED = dict(
+    GOOD,
+    initial={"T": "300 + 20*x", "p": 1e7, "u": 30.0, "X": {"CH4": 0.5, "O2": "rest"}, "constants": {"k": 2.0}},
+    numerics={"cfl": 0.5, "viscous": False, "scheme": "double_flux", "threshold": 0.4},
+    boundary={
+        "x_low": {"kind": "inlet", "T": 300.0, "velocity": [30, 0, 0], "X": {"CH4": 0.5, "O2": 0.5}},
+        "x_high": {"kind": "outlet", "p": 1e7, "sigma": 0.3},
+        "y": {"kind": "wall", "T": 310.0},
+    },
+    time={"steps": 2},
+    parallel={"ranks": [1, 1]},
+    output={"report": 1, "frame": ["rho"]},
+)
+WRONG = (
+    -1,
+    0,
+    1,
+    3,
+    5,
+    1e-300,
+    1e300,
+    -1e9,
+    10**30,
+    float("nan"),
+    float("inf"),
+    True,
+    None,
+    "",
+    "x",
+    "nonsense",
+    "1/0*x",
+    "exp(1e9)",
+    "x(",
+    "rest",
+    [],
+    [0],
+    [1, 2, 3, 4],
+    [-1.0, 1.0],
+    [10**6, 10**6],
+    ["a", 1],
+    [[1], 2],
+    {},
+    {"kind": "outlet"},
+    {"CH4": 1},
+    {"O2": "rest", "CH4": "2*x"},
+    {"a": {"b": 1}},
+)
 
 
 def places(data):
@@ -437,9 +586,10 @@ def places(data):
 
 
 def test_random_values_give_a_message_or_a_flow(tmp_path):
-    """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told in words."""
+    """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told
+    in words."""
     random, outcomes = np.random.default_rng(3), {"ran": 0, "refused": 0, "failed": 0}
-    for n in range(300):
+    for _n in range(300):
         data = copy.deepcopy(FUZZED)
         for _ in range(random.integers(1, 3)):
             everywhere = list(places(data))
@@ -450,11 +600,13 @@ def test_random_values_give_a_message_or_a_flow(tmp_path):
                 case 1:
                     table[f"{key}_"] = table.pop(key)
                 case 2 | 3 if isinstance(table[key], float):
-                    table[key] *= 10**random.uniform(-2, 1)
+                    table[key] *= 10 ** random.uniform(-2, 1)
                 case _:
                     table[key] = WRONG[random.integers(len(WRONG))]
         try:
-            outcomes["ran" if Run(Case(copy.deepcopy(data)), folder=tmp_path, out=io.StringIO())() == 0 else "failed"] += 1
+            outcomes[
+                "ran" if Run(Case(copy.deepcopy(data)), folder=tmp_path, out=io.StringIO())() == 0 else "failed"
+            ] += 1
         except FlowError:
             outcomes["failed"] += 1
         except FrameError as error:
@@ -466,10 +618,10 @@ def test_random_values_give_a_message_or_a_flow(tmp_path):
 
 
 def test_the_command_tells_and_exits(tmp_path, capsys):
-    assert main([str(tmp_path/"none.toml")]) == 1
+    assert main([str(tmp_path / "none.toml")]) == 1
     assert "No such file" in capsys.readouterr().err
-    (tmp_path/"bad.toml").write_text("[domain\n")
-    assert main([str(tmp_path/"bad.toml")]) == 1
+    (tmp_path / "bad.toml").write_text("[domain\n")
+    assert main([str(tmp_path / "bad.toml")]) == 1
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
@@ -478,31 +630,43 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
 def test_keys_of_a_case_by_the_command(tmp_path, capsys):
     case = small(tmp_path, restart=1)
     changes = ("time.steps=1", "numerics.scheme='apec'", "output.report=1")
-    assert main([str(case), "--folder", str(tmp_path/"out"), *(w for c in changes for w in ("--set", c))]) == 0
-    state = restart_of(tmp_path/"out")
-    assert state["steps"] == 1 and len(state["Q"]) == 5                # velocity, p and, conservative alone, T
-    for change, told in (("numerics.scheme=apec", "texts in quotes"), ("numerics=1", "wanted a table"), ("time.steps.more=1", "not a table"),
-                         ("numerics.cfll=1", "unknown key 'cfll'")):
+    assert main([str(case), "--folder", str(tmp_path / "out"), *(w for c in changes for w in ("--set", c))]) == 0
+    state = restart_of(tmp_path / "out")
+    assert state["steps"] == 1 and len(state["Q"]) == 5  # velocity, p and, conservative alone, T
+    for change, told in (
+        ("numerics.scheme=apec", "texts in quotes"),
+        ("numerics=1", "wanted a table"),
+        ("time.steps.more=1", "not a table"),
+        ("numerics.cfll=1", "unknown key 'cfll'"),
+    ):
         assert main([str(case), "--set", change]) == 1
         assert told in capsys.readouterr().err
 
 
 def test_memory_and_what_stays_in_the_long_case(tmp_path):
     """The shipped long run, shortened: nothing is lost, and no memory gained after the first hundred steps."""
-    path = ROOT/"examples/mini_solver/cases/shear_layer_long.toml"
+    path = ROOT / "examples/mini_solver/cases/shear_layer_long.toml"
     out = io.StringIO()
-    changes = ("domain.cells=[24, 16]", "time.steps=400", "output.frames=0", "output.fields=100", "numerics.scheme='apec'")
+    changes = (
+        "domain.cells=[24, 16]",
+        "time.steps=400",
+        "output.frames=0",
+        "output.fields=100",
+        "numerics.scheme='apec'",
+    )
     assert Run(Case.from_file(path, changes), folder=tmp_path, out=out)() == 0
     kept = re.search(r"mass of a species (\S+), momentum in x (\S+), energy (\S+)\n", out.getvalue())
     assert max(map(float, kept.groups())) < 5e-15, kept
-    before, after = map(float, re.search(r"memory: (\S+) MiB after 100 steps, (\S+) MiB at the end", out.getvalue()).groups())
-    assert 10 < before and after < before + 2                     # a row of a field kept each step would be 3 kB: 1 MiB
+    before, after = map(
+        float, re.search(r"memory: (\S+) MiB after 100 steps, (\S+) MiB at the end", out.getvalue()).groups()
+    )
+    assert 10 < before and after < before + 2  # a row of a field kept each step would be 3 kB: 1 MiB
 
 
 def test_expressions_are_formulas_only():
     e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
     x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
-    assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2*np.sin(x) + np.where(y > 0, 1, 2))
+    assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2 * np.sin(x) + np.where(y > 0, 1, 2))
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypatch):
@@ -512,8 +676,9 @@ def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypat
 
     def passes(quick, pictures):
         yield "a row", 3.0, 2.0, "above"
+
     monkeypatch.setattr(verify, "CHECKS", {"breaks": breaks, "passes": passes})
     assert verify.main(folder=tmp_path) == 2
-    table = (tmp_path/"verify.md").read_text()
+    table = (tmp_path / "verify.md").read_text()
     assert "breaks: ended by an error | nan | <= 0 | FAILED" in table and "a row | 3.000e+00 | >= 2 | ok" in table
     assert verify.main(only=["passes"], folder=tmp_path) == 0

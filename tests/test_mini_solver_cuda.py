@@ -1,6 +1,7 @@
-"""The mini solver's CUDA: every stencil kernel compiles for sm_90; a run on the device (`pytest -m gpu`) or, without one, on the
-stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. About 40 s.
+"""The mini solver's CUDA: every stencil kernel compiles for sm_90; a run on the device (`pytest -m gpu`) or, without
+one, on the stand-in that executes the CUDA C++ on the CPU, agrees with the CPU backend. About 40 s.
 """
+
 import concurrent.futures
 import ctypes
 import glob
@@ -14,17 +15,17 @@ import types
 
 import numpy as np
 import pytest
-
 from cuda_on_cpu import DEVICE
+from mixtures_for_tests import ROOT, species_set
+from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
+from test_mini_solver_kernels import states
+
 from examples.mini_solver import flow as flow_module, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, get_backend
-from kernels.codegen import emit, organise
 from kernels.backend import cuda, nvrtc
-from mixtures_for_tests import ROOT, species_set
-from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
-from test_mini_solver_kernels import states
+from kernels.codegen import emit, organise
 
 ARCH = "sm_90"
 # Takahashi's factor is tabulated in single precision: it would differ by 1e-7, and the flow by more than rounding
@@ -36,8 +37,14 @@ def sources():
     for ns in (1, 10, 53):
         for conservative in (0, 1):
             for dimensions, viscous, source, order, dissipation in ((3, 1, 0, 6, 1), (2, 0, 1, 4, 2), (1, 1, 1, 6, 0)):
-                switches = dict(ORDER=order, DISSIPATION=dissipation, CONSERVATIVE=conservative, VISCOUS=viscous, SOURCE=source,
-                                DIMENSIONS=dimensions)
+                switches = dict(
+                    ORDER=order,
+                    DISSIPATION=dissipation,
+                    CONSERVATIVE=conservative,
+                    VISCOUS=viscous,
+                    SOURCE=source,
+                    DIMENSIONS=dimensions,
+                )
                 yield ns, switches
 
 
@@ -45,9 +52,9 @@ def sources():
 def test_stencils_compile_for_a_device(name):
     seen = set()
     for ns, switches in sources():
-        text, folders = stencil.cuda_source(name, switches, np.full(ns, 1/0.028))
+        text, folders = stencil.cuda_source(name, switches, np.full(ns, 1 / 0.028))
         if text in seen or ns == 53 and not switches["CONSERVATIVE"]:
-            continue                                        # a second time the same, or the same length
+            continue  # a second time the same, or the same length
         cubin, log = nvrtc.compile_cubin(text, ARCH, [*cuda.flags(folders), nvrtc.REPORT], name=f"{name}.cu")
         assert cubin.startswith(b"\x7fELF") and "error" not in log
         r = nvrtc.resources(log)["stencil_run"]
@@ -63,7 +70,7 @@ def test_moves_compile_for_a_device():
     found = nvrtc.resources(log)
     assert cubin.startswith(b"\x7fELF") and set(found) == {"move_boxes", "largest", "signal_neighbours"}
     assert all(r["spill_stores"] == 0 for r in found.values())
-    assert moves.MOVES.itemsize <= 4096                      # what a launch can take along
+    assert moves.MOVES.itemsize <= 4096  # what a launch can take along
 
 
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
@@ -75,24 +82,42 @@ def test_point_kernels_compile_for_a_device(ns, kij):
             source, folders, _ = cuda.program_source(emit.plan([kernel], None, mix, organise.default([kernel], mix)))
             cubin, log = nvrtc.compile_cubin(source, ARCH, [*cuda.flags(folders), nvrtc.REPORT], name=f"{name}.cu")
             r = nvrtc.resources(log)["frame_run"]
-            # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums would take
+            # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums
+            # would take
             assert cubin.startswith(b"\x7fELF") and (ns > 24 or r["spill_stores"] <= 160), (name, r)
 
 
 def case(scheme, viscous=True, **boundary):
-    return Case(dict(
-        mixture=MIXTURE, domain=dict(cells=[16, 12, 8], upper=[2e-3, 1e-3, 1e-3]), time={"steps": 10},
-        initial=dict(p=1e7, X={"O2": LAYER, "CH4": "rest"}, T=f"300 - 180*{LAYER}", u=f"40 - 60*{LAYER}", v="0.3*sin(2*pi*x/2e-3)",
-                     w="0.3*sin(2*pi*z/1e-3)"),
-        boundary=boundary, numerics=dict(scheme=scheme, viscous=viscous)))
+    return Case(
+        dict(
+            mixture=MIXTURE,
+            domain=dict(cells=[16, 12, 8], upper=[2e-3, 1e-3, 1e-3]),
+            time={"steps": 10},
+            initial=dict(
+                p=1e7,
+                X={"O2": LAYER, "CH4": "rest"},
+                T=f"300 - 180*{LAYER}",
+                u=f"40 - 60*{LAYER}",
+                v="0.3*sin(2*pi*x/2e-3)",
+                w="0.3*sin(2*pi*z/1e-3)",
+            ),
+            boundary=boundary,
+            numerics=dict(scheme=scheme, viscous=viscous),
+        )
+    )
 
 
 WALLS = dict(y_low={"kind": "wall", "T": 130.0}, y_high={"kind": "outlet", "p": 1e7})
-INLET = dict(x_low={"kind": "inlet", "h": 0.0, "velocity": [40, 0, 0], "X": {"O2": 0.5, "CH4": 0.5}}, x_high={"kind": "outlet", "p": 1e7})
+INLET = dict(
+    x_low={"kind": "inlet", "h": 0.0, "velocity": [40, 0, 0], "X": {"O2": 0.5, "CH4": 0.5}},
+    x_high={"kind": "outlet", "p": 1e7},
+)
 
 
-@pytest.mark.parametrize("scheme, viscous, boundary", [("double_flux", True, WALLS), ("apec", True, {}), ("double_flux", False, INLET)])
-def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):        # noqa: F811
+@pytest.mark.parametrize(
+    "scheme, viscous, boundary", [("double_flux", True, WALLS), ("apec", True, {}), ("double_flux", False, INLET)]
+)
+def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):  # noqa: F811
     if "x_low" in boundary:
         boundary = {**boundary, "x_low": {**boundary["x_low"], "h": enthalpy()}}
     fields = {}
@@ -105,15 +130,27 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
     speed = max(np.abs(fields["cpu"][n]).max() for n in "uvw")
     for name, expected in fields["cpu"].items():
         assert np.isfinite(expected).all()
-        assert np.abs(fields["cuda"][name] - expected).max() <= 1e-12*(speed if name in "uvw" else np.abs(expected).max()), name
+        assert np.abs(fields["cuda"][name] - expected).max() <= 1e-12 * (
+            speed if name in "uvw" else np.abs(expected).max()
+        ), name
 
 
-@pytest.mark.parametrize("scheme, viscous, boundary, graphed", [
-    ("double_flux", True, {"y": "slip_wall"}, True),
-    ("apec", True, {"y_low": {"kind": "wall", "velocity": [3.0, 0, 0]}, "y_high": {"kind": "outlet", "p": 1e7}}, True),
-    ("double_flux", True, WALLS, False)])
-def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed):        # noqa: F811
-    """What a host takes part in (a wall's temperature here) is not recorded. Every value of a step has to come from its launches."""
+@pytest.mark.parametrize(
+    "scheme, viscous, boundary, graphed",
+    [
+        ("double_flux", True, {"y": "slip_wall"}, True),
+        (
+            "apec",
+            True,
+            {"y_low": {"kind": "wall", "velocity": [3.0, 0, 0]}, "y_high": {"kind": "outlet", "p": 1e7}},
+            True,
+        ),
+        ("double_flux", True, WALLS, False),
+    ],
+)
+def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed):  # noqa: F811
+    """What a host takes part in (a wall's temperature here) is not recorded. Every value of a step has to come from its
+    launches."""
     states, flows = [], []
     for watch in (True, None):
         f = flow_module.Flow(case(scheme, viscous, **boundary), backend=be)
@@ -130,12 +167,14 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
 
 
 def enthalpy():
-    mix = Case(dict(mixture=MIXTURE, domain=dict(cells=[4], upper=[1.0]), initial=dict(T=300, p=1e7), time={"steps": 1})).make_mixture()
+    mix = Case(
+        dict(mixture=MIXTURE, domain=dict(cells=[4], upper=[1.0]), initial=dict(T=300, p=1e7), time={"steps": 1})
+    ).make_mixture()
     return float(mix.properties("h", T=np.array([200.0]), p=1e7, X=np.full((2, 1), 0.5))["h"][0])
 
 
 @pytest.mark.parametrize("ns, kij", [(10, "sparse"), (53, "dense")])
-def test_point_kernels_on_the_device(be, ns, kij):        # noqa: F811
+def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
     """In registers, and with the pairs of species on matrix units; points that do not fill a warp."""
     flow_module.declare()
     mix = Mixture(species_set(ns, kij))
@@ -144,21 +183,27 @@ def test_point_kernels_on_the_device(be, ns, kij):        # noqa: F811
     found = mix.properties(list(values), T=T, rho_k=rho_k, backend=be)
     for name, value in values.items():
         # two orders of the same sums; p of a liquid is the difference of terms that are up to 1000 times larger
-        scale = 1e-10*(np.abs(value) + (values["cv_vol"]*T if name in ("p_eos", "e_vol") else np.abs(value).max(0)))
+        scale = 1e-10 * (np.abs(value) + (values["cv_vol"] * T if name in ("p_eos", "e_vol") else np.abs(value).max(0)))
         assert (np.abs(found[name] - value) <= scale).all(), name
     p = values["p_eos"]
-    assert np.abs(mix.properties("T", p=p, rho_k=rho_k, backend=be)["T"]/T - 1).max() < 1e-10
-    start = T*np.random.default_rng(1).uniform(0.75, 1.25, T.size)
-    assert np.abs(mix.kernel("flow_temperature_e")(e_vol=values["e_vol"], rho_k=rho_k, T=start, backend=be)["T"]/T - 1).max() < 1e-11
+    assert np.abs(mix.properties("T", p=p, rho_k=rho_k, backend=be)["T"] / T - 1).max() < 1e-10
+    start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
+    assert (
+        np.abs(
+            mix.kernel("flow_temperature_e")(e_vol=values["e_vol"], rho_k=rho_k, T=start, backend=be)["T"] / T - 1
+        ).max()
+        < 1e-11
+    )
 
 
 class Post:
-    """Ranks of one process: messages lie here until all have sent. MPI matches them by tag, NCCL by the order between two ranks."""
+    """Ranks of one process: messages lie here until all have sent. MPI matches them by tag, NCCL by the order between
+    two ranks."""
 
     NCCL_FLOAT64 = 8
     available, NcclError = True, RuntimeError
 
-    def __init__(self, be):          # noqa: F811
+    def __init__(self, be):  # noqa: F811
         self.be, self.sent, self.wanted, self.grouped, self.ended = be, {}, [], 0, []
         self.meeting, self.said = None, {}
 
@@ -173,7 +218,7 @@ class Post:
 
     def allgather(self, number, size, value):
         if self.meeting is None:
-            return [value]*size
+            return [value] * size
         self.said[number] = value
         self.meeting.wait()
         everyone = [self.said[n] for n in range(size)]
@@ -182,8 +227,13 @@ class Post:
 
     def rank(self, number, size):
         return types.SimpleNamespace(
-            rank=number, size=size, allgather=lambda x: self.allgather(number, size, x), bcast=lambda x: x,
-            Isend=lambda a, to, tag: self.put((number, to, tag), a), Irecv=lambda a, of, tag: self.wanted.append(((of, number, tag), a)) or self)
+            rank=number,
+            size=size,
+            allgather=lambda x: self.allgather(number, size, x),
+            bcast=lambda x: x,
+            Isend=lambda a, to, tag: self.put((number, to, tag), a),
+            Irecv=lambda a, of, tag: self.wanted.append(((of, number, tag), a)) or self,
+        )
 
     def put(self, key, array):
         self.sent.setdefault(key, []).append(np.array(array))
@@ -204,10 +254,13 @@ class Post:
     def NcclCommunicator(self, size, name, number):
         def at(address, count):
             assert self.grouped and self.be.cp.memory.kind(address) == DEVICE
-            return np.ctypeslib.as_array((ctypes.c_double*count).from_address(address))
-        return types.SimpleNamespace(send=lambda p, n, kind, to, stream: self.put((number, to), at(p, n)),
-                                     recv=lambda p, n, kind, of, stream: self.wanted.append(((of, number), at(p, n))),
-                                     destroy=lambda: self.ended.append(number))
+            return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
+
+        return types.SimpleNamespace(
+            send=lambda p, n, kind, to, stream: self.put((number, to), at(p, n)),
+            recv=lambda p, n, kind, of, stream: self.wanted.append(((of, number), at(p, n))),
+            destroy=lambda: self.ended.append(number),
+        )
 
     def groupStart(self):
         self.grouped += 1
@@ -219,15 +272,26 @@ class Post:
 class Blocks:
     """A field of known numbers, cut into the blocks of ranks that live in this process."""
 
-    def __init__(self, be, grid, way):          # noqa: F811
+    def __init__(self, be, grid, way):  # noqa: F811
         self.cells, size, self.post = (8, 9, 12), int(np.prod(grid)), Post(be)
         be.cp.cuda.nccl = self.post
-        given = Case(dict(mixture=MIXTURE, domain=dict(cells=list(self.cells), upper=[1.0]*3), time={"steps": 1},
-                          initial=dict(T=300, p=1e7, X={"O2": 1}), boundary={"y": "slip_wall"}, parallel={"ranks": list(grid)}))
+        given = Case(
+            dict(
+                mixture=MIXTURE,
+                domain=dict(cells=list(self.cells), upper=[1.0] * 3),
+                time={"steps": 1},
+                initial=dict(T=300, p=1e7, X={"O2": 1}),
+                boundary={"y": "slip_wall"},
+                parallel={"ranks": list(grid)},
+            )
+        )
         self.ranks = [ranks.Ranks(given, self.post.rank(n, size)) for n in range(size)]
         self.arrays = [be.empty((2, *(n + 6 for n in r.cells[::-1]))) for r in self.ranks]
         self.alarms = [be.empty((1,)) for r in self.ranks]
-        make = [lambda r=r, a=a, alarm=alarm: ranks.Exchange(r, a, be, way, alarm) for r, a, alarm in zip(self.ranks, self.arrays, self.alarms)]
+        make = [
+            lambda r=r, a=a, alarm=alarm: ranks.Exchange(r, a, be, way, alarm)
+            for r, a, alarm in zip(self.ranks, self.arrays, self.alarms)
+        ]
         self.exchanges = self.post.together(make) if way in ("ipc", "auto") else [m() for m in make]
 
     def set(self, seed):
@@ -245,7 +309,9 @@ class Blocks:
 
     def check(self, number, everywhere):
         padded = np.pad(everywhere, ((0, 0), (3, 3), (0, 0), (3, 3)), "wrap")
-        padded = np.pad(padded, ((0, 0), (0, 0), (3, 3), (0, 0)), constant_values=np.nan)       # walls: not the exchange's business
+        padded = np.pad(
+            padded, ((0, 0), (0, 0), (3, 3), (0, 0)), constant_values=np.nan
+        )  # walls: not the exchange's business
         r = self.ranks[number]
         wanted = padded[(slice(None), *(slice(f, f + n + 6) for f, n in zip(r.first[::-1], r.cells[::-1])))]
         known = np.isfinite(wanted)
@@ -254,14 +320,14 @@ class Blocks:
 
 @pytest.mark.parametrize("way", ["cuda_mpi", "staged", "nccl", "ipc"])
 @pytest.mark.parametrize("grid", [(2, 1, 1), (1, 2, 2), (2, 3, 1), (1, 1, 4)])
-def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypatch):        # noqa: F811
+def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypatch):  # noqa: F811
     """Ranks that are neighbours twice (two in a periodic direction), once, and at a wall; corners too."""
-    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)         # what Blocks puts there goes with the test
+    monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)  # what Blocks puts there goes with the test
     if be.cp.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     blocks = Blocks(be, grid, way)
     assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(ranks.ways(be))
-    for seed in range(3):                                    # both slots of the mailboxes, and the first again
+    for seed in range(3):  # both slots of the mailboxes, and the first again
         field = blocks.set(seed)
         for d in range(3):
             waiting = [e.start(d) for e in blocks.exchanges]
@@ -270,12 +336,12 @@ def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypat
                 e.finish(d, w)
         for number in range(len(blocks.ranks)):
             blocks.check(number, field)
-    assert not any(blocks.post.sent.values())                # every message was taken
+    assert not any(blocks.post.sent.values())  # every message was taken
     blocks.post.together([e.close for e in blocks.exchanges])
     assert sorted(blocks.post.ended) == (list(range(len(blocks.ranks))) if way == "nccl" else [])
 
 
-def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
+def test_nccl_that_is_not_there_is_told(be):  # noqa: F811
     if be.cp.__version__ != STAND_IN:
         pytest.skip("a machine that has it")
     r = ranks.Ranks(case("apec"), Post(be).rank(0, 2))
@@ -283,13 +349,13 @@ def test_nccl_that_is_not_there_is_told(be):        # noqa: F811
         ranks.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")
 
 
-def own_devices(monkeypatch, be):        # noqa: F811
+def own_devices(monkeypatch, be):  # noqa: F811
     """A device for each rank, as far as can be seen."""
     numbers = itertools.count()
     monkeypatch.setattr(be.cp.cuda.runtime, "deviceGetPCIBusId", lambda d: f"0000:{next(numbers):02x}:00.0")
 
 
-def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        # noqa: F811
+def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):  # noqa: F811
     """Device to device, one rank is up to one message ahead: what its neighbour has not unpacked yet stays."""
     if be.cp.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
@@ -297,8 +363,8 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        #
     own_devices(monkeypatch, be)
     blocks = Blocks(be, (1, 1, 2), "auto")
     fast, slow = blocks.exchanges
-    assert fast.way == slow.way == "ipc" and fast.traffic() == "CUDA IPC"       # what auto takes where it can
-    for d in (0, 1):                                                            # nobody to wait for
+    assert fast.way == slow.way == "ipc" and fast.traffic() == "CUDA IPC"  # what auto takes where it can
+    for d in (0, 1):  # nobody to wait for
         fast.fill(d), slow.fill(d)
 
     def start(number, field):
@@ -313,7 +379,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        #
     def inside(number, field):
         """The fringe in z, of cells that are not in a corner."""
         r = blocks.ranks[number]
-        wanted = np.pad(field, ((0, 0), (3, 3), (0, 0), (0, 0)), "wrap")[:, r.first[2]:r.first[2] + r.cells[2] + 6]
+        wanted = np.pad(field, ((0, 0), (3, 3), (0, 0), (0, 0)), "wrap")[:, r.first[2] : r.first[2] + r.cells[2] + 6]
         assert np.array_equal(np.asarray(blocks.arrays[number])[:, :, 3:-3, 3:-3], wanted)
 
     fields = [np.random.default_rng(seed).random((2, *blocks.cells[::-1])) for seed in range(6)]
@@ -321,7 +387,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        #
     for n in range(5):
         finish(0, fields[n])
         inside(0, fields[n])
-        start(0, fields[n + 1])                  # sent before the neighbour unpacks the one before
+        start(0, fields[n + 1])  # sent before the neighbour unpacks the one before
         finish(1, fields[n])
         inside(1, fields[n])
         start(1, fields[n + 1])
@@ -329,7 +395,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):        #
     blocks.post.together([e.close for e in blocks.exchanges])
 
 
-def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):        # noqa: F811
+def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):  # noqa: F811
     if be.cp.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
@@ -338,13 +404,15 @@ def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):        # noqa: F
     blocks.set(0)
     blocks.alarms[0][...] = 0.0
     blocks.exchanges[0].fill(2)
-    assert blocks.exchanges[0].complaint() == ("rank 0 waited in vain for message 1 at its low side (from rank 1); it has seen 0.")
+    assert blocks.exchanges[0].complaint() == (
+        "rank 0 waited in vain for message 1 at its low side (from rank 1); it has seen 0."
+    )
     assert np.isnan(blocks.alarms[0][0]) and not blocks.exchanges[1].complaint()
     blocks.post.together([e.close for e in blocks.exchanges])
 
 
 @pytest.mark.parametrize("what", ["export", "open", "node", "device"])
-def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, what):        # noqa: F811
+def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, what):  # noqa: F811
     if be.cp.__version__ != STAND_IN:
         pytest.skip("a machine that can")
     monkeypatch.setattr(be.cp.cuda, "nccl", None, raising=False)
@@ -356,6 +424,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
             if len(calls) == at:
                 raise runtime.CUDARuntimeError("cudaErrorNotSupported: not here")
             return function(*given)
+
         return call
 
     if what != "device":
@@ -374,7 +443,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
     calls.clear()
     if what == "node":
         nodes = iter("aab")
-    if what == "device":                                     # but asked for, it is done
+    if what == "device":  # but asked for, it is done
         assert {e.way for e in Blocks(be, (1, 1, 3), "ipc").exchanges} == {"ipc"}
         return
     with pytest.raises(CaseError, match=rf"exchange = 'ipc': rank \d, device 0.*{told}.*choose 'staged'"):
@@ -398,15 +467,32 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
     pytest.importorskip("mpi4py")
     if not shutil.which("mpirun") or not shutil.which("g++"):
         pytest.skip("needs mpirun and g++")
-    folder = tmp_path_factory.getbasetemp()/"stand_in_of_processes"
+    folder = tmp_path_factory.getbasetemp() / "stand_in_of_processes"
     folder.mkdir(exist_ok=True)
-    script = folder/"run.py"
-    script.write_text(STAND_IN_RUN.format(folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text))
-    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT/'tests'}", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    script = folder / "run.py"
+    script.write_text(
+        STAND_IN_RUN.format(
+            folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text
+        )
+    )
+    env = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    }
     held = set(glob.glob("/dev/shm/stand-in-*"))
-    done = subprocess.run(["mpirun", "-n", str(number), sys.executable, str(script)], env=env, cwd=ROOT, capture_output=True, text=True, timeout=240)
-    done.left = set(glob.glob("/dev/shm/stand-in-*")) - held         # device memory that was not given back
+    done = subprocess.run(
+        ["mpirun", "-n", str(number), sys.executable, str(script)],
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    done.left = set(glob.glob("/dev/shm/stand-in-*")) - held  # device memory that was not given back
     for path in done.left:
         os.unlink(path)
     return done
@@ -414,21 +500,40 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
 
 def test_ranks_in_processes_give_the_same_bits(tmp_path_factory):
     """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
-    done = in_processes(tmp_path_factory, 4, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged"))
+    done = in_processes(
+        tmp_path_factory, 4, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged")
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
     assert [(w[0], "CUDA IPC" in " ".join(w), w[-1]) for w in strong] == [
-        ("1", False, "same"), ("2", True, "same"), ("2", False, "same"), ("4", True, "same"), ("4", False, "same")]
+        ("1", False, "same"),
+        ("2", True, "same"),
+        ("2", False, "same"),
+        ("4", True, "same"),
+        ("4", False, "same"),
+    ]
     assert not done.left
 
 
 def test_a_rank_that_fails_ends_all(tmp_path_factory):
-    """The others wait for its message on the device, where no MPI call ends the wait: the launcher ends the processes."""
-    done = in_processes(tmp_path_factory, 2, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", text="""
+    """The others wait for its message on the device, where no MPI call ends the wait: the launcher ends the
+    processes."""
+    done = in_processes(
+        tmp_path_factory,
+        2,
+        "scaling",
+        "--backend",
+        "cuda",
+        "--cells",
+        "8",
+        "--steps",
+        "1",
+        text="""
 step = flow.Flow.step
 def tired(self, limit=float("inf")):
     if self.ranks.rank == 1 and self.steps == 2:
         raise RuntimeError("this rank has had enough")
     return step(self, limit)
-flow.Flow.step = tired""")
+flow.Flow.step = tired""",
+    )
     assert done.returncode != 0 and "had enough" in done.stderr

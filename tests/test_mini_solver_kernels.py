@@ -1,15 +1,17 @@
-"""The mini solver's point kernels against textbook sums in extended precision; derivatives by central differences of those.
+"""The mini solver's point kernels against textbook sums in extended precision; derivatives by central differences of
+those.
 
 About 20 s, most of it compiling.
 """
+
 import numpy as np
 import pytest
-
-from examples.mini_solver.flow import declare
-from kernels import Mixture
 from mixtures_for_tests import species_set
 from reference import cubic, ideal_gas, species
 from reference.tracked import LD
+
+from examples.mini_solver.flow import declare
+from kernels import Mixture
 
 POINTS = 60
 R = species.R
@@ -22,33 +24,35 @@ def states(ns, n=POINTS, seed=3, **options):
     Y = random.exponential(size=(ns, n))
     Y /= Y.sum(0)
     mix = Mixture(species_set(ns), **options)
-    return T, p, mix.properties("rho", T=T, p=p, Y=Y)["rho"]*Y
+    return T, p, mix.properties("rho", T=T, p=p, Y=Y)["rho"] * Y
 
 
 def textbook(data, T, rho_k, equation="pr"):
     """p [Pa] and rho e [J/m3] of T and rho_k in extended precision."""
     sp = species.arrays(data)
-    T, n_k = np.asarray(T, LD), np.asarray(rho_k, LD)/sp.W[:, None]
+    T, n_k = np.asarray(T, LD), np.asarray(rho_k, LD) / sp.W[:, None]
     n = n_k.sum(0)
-    X, v, eos = n_k/n, 1/n, cubic.EQUATIONS[equation]
+    X, v, eos = n_k / n, 1 / n, cubic.EQUATIONS[equation]
     a, a_T, _, b = cubic.mixture_ab(T, X, sp, equation=equation)
     _, h0, _ = ideal_gas.mixture(T, np.full_like(T, 1e5), X, sp)
-    p = R*T/(v - b) - a/cubic.attraction(v, b, eos)[0]
-    return p, n*(h0 - R*T + (T*a_T - a)*cubic.departure_log(v, b, eos))
+    p = R * T / (v - b) - a / cubic.attraction(v, b, eos)[0]
+    return p, n * (h0 - R * T + (T * a_T - a) * cubic.departure_log(v, b, eos))
 
 
 def slopes(data, T, rho_k, equation):
-    """Derivatives (p_T, e_T, p_k, e_k) of textbook() by central differences: step 1e-6 in extended precision leaves 1e-11."""
+    """Derivatives (p_T, e_T, p_k, e_k) of textbook() by central differences: step 1e-6 in extended precision leaves
+    1e-11."""
     T, rho_k, h = np.asarray(T, LD), np.asarray(rho_k, LD), LD(1e-6)
 
     def difference(T0, r0, T1, r1, width):
-        return [(a - b)/width for a, b in zip(textbook(data, T1, r1, equation), textbook(data, T0, r0, equation))]
-    p_T, e_T = difference(T*(1 - h), rho_k, T*(1 + h), rho_k, 2*h*T)
+        return [(a - b) / width for a, b in zip(textbook(data, T1, r1, equation), textbook(data, T0, r0, equation))]
+
+    p_T, e_T = difference(T * (1 - h), rho_k, T * (1 + h), rho_k, 2 * h * T)
     p_k, e_k = [], []
     for k in range(len(rho_k)):
         step = np.zeros_like(rho_k)
-        step[k] = h*rho_k.sum(0)
-        a, b = difference(T, rho_k - step, T, rho_k + step, 2*step[k])
+        step[k] = h * rho_k.sum(0)
+        a, b = difference(T, rho_k - step, T, rho_k + step, 2 * step[k])
         p_k.append(a)
         e_k.append(b)
     return p_T, e_T, np.array(p_k), np.array(e_k)
@@ -59,8 +63,20 @@ def declared():
     declare()
 
 
-@pytest.mark.parametrize("ns, kij, equation", [(1, "file", "pr"), (2, "file", "pr"), (10, "file", "pr"), (10, "none", "pr"), (10, "dense", "srk"),
-                                               (10, "low_rank", "pr"), (10, "sparse", "pr"), (53, "file", "pr"), (53, "dense", "pr")])
+@pytest.mark.parametrize(
+    "ns, kij, equation",
+    [
+        (1, "file", "pr"),
+        (2, "file", "pr"),
+        (10, "file", "pr"),
+        (10, "none", "pr"),
+        (10, "dense", "srk"),
+        (10, "low_rank", "pr"),
+        (10, "sparse", "pr"),
+        (53, "file", "pr"),
+        (53, "dense", "pr"),
+    ],
+)
 def test_states_and_slopes(ns, kij, equation):
     data = species_set(ns, kij)
     mix = Mixture(data, equation=equation)
@@ -69,19 +85,19 @@ def test_states_and_slopes(ns, kij, equation):
     p, e = textbook(data, T, rho_k, equation)
     p_T, e_T, p_k, e_k = slopes(data, T, rho_k, equation)
     rho = np.asarray(rho_k, LD).sum(0)
-    stiff = (p_k*np.asarray(rho_k, LD)).sum(0)                    # rho dp/drho at constant T
+    stiff = (p_k * np.asarray(rho_k, LD)).sum(0)  # rho dp/drho at constant T
     # dense liquids: p is the difference of terms up to a thousand times larger
-    size_p = np.abs(p) + R*np.asarray(T)*(np.asarray(rho_k, LD)/np.asarray(data.W)[:, None]).sum(0)*30
-    assert (np.abs(q["p_eos"] - p) < 1e-13*size_p).all()
-    assert (np.abs(q["e_vol"] - e) < 1e-12*(np.abs(e) + e_T*T)).all()
-    tight = 1e-9             # of the differences: 1e-11, over their own cancellation
-    assert (np.abs(q["cv_vol"]/e_T - 1) < tight).all()
-    assert (np.abs(q["gruneisen"]/(p_T/e_T) - 1) < tight).all()
-    g = (stiff + T*p_T*p_T/e_T)/p
-    assert (np.abs(q["gamma_c"] - g) < tight*np.abs(g)*np.maximum(1, size_p/p)).all()
-    scale = np.abs(e_k).max(0) + e_T*T/rho + T*p_T*np.abs(p_k/stiff).max(0)
-    assert (np.abs(q["h_Y"] - (e_k + T*p_T*p_k/stiff)) < tight*scale).all()
-    assert (np.abs(q["eps_k"] - (e_k - e_T/p_T*p_k)) < tight*(scale + e_T/p_T*np.abs(p_k))).all()
+    size_p = np.abs(p) + R * np.asarray(T) * (np.asarray(rho_k, LD) / np.asarray(data.W)[:, None]).sum(0) * 30
+    assert (np.abs(q["p_eos"] - p) < 1e-13 * size_p).all()
+    assert (np.abs(q["e_vol"] - e) < 1e-12 * (np.abs(e) + e_T * T)).all()
+    tight = 1e-9  # of the differences: 1e-11, over their own cancellation
+    assert (np.abs(q["cv_vol"] / e_T - 1) < tight).all()
+    assert (np.abs(q["gruneisen"] / (p_T / e_T) - 1) < tight).all()
+    g = (stiff + T * p_T * p_T / e_T) / p
+    assert (np.abs(q["gamma_c"] - g) < tight * np.abs(g) * np.maximum(1, size_p / p)).all()
+    scale = np.abs(e_k).max(0) + e_T * T / rho + T * p_T * np.abs(p_k / stiff).max(0)
+    assert (np.abs(q["h_Y"] - (e_k + T * p_T * p_k / stiff)) < tight * scale).all()
+    assert (np.abs(q["eps_k"] - (e_k - e_T / p_T * p_k)) < tight * (scale + e_T / p_T * np.abs(p_k))).all()
 
 
 @pytest.mark.parametrize("ns", [1, 2, 10])
@@ -91,11 +107,13 @@ def test_temperature_of_pressure_and_of_energy(ns):
     q = mix.properties("p_eos e_vol cv_vol gruneisen", T=T, rho_k=rho_k)
     back = mix.properties("T", p=q["p_eos"], rho_k=rho_k)["T"]
     # an error eps p in p moves T by eps p/p_T; the sums behind p are larger than p by the factor that size_p above has
-    n = (rho_k/mix.species.W[:, None]).sum(0)
-    limit = 1e-13*(q["p_eos"] + 30*8.314*n*T)/(q["gruneisen"]*q["cv_vol"])
-    assert (np.abs(back - T) < limit + 1e-13*T).all()
-    found = mix.kernel("flow_temperature_e")(e_vol=q["e_vol"], rho_k=rho_k, T=T*np.random.default_rng(1).uniform(0.75, 1.25, T.size))["T"]
-    assert (np.abs(found - T) < 1e-13*(T + np.abs(q["e_vol"])/q["cv_vol"])).all()
+    n = (rho_k / mix.species.W[:, None]).sum(0)
+    limit = 1e-13 * (q["p_eos"] + 30 * 8.314 * n * T) / (q["gruneisen"] * q["cv_vol"])
+    assert (np.abs(back - T) < limit + 1e-13 * T).all()
+    found = mix.kernel("flow_temperature_e")(
+        e_vol=q["e_vol"], rho_k=rho_k, T=T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
+    )["T"]
+    assert (np.abs(found - T) < 1e-13 * (T + np.abs(q["e_vol"]) / q["cv_vol"])).all()
 
 
 def test_a_state_without_temperature_gives_nan():

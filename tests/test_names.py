@@ -1,19 +1,27 @@
-"""python -m frame names: KERNELS.md is what the declarations say. Each run is a process of its own: other tests declare kernels too."""
+"""python -m frame names: KERNELS.md is what the declarations say. Each run is a process of its own: other tests declare
+kernels too."""
+
 import os
 import subprocess
 import sys
 
 import pytest
-
 from hosts import ROOT
 from kernel_cases import project_kernels
-from kernels import OPTIONS, quantities, registry
 from test_inversions import SEEDS
+
+from kernels import OPTIONS, quantities, registry
 
 
 def printed(*arguments):
-    done = subprocess.run([sys.executable, "-m", "frame", "names", *arguments], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "frame", "names", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -21,7 +29,9 @@ def printed(*arguments):
 def rows(text, heading):
     """Cells of a section's table, the first column as key."""
     lines = text.split(f"## {heading}\n")[1].split("\n## ")[0].splitlines()
-    cells = [[cell.strip() for cell in line[1:-1].replace("\\|", "!").split("|")] for line in lines if line.startswith("| ")]
+    cells = [
+        [cell.strip() for cell in line[1:-1].replace("\\|", "!").split("|")] for line in lines if line.startswith("| ")
+    ]
     return {row[0]: row for row in cells[2:]}
 
 
@@ -31,7 +41,7 @@ def page():
 
 
 def test_the_file_is_what_the_declarations_say(page):
-    assert (ROOT/"KERNELS.md").read_text() == page, "python -m frame names > KERNELS.md"
+    assert (ROOT / "KERNELS.md").read_text() == page, "python -m frame names > KERNELS.md"
 
 
 def test_everything_declared_is_there(page):
@@ -39,7 +49,11 @@ def test_everything_declared_is_there(page):
     assert set(single) == set(project_kernels())
     for name, kernel in project_kernels().items():
         _, makes, reads, source, valid, used = single[name]
-        assert reads.split() == list(kernel.reads) and source == kernel.source.replace("|", "!") and valid.startswith(kernel.valid.replace("|", "!"))
+        assert (
+            reads.split() == list(kernel.reads)
+            and source == kernel.source.replace("|", "!")
+            and valid.startswith(kernel.valid.replace("|", "!"))
+        )
         assert all(f"{w} [{quantities[w].unit}]" in makes for w in kernel.writes)
         assert used
     for name in SEEDS:
@@ -47,7 +61,10 @@ def test_everything_declared_is_there(page):
         assert registry.name_of(name) == row[0] and row[5].split()
     assert {q for kernel in project_kernels().values() for q in kernel.reads + kernel.writes} <= set(known)
     assert single["cubic_root"][5].startswith("thermal ") and single["binary_diffusion"][5] == "by itself"
-    assert "(viscosity sutherland or powerlaw)" in single["wilke_transport"][5] and "T_from_h_p" in single["temperature_from_h_p_start"][5]
+    assert (
+        "(viscosity sutherland or powerlaw)" in single["wilke_transport"][5]
+        and "T_from_h_p" in single["temperature_from_h_p_start"][5]
+    )
 
 
 def test_options_choose_the_kernels():

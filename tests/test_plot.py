@@ -1,15 +1,16 @@
 """python -m frame plot: what is drawn, and what is refused."""
+
 import numpy as np
 import pytest
+from mixtures_for_tests import ROOT
 
 from frame.tools import cli, plot
 from kernels import ArgumentError, Mixture
-from mixtures_for_tests import ROOT
 
 pytest.importorskip("matplotlib")
 import matplotlib  # noqa: E402
 
-CH4_O2, N2 = (str(ROOT/"examples/mixtures"/f"{name}.yaml") for name in ("ch4_o2", "n2"))
+CH4_O2, N2 = (str(ROOT / "examples/mixtures" / f"{name}.yaml") for name in ("ch4_o2", "n2"))
 
 
 def drawn(tmp_path, monkeypatch, *arguments, mixture=CH4_O2):
@@ -18,14 +19,27 @@ def drawn(tmp_path, monkeypatch, *arguments, mixture=CH4_O2):
 
     kept = []
     monkeypatch.setattr(plt, "close", kept.append)
-    out = tmp_path/"new"/"figure.png"
+    out = tmp_path / "new" / "figure.png"
     assert cli.main(["plot", "--mixture", mixture, "--backend", "cpu", "--out", str(out), *arguments]) == 0
-    assert matplotlib.image.imread(out).std() > 0.05           # not an empty page
+    assert matplotlib.image.imread(out).std() > 0.05  # not an empty page
     return kept[0]
 
 
 def test_isobars(tmp_path, monkeypatch):
-    figure = drawn(tmp_path, monkeypatch, "--x", "T=90:400", "--at", "p=50e5,100e5", "--what", "cp,mu", "--from", "O2", "--points", "50")
+    figure = drawn(
+        tmp_path,
+        monkeypatch,
+        "--x",
+        "T=90:400",
+        "--at",
+        "p=50e5,100e5",
+        "--what",
+        "cp,mu",
+        "--from",
+        "O2",
+        "--points",
+        "50",
+    )
     cp, mu = figure.axes
     assert cp.get_xlabel() == "temperature T [K]" and "kJ/kg/K" in cp.get_ylabel() and "µPa s" in mu.get_ylabel()
     assert [text.get_text() for text in cp.get_legend().get_texts()] == ["p = 50 bar", "p = 100 bar"]
@@ -34,35 +48,70 @@ def test_isobars(tmp_path, monkeypatch):
     Y[1] = 1
     for line, p in zip(cp.get_lines(), (50e5, 100e5)):
         x, y = line.get_data()
-        np.testing.assert_allclose(y*1e3, mix.properties("cp", T=x, p=p, Y=Y)["cp"], rtol=1e-12)
+        np.testing.assert_allclose(y * 1e3, mix.properties("cp", T=x, p=p, Y=Y)["cp"], rtol=1e-12)
     assert mu.get_yscale() == "log" and cp.get_xscale() == "linear"
 
 
 @pytest.mark.parametrize("kind", "XY")
 def test_mixing_line(kind, tmp_path, monkeypatch):
-    figure = drawn(tmp_path, monkeypatch, "--x", f"{kind}_H2O", "--from", "CO2:2,CH4", "--at", "T=900", "--what", "rho,X:CO2", "--points", "11")
+    figure = drawn(
+        tmp_path,
+        monkeypatch,
+        "--x",
+        f"{kind}_H2O",
+        "--from",
+        "CO2:2,CH4",
+        "--at",
+        "T=900",
+        "--what",
+        "rho,X:CO2",
+        "--points",
+        "11",
+    )
     x, rho = figure.axes[0].get_lines()[0].get_data()
     mix = Mixture.from_yaml(CH4_O2)
     amounts = np.zeros((10, 11))
-    start = np.array([1, 2])/3 if kind == "X" else np.array([1, 2])*mix.species.W[[0, 2]]/(np.array([1, 2]) @ mix.species.W[[0, 2]])
-    amounts[[0, 2]] = start[:, None]*(1 - x)
+    start = (
+        np.array([1, 2]) / 3
+        if kind == "X"
+        else np.array([1, 2]) * mix.species.W[[0, 2]] / (np.array([1, 2]) @ mix.species.W[[0, 2]])
+    )
+    amounts[[0, 2]] = start[:, None] * (1 - x)
     amounts[3] = x
     np.testing.assert_allclose(rho, mix.properties("rho", T=900.0, p=100e5, **{kind: amounts})["rho"], rtol=1e-12)
-    assert ("mole" if kind == "X" else "mass") in figure.axes[0].get_xlabel() and "p = 100 bar" in figure._suptitle.get_text()
+    assert ("mole" if kind == "X" else "mass") in figure.axes[
+        0
+    ].get_xlabel() and "p = 100 bar" in figure._suptitle.get_text()
 
 
 def test_map_with_the_ridge(tmp_path, monkeypatch):
-    figure = drawn(tmp_path, monkeypatch, "--x", "T=90:300", "--y", "p=5e5:200e5", "--what", "cp,rho,lam,h", "--points", "60", mixture=N2)
+    figure = drawn(
+        tmp_path,
+        monkeypatch,
+        "--x",
+        "T=90:300",
+        "--y",
+        "p=5e5:200e5",
+        "--what",
+        "cp,rho,lam,h",
+        "--points",
+        "60",
+        mixture=N2,
+    )
     axes = [axis for axis in figure.axes if axis.get_xlabel()]
     assert len(axes) == 4 and all(axis.get_yscale() == "log" for axis in axes)
-    assert {text.get_text() for text in axes[0].get_legend().get_texts()} == {"largest cp at constant p", "pseudo-critical point"}
+    assert {text.get_text() for text in axes[0].get_legend().get_texts()} == {
+        "largest cp at constant p",
+        "pseudo-critical point",
+    }
     for axis in axes:
         crest, spot = axis.get_lines()[:2]
         assert len(crest.get_xdata()) > 10 and spot.get_xdata()[0] == pytest.approx(126.192, rel=1e-9)
 
 
 def test_ridge_is_where_cp_is_largest():
-    """Above the critical pressure of N2 cp rises before and falls behind it; towards the critical point it ends there."""
+    """Above the critical pressure of N2 cp rises before and falls behind it; towards the critical point it ends
+    there."""
     mix = Mixture.from_yaml(N2)
     p = np.array([20e5, 34.5e5, 50e5, 100e5])
     (T, at), (Tc, pc) = plot.ridge(mix, np.ones(1), np.linspace(90, 300, 50), p, "cpu")
@@ -74,27 +123,42 @@ def test_ridge_is_where_cp_is_largest():
     assert none.size == 0
 
 
-@pytest.mark.parametrize("arguments, words", [
-    ("--x T=3 --what cp", "wanted LOW:HIGH"), ("--x T=300:100 --what cp", "two ascending"), ("--x X_N2 --what cp", "species 'N2' is not in the mixture"),
-    ("--x Z --what cp", "wanted T, p, X_"), ("--x T --what D", "wanted D:<species>"), ("--x T --what foo", "no such quantity"),
-    ("--x T --what rho:O2", "wanted a quantity with one value a point"), ("--x T --y T --what cp", "two different variables"),
-    ("--x T --at T=3 --what cp", "an axis already"), ("--x T --at p=50bar --what cp", "positive numbers"), ("--x T --at q=3 --what cp", "wanted T=... or p=..."),
-    ("--x X_O2 --from O2:1 --what cp", "ends in the same composition"), ("--x T --from O2:a --what cp", "got the amount 'a' of O2"),
-    ("--x X_O2 --y Y_H2 --what cp", "only one of the two"), ("--x T --to O2 --what cp", "belongs to a mixing line"), ("--x p=0:1e5 --what cp", "has to be positive"),
-    ("--x X_O2=0.5:1.5 --what cp", "goes from 0 to 1"), ("--x T --what cp --points 1", "wanted 2 or more"), ("--x T --y p --what cp --out a.jpeg", "ends in .png"),
-    ("--x T --y X_O2 --at p=1e5,2e5 --what cp", "a map takes one value"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ("--x T=3 --what cp", "wanted LOW:HIGH"),
+        ("--x T=300:100 --what cp", "two ascending"),
+        ("--x X_N2 --what cp", "species 'N2' is not in the mixture"),
+        ("--x Z --what cp", "wanted T, p, X_"),
+        ("--x T --what D", "wanted D:<species>"),
+        ("--x T --what foo", "no such quantity"),
+        ("--x T --what rho:O2", "wanted a quantity with one value a point"),
+        ("--x T --y T --what cp", "two different variables"),
+        ("--x T --at T=3 --what cp", "an axis already"),
+        ("--x T --at p=50bar --what cp", "positive numbers"),
+        ("--x T --at q=3 --what cp", "wanted T=... or p=..."),
+        ("--x X_O2 --from O2:1 --what cp", "ends in the same composition"),
+        ("--x T --from O2:a --what cp", "got the amount 'a' of O2"),
+        ("--x X_O2 --y Y_H2 --what cp", "only one of the two"),
+        ("--x T --to O2 --what cp", "belongs to a mixing line"),
+        ("--x p=0:1e5 --what cp", "has to be positive"),
+        ("--x X_O2=0.5:1.5 --what cp", "goes from 0 to 1"),
+        ("--x T --what cp --points 1", "wanted 2 or more"),
+        ("--x T --y p --what cp --out a.jpeg", "ends in .png"),
+        ("--x T --y X_O2 --at p=1e5,2e5 --what cp", "a map takes one value"),
+    ],
+)
 def test_refused(arguments, words, tmp_path, capsys):
-    given = ["plot", "--mixture", CH4_O2, "--out", str(tmp_path/"a.png"), *arguments.split()]
+    given = ["plot", "--mixture", CH4_O2, "--out", str(tmp_path / "a.png"), *arguments.split()]
     assert cli.main(given) == 1
-    assert words in capsys.readouterr().err and not (tmp_path/"a.png").exists()
+    assert words in capsys.readouterr().err and not (tmp_path / "a.png").exists()
 
 
 def test_composition():
     mix = Mixture.from_yaml(CH4_O2)
     W = mix.species.W
     Y = plot.composition("CH4:1,O2:2", mix, False, "--from")
-    np.testing.assert_allclose(Y[:2], np.array([1, 2])*W[:2]/(W[0] + 2*W[1]), rtol=1e-15)
+    np.testing.assert_allclose(Y[:2], np.array([1, 2]) * W[:2] / (W[0] + 2 * W[1]), rtol=1e-15)
     np.testing.assert_allclose(plot.composition("CH4:1,O2:3", mix, True, "--from")[:2], [0.25, 0.75], rtol=1e-15)
     with pytest.raises(ArgumentError, match="sum to zero"):
         plot.composition("CH4:0", mix, False, "--from")

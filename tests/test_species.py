@@ -11,12 +11,12 @@ from mixtures_for_tests import KIJ, ROOT, changed, species_set, write_yaml
 from ruamel.yaml import YAML
 
 from kernels.errors import ArgumentError, MixtureError
-from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species import GAS_CONSTANT, SpeciesData, nasa7
+from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
-SHIPPED = sorted((ROOT/"examples/mixtures").glob("*.yaml"))
+SHIPPED = sorted((ROOT / "examples/mixtures").glob("*.yaml"))
 EPS = np.finfo(float).eps
 
 BASE = """
@@ -46,57 +46,67 @@ species:
 
 
 def base():
-    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(BASE)))     # no part shared between the two species
+    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(BASE)))  # no part shared between the two species
 
 
 def read(tmp_path, data, phase=None, name="mix.yaml"):
     if not isinstance(data, (str, bytes)):
-        with open(tmp_path/name, "w") as out:
+        with open(tmp_path / name, "w") as out:
             YAML(typ="safe", pure=True).dump(data, out)
     elif isinstance(data, str):
-        (tmp_path/name).write_text(data)
+        (tmp_path / name).write_text(data)
     else:
-        (tmp_path/name).write_bytes(data)
-    return read_cantera_yaml(tmp_path/name, phase)
+        (tmp_path / name).write_bytes(data)
+    return read_cantera_yaml(tmp_path / name, phase)
 
 
 # ---- against Cantera ------------------------------------------------------------------------------------------------
 
+
 def against_cantera(data, gas):
     assert data.names == tuple(gas.species_names)
-    np.testing.assert_allclose(data.W*1e3, gas.molecular_weights, rtol=1e-12)
+    np.testing.assert_allclose(data.W * 1e3, gas.molecular_weights, rtol=1e-12)
     assert data.p_ref == gas.reference_pressure
     for k, species in enumerate(gas.species()):
         gas.TPX = 300.0, 1e5, {species.name: 1.0}
         # a round trip through a and b: a handful of roundings
-        np.testing.assert_allclose([data.Tc[k], data.pc[k]], [gas.critical_temperature, gas.critical_pressure], rtol=32*EPS)
+        np.testing.assert_allclose(
+            [data.Tc[k], data.pc[k]], [gas.critical_temperature, gas.critical_pressure], rtol=32 * EPS
+        )
         for T in (250.0, 999.0, 1001.0, 2900.0):
             cp, h, s = nasa7((data.nasa_low if T < data.T_mid[k] else data.nasa_high)[k], T)
-            terms = np.abs((data.nasa_low if T < data.T_mid[k] else data.nasa_high)[k])*T**np.array([0, 1, 2, 3, 4, -1, 0])
+            terms = np.abs((data.nasa_low if T < data.T_mid[k] else data.nasa_high)[k]) * T ** np.array(
+                [0, 1, 2, 3, 4, -1, 0]
+            )
             R = ct.gas_constant
-            assert abs(cp - species.thermo.cp(T)/R) < 16*EPS*terms[:5].sum()           # 5 terms, up to 3 roundings each
-            assert abs(h - species.thermo.h(T)/R/T) < 16*EPS*terms[:6].sum()
-            assert abs(s - species.thermo.s(T)/R) < 16*EPS*(terms.sum() + terms[0]*np.log(T))
+            assert abs(cp - species.thermo.cp(T) / R) < 16 * EPS * terms[:5].sum()  # 5 terms, up to 3 roundings each
+            assert abs(h - species.thermo.h(T) / R / T) < 16 * EPS * terms[:6].sum()
+            assert abs(s - species.thermo.s(T) / R) < 16 * EPS * (terms.sum() + terms[0] * np.log(T))
         assert data.T_min[k] == species.thermo.min_temp and data.T_max[k] == species.thermo.max_temp
         transport = species.transport
         assert ("atom", "linear", "nonlinear")[data.geometry[k]] == transport.geometry
-        for mine, theirs, unit in (("diameter", "diameter", 1), ("well_depth", "well_depth", 1/ct.boltzmann),
-                                   ("dipole", "dipole", ct.light_speed*1e21), ("polarizability", "polarizability", 1),
-                                   ("rotational_relaxation", "rotational_relaxation", 1), ("omega", "acentric_factor", 1)):
-            np.testing.assert_allclose(getattr(data, mine)[k], getattr(transport, theirs)*unit, rtol=8*EPS)
+        for mine, theirs, unit in (
+            ("diameter", "diameter", 1),
+            ("well_depth", "well_depth", 1 / ct.boltzmann),
+            ("dipole", "dipole", ct.light_speed * 1e21),
+            ("polarizability", "polarizability", 1),
+            ("rotational_relaxation", "rotational_relaxation", 1),
+            ("omega", "acentric_factor", 1),
+        ):
+            np.testing.assert_allclose(getattr(data, mine)[k], getattr(transport, theirs) * unit, rtol=8 * EPS)
     rng = np.random.default_rng(1)
-    for _ in range(5):          # the pseudo-critical temperature holds every a_ij: sum x_i x_j a_ij / sum x_i b_i
+    for _ in range(5):  # the pseudo-critical temperature holds every a_ij: sum x_i x_j a_ij / sum x_i b_i
         x = rng.dirichlet(np.ones(data.ns))
         gas.TPX = 300.0, 1e5, x
-        a = x @ (np.sqrt(np.outer(data.a, data.a))*(1 - data.kij)) @ x
-        Tc = a/(x @ data.b)*0.0777960739038885/0.45723552892138218/GAS_CONSTANT
-        np.testing.assert_allclose(Tc, gas.critical_temperature, rtol=1e-13)           # ns^2 positive terms, ns <= 53
+        a = x @ (np.sqrt(np.outer(data.a, data.a)) * (1 - data.kij)) @ x
+        Tc = a / (x @ data.b) * 0.0777960739038885 / 0.45723552892138218 / GAS_CONSTANT
+        np.testing.assert_allclose(Tc, gas.critical_temperature, rtol=1e-13)  # ns^2 positive terms, ns <= 53
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_shipped_file_reads_as_in_cantera(path):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")          # no jump of a polynomial, no acentric factor that differs
+        warnings.simplefilter("error")  # no jump of a polynomial, no acentric factor that differs
         data, phase = read_cantera_yaml(path)
     gas = ct.Solution(str(path))
     assert (phase, gas.thermo_model, gas.transport_model) == (path.stem, "Peng-Robinson", "high-pressure-Chung")
@@ -109,9 +119,9 @@ def test_shipped_file_reads_as_in_cantera(path):
 @pytest.mark.parametrize("kij", KIJ)
 def test_written_set_reads_as_in_cantera(ns, kij, tmp_path):
     data = species_set(ns, kij)
-    path = write_yaml(data, tmp_path/"set.yaml")
+    path = write_yaml(data, tmp_path / "set.yaml")
     again, _ = read_cantera_yaml(path)
-    np.testing.assert_allclose(again.kij, data.kij, rtol=0, atol=8*EPS)                # 1 - a_ij/sqrt(a_i a_j)
+    np.testing.assert_allclose(again.kij, data.kij, rtol=0, atol=8 * EPS)  # 1 - a_ij/sqrt(a_i a_j)
     against_cantera(again, ct.Solution(str(path)))
 
 
@@ -119,13 +129,20 @@ def test_written_set_reads_as_in_cantera(ns, kij, tmp_path):
 def test_shipped_numbers_have_sources_and_make_sense(path):
     data, _ = read_cantera_yaml(path)
     text = path.read_text()
-    for line in ("critical-parameters:", "critical-molar-volume:", "dipole:", "diffusion-volume:", "thermo:  ", "transport:  "):
+    for line in (
+        "critical-parameters:",
+        "critical-molar-volume:",
+        "dipole:",
+        "diffusion-volume:",
+        "thermo:  ",
+        "transport:  ",
+    ):
         found = re.findall(rf"^ +{line}.*$", text, re.M)
         assert len(found) >= data.ns and all("#" in f for f in found), line
-    assert all("#" in f for f in re.findall(r"^      \w+: .*$", text, re.M))           # each binary-a says its k_ij
+    assert all("#" in f for f in re.findall(r"^      \w+: .*$", text, re.M))  # each binary-a says its k_ij
     assert dict(zip(data.names, data.kappa_assoc)).get("H2O", 0.076) == 0.076
-    Zc = data.pc*data.Vc/(GAS_CONSTANT*data.Tc)
-    assert np.all((0.22 < Zc) & (Zc < 0.31))            # of all fluids, water (0.229) and hydrogen (0.303) at the ends
+    Zc = data.pc * data.Vc / (GAS_CONSTANT * data.Tc)
+    assert np.all((0.22 < Zc) & (Zc < 0.31))  # of all fluids, water (0.229) and hydrogen (0.303) at the ends
     data.require("Vc", "dipole", "diameter", "well_depth", "polarizability", "fuller_volume")
     assert data.T_fit == (80.0, 3500.0)
 
@@ -139,14 +156,15 @@ def test_shipped_mixtures_are_those_asked_for():
 
 # ---- forms of the file -----------------------------------------------------------------------------------------------
 
+
 def test_fields_of_the_base_file(tmp_path):
     data, phase = read(tmp_path, BASE)
     assert phase == "gas" and data.names == ("CO2", "N2")
-    assert data.Vc[0] == pytest.approx(94.118e-6, rel=4*EPS) and np.isnan(data.Vc[1])
+    assert data.Vc[0] == pytest.approx(94.118e-6, rel=4 * EPS) and np.isnan(data.Vc[1])
     assert data.geometry.tolist() == [1, -1] and data.dipole[0] == 0 and np.isnan(data.dipole[1])
     assert data.fuller_volume[0] == 26.9 and np.isnan(data.fuller_volume[1]) and np.isnan(data.liquid).all()
     assert data.T_fit == (200.0, 3500.0)
-    assert data.kij[0, 1] == data.kij[1, 0] == pytest.approx(1 - 0.24/np.sqrt(data.a[0]*data.a[1]), abs=2*EPS)
+    assert data.kij[0, 1] == data.kij[1, 0] == pytest.approx(1 - 0.24 / np.sqrt(data.a[0] * data.a[1]), abs=2 * EPS)
     assert not data.Tc.flags.writeable and not data.kij.flags.writeable
 
 
@@ -155,22 +173,27 @@ def test_volume_translation(tmp_path):
     data = base()
     assert np.isnan(read(tmp_path, data)[0].volume_translation).all()
     data["species"][1]["critical-parameters"]["volume-translation"] = -4.3e-3
-    assert read(tmp_path, data)[0].volume_translation[1] == pytest.approx(-4.3e-6, rel=4*EPS)
+    assert read(tmp_path, data)[0].volume_translation[1] == pytest.approx(-4.3e-6, rel=4 * EPS)
     data["species"][0]["critical-parameters"]["volume-translation"] = 1.0
     data["species"][0]["equation-of-state"]["volume-translation"] = "-1.9 cm^3/mol"
-    assert read(tmp_path, data)[0].volume_translation[0] == pytest.approx(-1.9e-6, rel=4*EPS)
+    assert read(tmp_path, data)[0].volume_translation[0] == pytest.approx(-1.9e-6, rel=4 * EPS)
     data["species"][0]["equation-of-state"]["volume-translation"] = -1.9
-    with pytest.raises(MixtureError, match=r"species 'CO2': volume_translation is -0.0019, wanted -0.001 to 0.001 m3/mol"):
+    with pytest.raises(
+        MixtureError, match=r"species 'CO2': volume_translation is -0.0019, wanted -0.001 to 0.001 m3/mol"
+    ):
         read(tmp_path, data)
 
 
-@pytest.mark.parametrize("units, pc, Vc, a_ij", [
-    ({"length": "cm", "quantity": "mol"}, 7.3773e6, 94.118, 2.4e11),
-    ({"length": "cm", "quantity": "mol", "pressure": "bar"}, 73.773, 94.118, 2.4e6),
-    ({"quantity": "mol", "activation-energy": "cal/mol"}, "73.773 bar", "94.118 cm^3/mol", "0.24 Pa*m^6/mol^2"),
-    ({}, "7.3773 MPa", "0.094118 m^3/kmol", "2.4 bar*m^6/kmol/kmol"),
-    ({}, "7377300", "94.118 L/kmol", "2.4 bar*L^2/mol^2"),
-])
+@pytest.mark.parametrize(
+    "units, pc, Vc, a_ij",
+    [
+        ({"length": "cm", "quantity": "mol"}, 7.3773e6, 94.118, 2.4e11),
+        ({"length": "cm", "quantity": "mol", "pressure": "bar"}, 73.773, 94.118, 2.4e6),
+        ({"quantity": "mol", "activation-energy": "cal/mol"}, "73.773 bar", "94.118 cm^3/mol", "0.24 Pa*m^6/mol^2"),
+        ({}, "7.3773 MPa", "0.094118 m^3/kmol", "2.4 bar*m^6/kmol/kmol"),
+        ({}, "7377300", "94.118 L/kmol", "2.4 bar*L^2/mol^2"),
+    ],
+)
 def test_units_give_the_same_data(tmp_path, units, pc, Vc, a_ij):
     reference, _ = read(tmp_path, BASE)
     data = base()
@@ -181,15 +204,18 @@ def test_units_give_the_same_data(tmp_path, units, pc, Vc, a_ij):
     data["species"][0]["equation-of-state"]["binary-a"]["N2"] = a_ij
     got, _ = read(tmp_path, data)
     for field in ("Tc", "pc", "Vc", "a", "b"):
-        np.testing.assert_allclose(getattr(got, field), getattr(reference, field), rtol=16*EPS)
-    np.testing.assert_allclose(got.kij, reference.kij, rtol=0, atol=16*EPS)
-    if pc != "7377300":                     # Cantera wants a number here, not text
-        gas = ct.Solution(str(tmp_path/"mix.yaml"), transport_model=None)
+        np.testing.assert_allclose(getattr(got, field), getattr(reference, field), rtol=16 * EPS)
+    np.testing.assert_allclose(got.kij, reference.kij, rtol=0, atol=16 * EPS)
+    if pc != "7377300":  # Cantera wants a number here, not text
+        gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
         gas.TPX = 300.0, 1e5, [0.5, 0.5]
         x = np.full(2, 0.5)
-        a = x @ (np.sqrt(np.outer(got.a, got.a))*(1 - got.kij)) @ x
-        np.testing.assert_allclose(a/(x @ got.b)*0.0777960739038885/0.45723552892138218/GAS_CONSTANT,
-                                   gas.critical_temperature, rtol=64*EPS)
+        a = x @ (np.sqrt(np.outer(got.a, got.a)) * (1 - got.kij)) @ x
+        np.testing.assert_allclose(
+            a / (x @ got.b) * 0.0777960739038885 / 0.45723552892138218 / GAS_CONSTANT,
+            gas.critical_temperature,
+            rtol=64 * EPS,
+        )
 
 
 def test_units_of_a_list_and_of_an_entry(tmp_path):
@@ -198,34 +224,39 @@ def test_units_of_a_list_and_of_an_entry(tmp_path):
     data["species"][1]["critical-parameters"]["critical-molar-volume"] = 94.118
     data["species"][1]["equation-of-state"]["binary-a"] = {"units": {"length": "m", "quantity": "kmol"}, "N2": 2.4e5}
     got, _ = read(tmp_path, data)
-    assert got.Vc[0] == pytest.approx(94.118e-6, rel=4*EPS)
-    np.testing.assert_allclose(got.kij, read(tmp_path, BASE)[0].kij, rtol=0, atol=16*EPS)
+    assert got.Vc[0] == pytest.approx(94.118e-6, rel=4 * EPS)
+    np.testing.assert_allclose(got.kij, read(tmp_path, BASE)[0].kij, rtol=0, atol=16 * EPS)
 
 
 def test_a_and_b_go_before_critical_parameters_as_in_cantera(tmp_path):
     data = base()
     data["species"][0]["equation-of-state"] = [
         {"model": "Redlich-Kwong", "a": 1.0, "b": 1.0},
-        {"model": "Peng-Robinson", "a": 3.958134e5, "b": 0.0266275, "acentric-factor": 0.22394}]
+        {"model": "Peng-Robinson", "a": 3.958134e5, "b": 0.0266275, "acentric-factor": 0.22394},
+    ]
     got, _ = read(tmp_path, data)
-    gas = ct.Solution(str(tmp_path/"mix.yaml"), transport_model=None)
+    gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
     gas.TPX = 300.0, 1e5, "CO2:1"
-    np.testing.assert_allclose([got.Tc[0], got.pc[0]], [gas.critical_temperature, gas.critical_pressure], rtol=16*EPS)
-    np.testing.assert_allclose([got.a[0], got.b[0]], [0.3958134, 2.66275e-5], rtol=16*EPS)
+    np.testing.assert_allclose([got.Tc[0], got.pc[0]], [gas.critical_temperature, gas.critical_pressure], rtol=16 * EPS)
+    np.testing.assert_allclose([got.a[0], got.b[0]], [0.3958134, 2.66275e-5], rtol=16 * EPS)
     assert got.Vc[0] == pytest.approx(94.118e-6)
 
 
 def test_species_from_other_files_sections_and_elements(tmp_path):
     other = base()
     del other["phases"]
-    data = {"phases": [{"name": "ideal", "thermo": "ideal-gas", "species": "all"},
-                       {"name": "real", "thermo": "Peng-Robinson",
-                        "species": [{"other.yaml/species": ["N2"]}, {"more": "all"}]}],
-            "more": [other["species"].pop(0)], "species": copy.deepcopy(other["species"])}
-    with open(tmp_path/"other.yaml", "w") as out:
+    data = {
+        "phases": [
+            {"name": "ideal", "thermo": "ideal-gas", "species": "all"},
+            {"name": "real", "thermo": "Peng-Robinson", "species": [{"other.yaml/species": ["N2"]}, {"more": "all"}]},
+        ],
+        "more": [other["species"].pop(0)],
+        "species": copy.deepcopy(other["species"]),
+    }
+    with open(tmp_path / "other.yaml", "w") as out:
         YAML(typ="safe", pure=True).dump(other, out)
-    assert read(tmp_path, data)[0].names == ("N2", "CO2")           # the first Peng-Robinson phase
-    assert ct.Solution(str(tmp_path/"mix.yaml"), "real").species_names == ["N2", "CO2"]
+    assert read(tmp_path, data)[0].names == ("N2", "CO2")  # the first Peng-Robinson phase
+    assert ct.Solution(str(tmp_path / "mix.yaml"), "real").species_names == ["N2", "CO2"]
     assert read(tmp_path, data, "real")[1] == "real"
     data["phases"][1] |= {"elements": ["N"], "skip-undeclared-elements": True}
     assert read(tmp_path, data)[0].names == ("N2",)
@@ -237,14 +268,21 @@ def test_species_from_other_files_sections_and_elements(tmp_path):
 def test_own_atomic_weight_single_range_and_fit_range(tmp_path):
     data = base()
     data["elements"] = [{"symbol": "N15", "atomic-weight": 15.0}]
-    data["species"][1] |= {"composition": {"N15": 2}, "thermo": {
-        "model": "NASA7", "temperature-ranges": [250.0, 2000.0], "data": [[3.5, 0, 0, 0, 0, 0, 0]], "reference-pressure": "1 atm"}}
+    data["species"][1] |= {
+        "composition": {"N15": 2},
+        "thermo": {
+            "model": "NASA7",
+            "temperature-ranges": [250.0, 2000.0],
+            "data": [[3.5, 0, 0, 0, 0, 0, 0]],
+            "reference-pressure": "1 atm",
+        },
+    }
     data["phases"][0] |= {"elements": ["C", "O", "N15"], "real-gas": {"diffusion-fit-range": [90, 2500.0]}}
     got, _ = read(tmp_path, data)
     assert got.W[1] == 0.03 and np.array_equal(got.nasa_low[1], got.nasa_high[1])
     assert (got.T_min[1], got.T_mid[1], got.T_max[1]) == (250.0, 2000.0, 2000.0)
     assert got.T_fit == (90.0, 2500.0)
-    assert ct.Solution(str(tmp_path/"mix.yaml"), transport_model=None).max_temp == 2000.0
+    assert ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None).max_temp == 2000.0
 
 
 def test_notes_are_kept(tmp_path):
@@ -253,10 +291,15 @@ def test_notes_are_kept(tmp_path):
     data["species"][0]["transport"]["note"] = "of the transport block"
     data["species"][0]["critical-parameters"]["source"] = "a handbook"
     assert read(tmp_path, data)[0].sources["CO2"] == {
-        "species": "of the species", "transport": "of the transport block", "critical-parameters": "a handbook"}
+        "species": "of the species",
+        "transport": "of the transport block",
+        "critical-parameters": "a handbook",
+    }
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------------------
+# ---- what is refused
+# ---------------------------------------------------------------------------------------------------
+
 
 def put(*path_and_value):
     *path, last, value = path_and_value
@@ -268,6 +311,7 @@ def put(*path_and_value):
             del data[last]
         else:
             data[last] = value
+
     return change
 
 
@@ -281,33 +325,78 @@ HOSTILE = {
     "not PR": (put("phases", 0, "thermo", "ideal-gas"), r"phase 'gas': thermo is 'ideal-gas', wanted 'Peng-Robinson'"),
     "no thermo": (put("phases", 0, "thermo", None), r"phase 'gas': thermo is None, wanted 'Peng-Robinson'"),
     "twice listed": (put("phases", 0, "species", ["N2", "N2"]), r"phase 'gas': species 'N2' is listed more than once"),
-    "unknown species": (put("phases", 0, "species", ["XY"]), r"phase 'gas': species 'XY' is not defined in section 'species'"),
+    "unknown species": (
+        put("phases", 0, "species", ["XY"]),
+        r"phase 'gas': species 'XY' is not defined in section 'species'",
+    ),
     "empty species": (put("phases", 0, "species", []), r"phase 'gas': species: got \[\], wanted 'all' or a list"),
-    "no such file": (put("phases", 0, "species", [{"no.yaml/species": "all"}]), r"no.yaml: cannot be read \(No such file"),
+    "no such file": (
+        put("phases", 0, "species", [{"no.yaml/species": "all"}]),
+        r"no.yaml: cannot be read \(No such file",
+    ),
     "no such section": (put("phases", 0, "species", [{"zoo": "all"}]), r"mix.yaml: zoo is missing"),
     "defined twice": (lambda d: d["species"].append(d["species"][0]), r"species 'CO2' is defined more than once"),
     "no name": (put(*CO2, "name", None), r"species, entry 1: name is missing"),
     "no composition": (put(*CO2, "composition", None), r"species 'CO2': composition is missing"),
     "no atoms": (put(*CO2, "composition", {}), r"species 'CO2': composition: got \{\}, wanted elements"),
-    "unknown element": (put(*CO2, "composition", {"Xx": 1}), r"species 'CO2': composition: element 'Xx' has no atomic weight"),
+    "unknown element": (
+        put(*CO2, "composition", {"Xx": 1}),
+        r"species 'CO2': composition: element 'Xx' has no atomic weight",
+    ),
     "count text": (put(*CO2, "composition", {"C": "one"}), r"'CO2': composition: C: got 'one', wanted a number"),
     "no thermo data": (put(*N2, "thermo", None), r"species 'N2': thermo is missing, wanted NASA7"),
-    "Shomate": (put(*N2, "thermo", "model", "Shomate"), r"species 'N2': thermo: model is 'Shomate', wanted 'NASA7' or 'NASA9'"),
-    "NASA9 of 7 numbers": (put(*N2, "thermo", "model", "NASA9"), r"species 'N2': thermo: data: got 7 coefficients, wanted 9 finite numbers"),
-    "6 coefficients": (put(*N2, "thermo", "data", [NASA[:6], NASA]), r"'N2': thermo: data: got 6 coefficients, wanted 7"),
+    "Shomate": (
+        put(*N2, "thermo", "model", "Shomate"),
+        r"species 'N2': thermo: model is 'Shomate', wanted 'NASA7' or 'NASA9'",
+    ),
+    "NASA9 of 7 numbers": (
+        put(*N2, "thermo", "model", "NASA9"),
+        r"species 'N2': thermo: data: got 7 coefficients, wanted 9 finite numbers",
+    ),
+    "6 coefficients": (
+        put(*N2, "thermo", "data", [NASA[:6], NASA]),
+        r"'N2': thermo: data: got 6 coefficients, wanted 7",
+    ),
     "one row": (put(*N2, "thermo", "data", [NASA]), r"'N2': thermo: data: got .* wanted 2 lists of 7"),
-    "nan coefficient": (put(*N2, "thermo", "data", [NASA, [float("nan"), *NASA[1:]]]), r"thermo: data: got nan, wanted 7 finite"),
-    "text coefficient": (put(*N2, "thermo", "data", [NASA, ["x", *NASA[1:]]]), r"thermo: data: got 'x', wanted 7 finite"),
-    "ranges": (put(*N2, "thermo", "temperature-ranges", [200.0]), r"thermo: temperature-ranges: got \[200.0\], wanted 2 or 3"),
-    "descending": (put(*N2, "thermo", "temperature-ranges", [3500., 1000., 200.]), r"'N2': T_min, T_mid, T_max are 3500, 1000, 200"),
-    "p_ref differs": (put(*N2, "thermo", "reference-pressure", 1e5), r"different reference-pressure \[100000.0, 101325.0\]"),
+    "nan coefficient": (
+        put(*N2, "thermo", "data", [NASA, [float("nan"), *NASA[1:]]]),
+        r"thermo: data: got nan, wanted 7 finite",
+    ),
+    "text coefficient": (
+        put(*N2, "thermo", "data", [NASA, ["x", *NASA[1:]]]),
+        r"thermo: data: got 'x', wanted 7 finite",
+    ),
+    "ranges": (
+        put(*N2, "thermo", "temperature-ranges", [200.0]),
+        r"thermo: temperature-ranges: got \[200.0\], wanted 2 or 3",
+    ),
+    "descending": (
+        put(*N2, "thermo", "temperature-ranges", [3500.0, 1000.0, 200.0]),
+        r"'N2': T_min, T_mid, T_max are 3500, 1000, 200",
+    ),
+    "p_ref differs": (
+        put(*N2, "thermo", "reference-pressure", 1e5),
+        r"different reference-pressure \[100000.0, 101325.0\]",
+    ),
     "no critical": (put(*N2, CRIT, None), r"species 'N2': critical-parameters is missing, wanted critical-temperature"),
-    "no Tc": (put(*N2, CRIT, "critical-temperature", None), r"'N2': critical-parameters: critical-temperature is missing"),
+    "no Tc": (
+        put(*N2, CRIT, "critical-temperature", None),
+        r"'N2': critical-parameters: critical-temperature is missing",
+    ),
     "no omega": (put(*N2, CRIT, "acentric-factor", None), r"'N2': critical-parameters: acentric-factor is missing"),
-    "negative Tc": (put(*N2, CRIT, "critical-temperature", -126.2), r"critical-temperature: got -126.2, wanted a positive"),
-    "zero pc": (put(*N2, CRIT, "critical-pressure", 0), r"'N2': critical-parameters: critical-pressure: got 0, wanted a positive"),
+    "negative Tc": (
+        put(*N2, CRIT, "critical-temperature", -126.2),
+        r"critical-temperature: got -126.2, wanted a positive",
+    ),
+    "zero pc": (
+        put(*N2, CRIT, "critical-pressure", 0),
+        r"'N2': critical-parameters: critical-pressure: got 0, wanted a positive",
+    ),
     "pc in bar": (put(*N2, CRIT, "critical-pressure", 33.9), r"species 'N2': pc is 33.9, wanted 1000 to 1e\+10 Pa"),
-    "nan pc": (put(*N2, CRIT, "critical-pressure", float("nan")), r"critical-pressure: got nan, wanted a finite number in Pa"),
+    "nan pc": (
+        put(*N2, CRIT, "critical-pressure", float("nan")),
+        r"critical-pressure: got nan, wanted a finite number in Pa",
+    ),
     "inf omega": (put(*N2, CRIT, "acentric-factor", float("inf")), r"acentric-factor: got inf, wanted a finite number"),
     "bool Tc": (put(*N2, CRIT, "critical-temperature", True), r"critical-temperature: got True, wanted a number in K"),
     "wrong kind": (put(*N2, CRIT, "critical-pressure", "34 bar*m"), r"got '34 bar\*m', wanted a unit of the kind Pa"),
@@ -316,30 +405,65 @@ HOSTILE = {
     "units": (put("units", {"length": "kg"}), r"mix.yaml: units: length: kg: wanted one of"),
     "units kind": (put("units", {"lengths": "m"}), r"mix.yaml: units: lengths: m: wanted one of mass, length"),
     "units text": (put("units", "SI"), r"mix.yaml: units are 'SI', wanted a map"),
-    "a without b": (lambda d: (put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": 1e5})(d), put(*N2, CRIT, None)(d)),
-                    r"species 'N2': equation-of-state: b is missing"),
-    "negative a": (put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": -1e5, "b": 0.03, "acentric-factor": 0.1}),
-                   r"species 'N2': equation-of-state: a: got -100000.0, wanted a positive number"),
-    "a list": (put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": [1e5, 0], "b": 0.03, "acentric-factor": 0.1}),
-               r"equation-of-state: a: got \[100000.0, 0\], wanted a number in Pa\*m\^6/kmol\^2"),
+    "a without b": (
+        lambda d: (put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": 1e5})(d), put(*N2, CRIT, None)(d)),
+        r"species 'N2': equation-of-state: b is missing",
+    ),
+    "negative a": (
+        put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": -1e5, "b": 0.03, "acentric-factor": 0.1}),
+        r"species 'N2': equation-of-state: a: got -100000.0, wanted a positive number",
+    ),
+    "a list": (
+        put(*N2, "equation-of-state", {"model": "Peng-Robinson", "a": [1e5, 0], "b": 0.03, "acentric-factor": 0.1}),
+        r"equation-of-state: a: got \[100000.0, 0\], wanted a number in Pa\*m\^6/kmol\^2",
+    ),
     "eos text": (put(*N2, "equation-of-state", "PR"), r"species 'N2': equation-of-state: got 'PR', wanted a map"),
-    "pair unknown": (put(*CO2, "equation-of-state", "binary-a", {"AR": 1.0}), r"'CO2': .*binary-a: species 'AR' is not in the phase"),
+    "pair unknown": (
+        put(*CO2, "equation-of-state", "binary-a", {"AR": 1.0}),
+        r"'CO2': .*binary-a: species 'AR' is not in the phase",
+    ),
     "pair itself": (put(*CO2, "equation-of-state", "binary-a", {"CO2": 1.0}), r"binary-a: names the species itself"),
-    "pair unit": (put(*CO2, "equation-of-state", "binary-a", {"N2": 0.24}), r"kij of 'CO2' and 'N2' is \S+, wanted -0.9 to 0.9"),
-    "pair twice": (put(*N2, "equation-of-state", {"model": "Peng-Robinson", "binary-a": {"CO2": 2.3e5}}),
-                   r"'N2': .*binary-a: CO2: got 0.23 Pa m6/mol2, but 'CO2' gives another value"),
+    "pair unit": (
+        put(*CO2, "equation-of-state", "binary-a", {"N2": 0.24}),
+        r"kij of 'CO2' and 'N2' is \S+, wanted -0.9 to 0.9",
+    ),
+    "pair twice": (
+        put(*N2, "equation-of-state", {"model": "Peng-Robinson", "binary-a": {"CO2": 2.3e5}}),
+        r"'N2': .*binary-a: CO2: got 0.23 Pa m6/mol2, but 'CO2' gives another value",
+    ),
     "transport model": (put(*CO2, TRAN, "model", "ionized"), r"'CO2': transport: model is 'ionized', wanted 'gas'"),
-    "geometry": (put(*CO2, TRAN, "geometry", "ring"), r"'CO2': transport: geometry is 'ring', wanted atom, linear or nonlinear"),
-    "no diameter": (put(*CO2, TRAN, "diameter", None), r"species 'CO2': transport: diameter is missing, wanted a number"),
-    "diameter in m": (put(*CO2, TRAN, "diameter", 3.7e-10), r"species 'CO2': diameter is 3.7e-20, wanted 1e-11 to 1e-08 m"),
+    "geometry": (
+        put(*CO2, TRAN, "geometry", "ring"),
+        r"'CO2': transport: geometry is 'ring', wanted atom, linear or nonlinear",
+    ),
+    "no diameter": (
+        put(*CO2, TRAN, "diameter", None),
+        r"species 'CO2': transport: diameter is missing, wanted a number",
+    ),
+    "diameter in m": (
+        put(*CO2, TRAN, "diameter", 3.7e-10),
+        r"species 'CO2': diameter is 3.7e-20, wanted 1e-11 to 1e-08 m",
+    ),
     "well depth": (put(*CO2, TRAN, "well-depth", -244.0), r"species 'CO2': well_depth is -244, wanted 0.1"),
     "dipole": (put(*CO2, TRAN, "dipole", -1.0), r"species 'CO2': dipole is -1, wanted 0 to 30 debye"),
     "kappa": (put(*CO2, "real-gas", "association-factor", -0.1), r"species 'CO2': kappa_assoc is -0.1"),
-    "liquid without density": (put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0}}), r"'CO2': real-gas: liquid-density: density is missing"),
-    "liquid of no density": (put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0, "density": -1.0}}),
-                             r"species 'CO2': liquid is \[250.0, 101325.0, -1.0\], wanted a temperature \[K\], a pressure \[Pa\] and a density"),
-    "misspelt": (put(*CO2, "real-gas", {"diffusion_volume": 2}), r"'CO2': real-gas: unknown key 'diffusion_volume', wanted some of"),
-    "fit range": (put("phases", 0, "real-gas", {"diffusion-fit-range": [200]}), r"diffusion-fit-range: got \[200\], wanted two"),
+    "liquid without density": (
+        put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0}}),
+        r"'CO2': real-gas: liquid-density: density is missing",
+    ),
+    "liquid of no density": (
+        put(*CO2, "real-gas", {"liquid-density": {"temperature": 250.0, "density": -1.0}}),
+        r"species 'CO2': liquid is \[250.0, 101325.0, -1.0\], wanted a temperature \[K\], a pressure \[Pa\] and a "
+        r"density",
+    ),
+    "misspelt": (
+        put(*CO2, "real-gas", {"diffusion_volume": 2}),
+        r"'CO2': real-gas: unknown key 'diffusion_volume', wanted some of",
+    ),
+    "fit range": (
+        put("phases", 0, "real-gas", {"diffusion-fit-range": [200]}),
+        r"diffusion-fit-range: got \[200\], wanted two",
+    ),
 }
 
 
@@ -354,16 +478,19 @@ def test_hostile_file(case, tmp_path):
     assert ("no.yaml" if case == "no such file" else "mix.yaml") in str(caught.value)
 
 
-@pytest.mark.parametrize("text, message", [
-    ("phases: [", r"mix.yaml: is not valid YAML: .*line"),
-    ("phases:\n\t- name: x", r"mix.yaml: is not valid YAML"),
-    ("a: 1\na: 2\n", r"mix.yaml: is not valid YAML: .*duplicate key"),
-    ("", r"mix.yaml: got None, wanted a map"),
-    ("- 1\n- 2\n", r"mix.yaml: got \[1, 2\], wanted a map"),
-    ("!!python/object/apply:os.system ['true']", r"mix.yaml: is not valid YAML: .*tag"),
-    (b"\xff\xfe\x00phases", r"mix.yaml: is not a text file"),
-    ("[" * 1500, r"mix.yaml: is not valid YAML"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("phases: [", r"mix.yaml: is not valid YAML: .*line"),
+        ("phases:\n\t- name: x", r"mix.yaml: is not valid YAML"),
+        ("a: 1\na: 2\n", r"mix.yaml: is not valid YAML: .*duplicate key"),
+        ("", r"mix.yaml: got None, wanted a map"),
+        ("- 1\n- 2\n", r"mix.yaml: got \[1, 2\], wanted a map"),
+        ("!!python/object/apply:os.system ['true']", r"mix.yaml: is not valid YAML: .*tag"),
+        (b"\xff\xfe\x00phases", r"mix.yaml: is not a text file"),
+        ("[" * 1500, r"mix.yaml: is not valid YAML"),
+    ],
+)
 def test_not_a_mixture_file(text, message, tmp_path):
     with pytest.raises(MixtureError, match=message):
         read(tmp_path, text)
@@ -371,7 +498,7 @@ def test_not_a_mixture_file(text, message, tmp_path):
 
 def test_missing_file_directory_and_phase(tmp_path):
     with pytest.raises(MixtureError, match=r"nothing.yaml: cannot be read \(No such file or directory\)"):
-        read_cantera_yaml(tmp_path/"nothing.yaml")
+        read_cantera_yaml(tmp_path / "nothing.yaml")
     with pytest.raises(MixtureError, match=r"cannot be read \(Is a directory\)"):
         read_cantera_yaml(tmp_path)
     with pytest.raises(MixtureError, match=r"mix.yaml: has no phase 'liquid', wanted one of 'gas'"):
@@ -380,46 +507,57 @@ def test_missing_file_directory_and_phase(tmp_path):
 
 # ---- arrays of a host -----------------------------------------------------------------------------------------------
 
-ARRAYS = {"names": ["A", "B"], "W": [0.02, 0.03], "omega": 0.1, "nasa_low": [NASA, NASA], "nasa_high": [NASA, NASA],
-          "T_mid": 1000.0, "Tc": [300.0, 200.0], "pc": 5e6}
+ARRAYS = {
+    "names": ["A", "B"],
+    "W": [0.02, 0.03],
+    "omega": 0.1,
+    "nasa_low": [NASA, NASA],
+    "nasa_high": [NASA, NASA],
+    "T_mid": 1000.0,
+    "Tc": [300.0, 200.0],
+    "pc": 5e6,
+}
 
 
 def test_from_arrays_spreads_scalars_and_recovers_tc():
     data = SpeciesData.from_arrays(**ARRAYS)
     assert data.pc.tolist() == [5e6, 5e6] and np.isnan(data.Vc).all() and not data.kij.any()
     other = SpeciesData.from_arrays(**(ARRAYS | {"Tc": None, "pc": None}), a=data.a, b=data.b)
-    np.testing.assert_allclose([other.Tc, other.pc], [data.Tc, data.pc], rtol=8*EPS)
+    np.testing.assert_allclose([other.Tc, other.pc], [data.Tc, data.pc], rtol=8 * EPS)
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"names": []}, r"species names are \(\), wanted at least one"),
-    ({"names": ["A", ""]}, r"wanted at least one non-empty string"),
-    ({"names": ["A", "A"]}, r"species 'A' given more than once"),
-    ({"W": [0.02]}, r"W has shape \(1,\), wanted \(2,\) for 2 species"),
-    ({"W": [20.0, 0.03]}, r"species 'A': W is 20, wanted 0.0005 to 2 kg/mol"),
-    ({"W": ["x", 1]}, r"W is not an array of numbers"),
-    ({"omega": np.nan}, r"species 'A': omega is nan"),
-    ({"Tc": [300.0, np.nan]}, r"species 'B': Tc is nan"),
-    ({"Tc": [300.0, -1.0]}, r"species 'B': Tc is -1, wanted 1 to 10000 K"),
-    ({"pc": 0.0}, r"species 'A': pc is 0, wanted"),
-    ({"pc": None}, r"pc is missing, wanted Tc and pc, or a and b"),
-    ({"a": 0.3}, r"b is missing, wanted Tc and pc, or a and b"),
-    ({"a": -0.3, "b": 3e-5}, r"species 'A': a is -0.3"),
-    ({"nasa_low": [NASA]}, r"nasa_low has shape \(1, 7\), wanted \(2, 7\)"),
-    ({"nasa_high": [NASA, [np.inf, *NASA[1:]]]}, r"species 'B': nasa_high is \[inf, .*wanted 7 finite"),
-    ({"T_mid": 100.0}, r"species 'A': T_min, T_mid, T_max are 200, 100, 3500 K, wanted ascending"),
-    ({"kij": np.zeros(2)}, r"kij has shape \(2,\), wanted \(2, 2\)"),
-    ({"kij": [[0, 0.1], [0.2, 0]]}, r"kij of 'A' and 'B' is 0.1 one way and 0.2 the other"),
-    ({"kij": [[0.1, 0], [0, 0]]}, r"kij of 'A' and 'A' is 0.1 .* zero diagonal"),
-    ({"kij": [[0, np.nan], [np.nan, 0]]}, r"kij of 'A' and 'B' is nan, wanted -0.9 to 0.9"),
-    ({"kij": [[0, 1.5], [1.5, 0]]}, r"kij of 'A' and 'B' is 1.5, wanted -0.9 to 0.9"),
-    ({"geometry": [0, 3]}, r"geometry is \[0, 3\], wanted 0 \(atom\)"),
-    ({"Vc": [1e-4, -1e-4]}, r"species 'B': Vc is -0.0001, wanted"),
-    ({"p_ref": -1.0}, r"p_ref is -1.0, wanted one positive pressure"),
-    ({"T_fit": (300.0,)}, r"T_fit is \(300.0,\), wanted two ascending temperatures"),
-    ({"T_fit": (3000.0, 300.0)}, r"T_fit is \(3000.0, 300.0\), wanted two ascending temperatures"),
-    ({"color": 3}, r"unknown field 'color'; optional fields are Vc, dipole"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"names": []}, r"species names are \(\), wanted at least one"),
+        ({"names": ["A", ""]}, r"wanted at least one non-empty string"),
+        ({"names": ["A", "A"]}, r"species 'A' given more than once"),
+        ({"W": [0.02]}, r"W has shape \(1,\), wanted \(2,\) for 2 species"),
+        ({"W": [20.0, 0.03]}, r"species 'A': W is 20, wanted 0.0005 to 2 kg/mol"),
+        ({"W": ["x", 1]}, r"W is not an array of numbers"),
+        ({"omega": np.nan}, r"species 'A': omega is nan"),
+        ({"Tc": [300.0, np.nan]}, r"species 'B': Tc is nan"),
+        ({"Tc": [300.0, -1.0]}, r"species 'B': Tc is -1, wanted 1 to 10000 K"),
+        ({"pc": 0.0}, r"species 'A': pc is 0, wanted"),
+        ({"pc": None}, r"pc is missing, wanted Tc and pc, or a and b"),
+        ({"a": 0.3}, r"b is missing, wanted Tc and pc, or a and b"),
+        ({"a": -0.3, "b": 3e-5}, r"species 'A': a is -0.3"),
+        ({"nasa_low": [NASA]}, r"nasa_low has shape \(1, 7\), wanted \(2, 7\)"),
+        ({"nasa_high": [NASA, [np.inf, *NASA[1:]]]}, r"species 'B': nasa_high is \[inf, .*wanted 7 finite"),
+        ({"T_mid": 100.0}, r"species 'A': T_min, T_mid, T_max are 200, 100, 3500 K, wanted ascending"),
+        ({"kij": np.zeros(2)}, r"kij has shape \(2,\), wanted \(2, 2\)"),
+        ({"kij": [[0, 0.1], [0.2, 0]]}, r"kij of 'A' and 'B' is 0.1 one way and 0.2 the other"),
+        ({"kij": [[0.1, 0], [0, 0]]}, r"kij of 'A' and 'A' is 0.1 .* zero diagonal"),
+        ({"kij": [[0, np.nan], [np.nan, 0]]}, r"kij of 'A' and 'B' is nan, wanted -0.9 to 0.9"),
+        ({"kij": [[0, 1.5], [1.5, 0]]}, r"kij of 'A' and 'B' is 1.5, wanted -0.9 to 0.9"),
+        ({"geometry": [0, 3]}, r"geometry is \[0, 3\], wanted 0 \(atom\)"),
+        ({"Vc": [1e-4, -1e-4]}, r"species 'B': Vc is -0.0001, wanted"),
+        ({"p_ref": -1.0}, r"p_ref is -1.0, wanted one positive pressure"),
+        ({"T_fit": (300.0,)}, r"T_fit is \(300.0,\), wanted two ascending temperatures"),
+        ({"T_fit": (3000.0, 300.0)}, r"T_fit is \(3000.0, 300.0\), wanted two ascending temperatures"),
+        ({"color": 3}, r"unknown field 'color'; optional fields are Vc, dipole"),
+    ],
+)
 def test_hostile_arrays(change, message):
     with pytest.raises(MixtureError, match=message) as caught:
         SpeciesData.from_arrays(**(ARRAYS | change), where="host")
@@ -427,15 +565,19 @@ def test_hostile_arrays(change, message):
 
 
 def test_polynomials_that_do_not_meet_are_told_not_refused():
-    high = [[3.6, 0, 0, 0, 0, -100.0, -0.1*np.log(1000.0)], NASA]        # h and s meet, cp does not
+    high = [[3.6, 0, 0, 0, 0, -100.0, -0.1 * np.log(1000.0)], NASA]  # h and s meet, cp does not
     with pytest.warns(UserWarning, match=r"species 'A': cp/R jumps from 3.5 to 3.6 at T_mid = 1000 K"):
         SpeciesData.from_arrays(**(ARRAYS | {"nasa_high": high}))
 
 
 def test_a_liquid_density(tmp_path):
     data = base()
-    data["species"][0]["real-gas"]["liquid-density"] = {"temperature": 250.0, "pressure": "17.85 bar", "density": "1.046 g/cm^3"}
-    np.testing.assert_allclose(read(tmp_path, data)[0].liquid, [[250.0, 17.85e5, 1046.0], [np.nan]*3], rtol=4*EPS)
+    data["species"][0]["real-gas"]["liquid-density"] = {
+        "temperature": 250.0,
+        "pressure": "17.85 bar",
+        "density": "1.046 g/cm^3",
+    }
+    np.testing.assert_allclose(read(tmp_path, data)[0].liquid, [[250.0, 17.85e5, 1046.0], [np.nan] * 3], rtol=4 * EPS)
     del data["species"][0]["real-gas"]["liquid-density"]["pressure"]
     assert read(tmp_path, data)[0].liquid[0, 1] == 101325.0
 
@@ -447,44 +589,78 @@ def test_two_acentric_factors_are_told(tmp_path):
         assert read(tmp_path, data)[0].omega[0] == 0.22394
 
 
-# ---- parts of a mixture -----------------------------------------------------------------------------------------------
+# ---- parts of a mixture
+# -----------------------------------------------------------------------------------------------
+
 
 def test_subset_keeps_everything_in_the_order_asked():
     data = species_set(10, "dense")
     names = ["H2O", "CH4", "HO2"]
     part, pick = data.subset(names), [data.index(n) for n in names]
-    for field in ("W", "Tc", "pc", "omega", "a", "b", "Vc", "dipole", "kappa_assoc", "nasa_low", "nasa_high", "T_mid", "diameter",
-                  "geometry", "fuller_volume", "volume_translation", "liquid"):
+    for field in (
+        "W",
+        "Tc",
+        "pc",
+        "omega",
+        "a",
+        "b",
+        "Vc",
+        "dipole",
+        "kappa_assoc",
+        "nasa_low",
+        "nasa_high",
+        "T_mid",
+        "diameter",
+        "geometry",
+        "fuller_volume",
+        "volume_translation",
+        "liquid",
+    ):
         np.testing.assert_array_equal(getattr(part, field), getattr(data, field)[pick])
     np.testing.assert_array_equal(part.kij, data.kij[np.ix_(pick, pick)])
     assert part.names == tuple(names) and part.T_fit == data.T_fit and not part.Tc.flags.writeable
 
 
 def test_subset_derives_a_fit_range_that_was_derived():
-    data = changed(species_set(10), T_min=[300.0] + [200.0]*9, T_fit=None)
+    data = changed(species_set(10), T_min=[300.0] + [200.0] * 9, T_fit=None)
     assert data.T_fit == (300.0, 3500.0) and data.subset(["O2", "H2O"]).T_fit == (200.0, 3500.0)
     assert data.with_fit_range(90, 2000).subset(["O2"]).T_fit == (90.0, 2000.0)
 
 
-@pytest.mark.parametrize("names, message", [
-    (["CH4", "AR"], r"species 'AR' is not in the mixture, which has CH4, O2"),
-    (["CH4", "CH4"], r"species 'CH4' given more than once"),
-    ([], r"wanted at least one")])
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        (["CH4", "AR"], r"species 'AR' is not in the mixture, which has CH4, O2"),
+        (["CH4", "CH4"], r"species 'CH4' given more than once"),
+        ([], r"wanted at least one"),
+    ],
+)
 def test_bad_subset(names, message):
     with pytest.raises(MixtureError, match=message):
         species_set(10).subset(names)
 
 
 def test_require_names_species_and_field():
-    data = changed(species_set(10), Vc=[1e-4]*9 + [np.nan])
-    with pytest.raises(MixtureError, match=r"species 'HO2': critical molar volume \(Vc, m3/mol\) is missing; Chung needs it"):
+    data = changed(species_set(10), Vc=[1e-4] * 9 + [np.nan])
+    with pytest.raises(
+        MixtureError, match=r"species 'HO2': critical molar volume \(Vc, m3/mol\) is missing; Chung needs it"
+    ):
         data.require("dipole", "Vc", purpose="Chung")
 
 
 def test_units_parser():
-    assert parse("bar*cm^6/mol^2")[0] == pytest.approx(1e5*1e-12*1e6, rel=8*EPS)
+    assert parse("bar*cm^6/mol^2")[0] == pytest.approx(1e5 * 1e-12 * 1e6, rel=8 * EPS)
     assert parse("J/mol/K") == (pytest.approx(1e3), (1.0, 2.0, -2.0, -1.0, -1.0))
-    for unit, si in (("bar*L^2/mol^2", "Pa*m^6/kmol^2"), ("cm^3/mol", "m^3/kmol"), ("MPa", "Pa"), ("kcal/mol", "J/kmol"),
-                     ("angstrom", "m"), ("dyn/cm^2", "Pa"), ("cc/molec", "m^3/kmol"), ("g/L", "kg/m^3"), ("erg/micron^3", "Pa")):
-        assert parse(unit)[0] == pytest.approx(ct.UnitSystem().convert_to(f"1.0 {unit}", si), rel=8*EPS)
+    for unit, si in (
+        ("bar*L^2/mol^2", "Pa*m^6/kmol^2"),
+        ("cm^3/mol", "m^3/kmol"),
+        ("MPa", "Pa"),
+        ("kcal/mol", "J/kmol"),
+        ("angstrom", "m"),
+        ("dyn/cm^2", "Pa"),
+        ("cc/molec", "m^3/kmol"),
+        ("g/L", "kg/m^3"),
+        ("erg/micron^3", "Pa"),
+    ):
+        assert parse(unit)[0] == pytest.approx(ct.UnitSystem().convert_to(f"1.0 {unit}", si), rel=8 * EPS)
     assert Units().inside({"units": {"energy": "J"}}).convert("3.0", "K") == 3.0

@@ -1,8 +1,9 @@
 """The species loops: every strategy, layout, type and odd sizes against one oracle; what the tuner chooses and keeps.
 
-CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every check
-starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
+CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every
+check starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
 """
+
 import argparse
 import concurrent.futures
 import hashlib
@@ -12,23 +13,22 @@ import os
 import shutil
 import sys
 
+import cuda_on_cpu
 import numpy as np
 import pytest
 
-import cuda_on_cpu
 from frame.tools import cli
 from frame.tools.bench import species_loops as bench_species
-from kernels import backend as backends
-from kernels import get_backend, species_loops
+from kernels import backend as backends, get_backend, species_loops
 from kernels.backend import cache
 from kernels.codegen import tune
 from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
 from kernels.species_loops import READS, STRATEGIES, Fields, SpeciesLoop, WrongResult, cpu, cuda, oracle
 
-POINTS = 67             # several vectors, a team's worth and a rest
+POINTS = 67  # several vectors, a team's worth and a rest
 NS = (1, 3, 8, 16, 50)
 TYPES = ("float64", "float32")
-machine_code = cuda.machine_code         # the real one: the stand-in puts another in its place
+machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 GPU_NS = (1, 3, 8, 16, 50, 53, 64)
 
 
@@ -107,7 +107,9 @@ def stand_in(tmp_path_factory):
         yield species_loops.engine("cuda")
 
 
-@pytest.mark.parametrize("ns, dtype", [(1, "float64"), (3, "float64"), (8, "float32"), (16, "float64"), (50, "float32")])
+@pytest.mark.parametrize(
+    "ns, dtype", [(1, "float64"), (3, "float64"), (8, "float32"), (16, "float64"), (50, "float32")]
+)
 def test_cuda_on_the_stand_in(stand_in, ns, dtype):
     left_out = run_all(stand_in, ns, dtype, one_each(stand_in.variants(ns, dtype)))
     assert not left_out
@@ -116,7 +118,8 @@ def test_cuda_on_the_stand_in(stand_in, ns, dtype):
 
 
 def test_the_benchmark_on_the_stand_in(stand_in, notes, monkeypatch):
-    """The path that a GPU takes: 16-byte vectors and a rest, teams, the driver's copy, the array library's broadcasting."""
+    """The path that a GPU takes: 16-byte vectors and a rest, teams, the driver's copy, the array library's
+    broadcasting."""
     few = [v for v in one_each(cuda.variants(3, "float32")) if v.strategy in ("naive", "unroll and jam", "block team")]
     monkeypatch.setattr(stand_in, "variants", lambda ns, dtype: few)
     monkeypatch.setattr(species_loops, "engine", lambda backend=None: stand_in)
@@ -133,11 +136,21 @@ def test_every_cuda_variant_compiles(ns, dtype):
     variants = cuda.variants(ns, dtype)
     sources = {cuda.source(v, ns, dtype): v for v in variants}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        reports = dict(zip(sources.values(), pool.map(lambda text: machine_code(text, "sm_90")[1]["species_loop"], sources)))
+        reports = dict(
+            zip(sources.values(), pool.map(lambda text: machine_code(text, "sm_90")[1]["species_loop"], sources))
+        )
     for layout in species_loops.LAYOUTS:
-        chosen = reports[next(v for v in reports if cuda.source(v, ns, dtype) == cuda.source(cuda.default(layout, ns, dtype), ns, dtype))]
+        chosen = reports[
+            next(
+                v
+                for v in reports
+                if cuda.source(v, ns, dtype) == cuda.source(cuda.default(layout, ns, dtype), ns, dtype)
+            )
+        ]
         assert chosen["spill_stores"] == chosen["spill_loads"] == 0 and chosen["registers"] <= 255, chosen
-    assert all(r["stack"] > 0 for v, r in reports.items() if v.strategy == "local arrays"), "local arrays ended in registers"
+    assert all(r["stack"] > 0 for v, r in reports.items() if v.strategy == "local arrays"), (
+        "local arrays ended in registers"
+    )
 
 
 @pytest.mark.gpu
@@ -152,12 +165,19 @@ def test_cuda_on_a_gpu(ns, dtype):
 
 # ---- the declared kernel and its callers
 
+
 @pytest.mark.parametrize("layout", species_loops.LAYOUTS)
 def test_the_oracle_is_the_formula(layout):
     """By plain loops, at three points."""
     fields = Fields(species_loops.engine("cpu"), layout, 3, 3, "float64")
     a = {name: fields.sample[name] if layout == "left" else fields.sample[name].T for name in READS}
-    wanted = np.array([[a["ax"][x, t]*a["ay"][y, t] + a["bx"][x, t]*a["by"][y, t] for t in range(3)] for y in range(3) for x in range(3)])
+    wanted = np.array(
+        [
+            [a["ax"][x, t] * a["ay"][y, t] + a["bx"][x, t] * a["by"][y, t] for t in range(3)]
+            for y in range(3)
+            for x in range(3)
+        ]
+    )
     got, size = oracle(layout, *(fields.sample[name] for name in READS))
     # each is two products and a sum of positive terms, in doubles
     assert np.allclose(got if layout == "left" else got.T, wanted, rtol=4e-16, atol=0) and np.array_equal(got, size)
@@ -166,11 +186,11 @@ def test_the_oracle_is_the_formula(layout):
 def test_arrays_that_are_not_aligned_are_served(notes):
     """A slice of a larger array, as hosts have them: the naive variant takes over."""
     rng, n, ns = np.random.default_rng(3), 101, 3
-    arrays = {name: rng.random(ns*n + 1)[1:].reshape(ns, n) for name in READS}
-    arrays["out"] = np.full(ns*ns*n + 1, np.nan)[1:].reshape(ns*ns, n)
+    arrays = {name: rng.random(ns * n + 1)[1:].reshape(ns, n) for name in READS}
+    arrays["out"] = np.full(ns * ns * n + 1, np.nan)[1:].reshape(ns * ns, n)
     SpeciesLoop(ns, "left", backend="cpu").bind(arrays, n)()
     wanted, size = oracle("left", *(arrays[name] for name in READS))
-    assert (abs(arrays["out"] - wanted) <= 2*np.finfo(float).eps*size).all()        # two products, one sum
+    assert (abs(arrays["out"] - wanted) <= 2 * np.finfo(float).eps * size).all()  # two products, one sum
 
 
 def test_wrong_arrays_are_named():
@@ -188,6 +208,7 @@ def test_wrong_arrays_are_named():
 
 # ---- tuning
 
+
 class Broken(cpu.Engine):
     """An engine whose block teams forget their work in one of three ways."""
 
@@ -201,12 +222,14 @@ class Broken(cpu.Engine):
             return run
         if self.how == "nothing":
             return lambda: None
-        if self.how == "last":          # right at the small size that is checked whole, wrong in one value of the large
-            return lambda: (run(), arrays["out"].__setitem__((0, n//2 + 1), 2.0) if n > 1000 else None)
+        if self.how == "last":  # right at the small size that is checked whole, wrong in one value of the large
+            return lambda: (run(), arrays["out"].__setitem__((0, n // 2 + 1), 2.0) if n > 1000 else None)
         return lambda: (run(), arrays["out"].__imul__(1 + 1e-13))
 
 
-@pytest.mark.parametrize("how, why", [("nothing", "were not written"), ("last", "sum of all outputs"), ("scaled", "of the terms' size")])
+@pytest.mark.parametrize(
+    "how, why", [("nothing", "were not written"), ("last", "sum of all outputs"), ("scaled", "of the terms' size")]
+)
 def test_a_wrong_variant_is_never_chosen(notes, how, why):
     engine = Broken(get_backend("cpu"), how)
     variants = [v for v in engine.variants(3, "float64") if v.strategy in ("naive", "block team")]
@@ -246,7 +269,10 @@ def test_the_choice_is_kept_and_used(notes):
     loop = SpeciesLoop(8, "left", backend="cpu")
     default = loop.engine.default("left", 8, loop.dtype)
     assert loop.chosen(1000) == default
-    tiled, jam = (next(v for v in loop.engine.variants(8, "float64") if v.layout == "left" and v.label == label) for label in ("tiled by 4", "unroll and jam by 8"))
+    tiled, jam = (
+        next(v for v in loop.engine.variants(8, "float64") if v.layout == "left" and v.label == label)
+        for label in ("tiled by 4", "unroll and jam by 8")
+    )
     tune.keep(species_loops.key(loop.engine, "left", 8, 1000, "float64"), tiled.id, 1.0)
     tune.keep(species_loops.key(loop.engine, "left", 8, 10**6, "float64"), jam.id, 1.0)
     assert [loop.chosen(n) for n in (1, 1000, 20_000, 40_000, 10**9)] == [tiled, tiled, tiled, jam, jam]
@@ -280,16 +306,39 @@ def test_the_commands(notes, tmp_path, monkeypatch, capsys, command):
     monkeypatch.setattr(bench_species, "points_for", lambda *_: 3000)
     few = [v for v in cpu.variants(3, "float64") if v.strategy in ("naive", "block team", "warp team")]
     monkeypatch.setattr(cpu, "variants", lambda ns, dtype: few)
-    files = ["--json", f"{tmp_path}/rows.json", "--png", f"{tmp_path}/rows.png", "--markdown", f"{tmp_path}/rows.md"] if command != "tune" else []
+    files = (
+        ["--json", f"{tmp_path}/rows.json", "--png", f"{tmp_path}/rows.png", "--markdown", f"{tmp_path}/rows.md"]
+        if command != "tune"
+        else []
+    )
     assert cli.main([*command.split(), "--backend", "cpu", "--ns", "3", *files]) == 0
     said = capsys.readouterr().out
     assert "% of copy" in said
     assert len(cache.read_notes(tune.FILE)) == 2
     if files:
         made = [json.loads(line) for line in (tmp_path / "rows.json").read_text().splitlines()]
-        assert {"bench", "case", "ns", "points", "backend", "seconds", "points_per_s", "rival", "rival_points_per_s", "ratio", "bound",
-                "bound_fraction", "max_rel_diff"} <= set(made[0])
-        assert {(r["case"], r["layout"]) for r in made} == {*((c, side) for c in ("naive", "block team") for side in ("left", "right")),
-                                                           ("warp team", "right"), ("NumPy broadcasting", "left"), ("NumPy broadcasting", "right")}
-        assert (tmp_path / "rows.png").stat().st_size > 1000 and "| naive | left |" in (tmp_path / "rows.md").read_text()
+        assert {
+            "bench",
+            "case",
+            "ns",
+            "points",
+            "backend",
+            "seconds",
+            "points_per_s",
+            "rival",
+            "rival_points_per_s",
+            "ratio",
+            "bound",
+            "bound_fraction",
+            "max_rel_diff",
+        } <= set(made[0])
+        assert {(r["case"], r["layout"]) for r in made} == {
+            *((c, side) for c in ("naive", "block team") for side in ("left", "right")),
+            ("warp team", "right"),
+            ("NumPy broadcasting", "left"),
+            ("NumPy broadcasting", "right"),
+        }
+        assert (tmp_path / "rows.png").stat().st_size > 1000 and "| naive | left |" in (
+            tmp_path / "rows.md"
+        ).read_text()
         assert "block team" in said

@@ -1,4 +1,6 @@
-"""Fortran bounds to stripes: the CPU backend's gather and scatter against the NumPy reference, and every refused bound."""
+"""Fortran bounds to stripes: the CPU backend's gather and scatter against the NumPy reference, and every refused
+bound."""
+
 import numpy as np
 import pytest
 
@@ -39,10 +41,10 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
         be.gather(block, first - 1, count, view)
         got = be.to_host(view)
         np.testing.assert_array_equal(got[:, :count], stripe.reference_gather(array, lo, n, first - 1, count))
-        assert np.isnan(got[:, count:]).all()          # the rest of the view is not touched
+        assert np.isnan(got[:, count:]).all()  # the rest of the view is not touched
         wanted = stripe.reference_scatter(wanted, lo, n, first - 1, got[:, :count])
         be.scatter(out, first - 1, count, view)
-    np.testing.assert_array_equal(target, wanted)      # neither fringe nor other variables are touched
+    np.testing.assert_array_equal(target, wanted)  # neither fringe nor other variables are touched
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -53,11 +55,15 @@ def test_any_strides(seed):
     base = np.asfortranarray(rng.normal(size=(9, 8, 7, 3)))
     cuts = tuple(slice(None, None, int(rng.choice([1, 2, -1, -2]))) for _ in range(3))
     section = base[cuts]
-    block = stripe.block_from_field("Y", section.ctypes.data, section.shape, [s // 8 for s in section.strides], EMPTY, EMPTY, 3)
+    block = stripe.block_from_field(
+        "Y", section.ctypes.data, section.shape, [s // 8 for s in section.strides], EMPTY, EMPTY, 3
+    )
     count = stripe.points(block)
     view = be.empty((3, be.pad(count)))
     be.gather(block, 0, count, view)
-    np.testing.assert_array_equal(view[:, :count], stripe.reference_gather(section, (0, 0, 0, 0), section.shape, 0, count))
+    np.testing.assert_array_equal(
+        view[:, :count], stripe.reference_gather(section, (0, 0, 0, 0), section.shape, 0, count)
+    )
     changed = base.copy(order="F")
     changed[cuts] += 1
     view += 1
@@ -78,18 +84,30 @@ def test_points_are_numbered_x_fastest():
     assert [stripe.point(block, t) for t in range(stripe.points(block))] == order
 
 
-@pytest.mark.parametrize("bounds, words", [
-    ((0, 3, 1, 1, 1, 1, 1, 1), "SptX, EptX = 0, 3"), ((1, 7, 1, 1, 1, 1, 1, 1), "SptX <= EptX <= 6"), ((4, 2, 1, 1, 1, 1, 1, 1), "SptX, EptX = 4, 2"),
-    ((1, 6, -1, 5, 1, 1, 1, 1), "SptY, EptY = -1, 5"), ((1, 6, 1, 6, 1, 1, 1, 1), "SptY <= EptY <= 5"), ((1, 6, 1, 5, 1, 5, 1, 1), "SptZ"),
-    ((1, 6, 1, 5, 1, 4, 0, 1), "SptData, EptData = 0, 1"), ((1, 6, 1, 5, 1, 4, 3, 2), "SptData, EptData = 3, 2"), ((1, 6, 1, 5, 1, 4, 1, 0), "SptData"),
-])
+@pytest.mark.parametrize(
+    "bounds, words",
+    [
+        ((0, 3, 1, 1, 1, 1, 1, 1), "SptX, EptX = 0, 3"),
+        ((1, 7, 1, 1, 1, 1, 1, 1), "SptX <= EptX <= 6"),
+        ((4, 2, 1, 1, 1, 1, 1, 1), "SptX, EptX = 4, 2"),
+        ((1, 6, -1, 5, 1, 1, 1, 1), "SptY, EptY = -1, 5"),
+        ((1, 6, 1, 6, 1, 1, 1, 1), "SptY <= EptY <= 5"),
+        ((1, 6, 1, 5, 1, 5, 1, 1), "SptZ"),
+        ((1, 6, 1, 5, 1, 4, 0, 1), "SptData, EptData = 0, 1"),
+        ((1, 6, 1, 5, 1, 4, 3, 2), "SptData, EptData = 3, 2"),
+        ((1, 6, 1, 5, 1, 4, 1, 0), "SptData"),
+    ],
+)
 def test_bounds_outside_the_block_are_named(bounds, words):
     with pytest.raises(ArgumentError) as error:
         stripe.block_from_bounds(1 << 20, (6, 5, 4), bounds)
     assert words in str(error.value) and "%VAL" in str(error.value)
 
 
-@pytest.mark.parametrize("first, last, words", [(0, 5, "1..120"), (1, 121, "1..120"), (5, 4, "5..4"), (1, 101, "more than the chunk's 100"), (-3, -1, "-3")])
+@pytest.mark.parametrize(
+    "first, last, words",
+    [(0, 5, "1..120"), (1, 121, "1..120"), (5, 4, "5..4"), (1, 101, "more than the chunk's 100"), (-3, -1, "-3")],
+)
 def test_stripes_outside_the_selection_are_named(first, last, words):
     block = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 1, 5, 1, 4, 1, 1))
     with pytest.raises(ArgumentError, match=words.replace(".", r"\.")):
@@ -97,18 +115,31 @@ def test_stripes_outside_the_selection_are_named(first, last, words):
     assert stripe.check_stripe(block, 21, 120, 100) == 100
 
 
-@pytest.mark.parametrize("shape, rows, lo, hi, words", [
-    ((6, 5, 4, 2), 1, EMPTY, EMPTY, "last dimension of 1 variable"), ((6, 5, 4), 3, EMPTY, EMPTY, "last dimension of 3 variables"),
-    ((), 3, EMPTY, EMPTY, "3 variables"), ((6, 5), 1, (1, 1, 1, 0), EMPTY, "2 dimensions in space, lo has 3"),
-    ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"), ((6, 5), 1, (4, 0, 0, 0), (2, 0, 0, 0), "4:2"),
-])
+@pytest.mark.parametrize(
+    "shape, rows, lo, hi, words",
+    [
+        ((6, 5, 4, 2), 1, EMPTY, EMPTY, "last dimension of 1 variable"),
+        ((6, 5, 4), 3, EMPTY, EMPTY, "last dimension of 3 variables"),
+        ((), 3, EMPTY, EMPTY, "3 variables"),
+        ((6, 5), 1, (1, 1, 1, 0), EMPTY, "2 dimensions in space, lo has 3"),
+        ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"),
+        ((6, 5), 1, (4, 0, 0, 0), (2, 0, 0, 0), "4:2"),
+    ],
+)
 def test_fields_that_do_not_fit_are_named(shape, rows, lo, hi, words):
     with pytest.raises(ArgumentError, match=words):
         stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, rows)
 
 
-@pytest.mark.parametrize("shape, lo, hi", [((0, 5), EMPTY, EMPTY), ((4, 0, 3), (3, 2, 0, 0), (-2, 4, 0, 0)), ((6, 5), (3, 0, 0, 0), (2, 0, 0, 0)),
-                                           ((6, 5), EMPTY, (-(2**31 - 1), 0, 0, 0))])
+@pytest.mark.parametrize(
+    "shape, lo, hi",
+    [
+        ((0, 5), EMPTY, EMPTY),
+        ((4, 0, 3), (3, 2, 0, 0), (-2, 4, 0, 0)),
+        ((6, 5), (3, 0, 0, 0), (2, 0, 0, 0)),
+        ((6, 5), EMPTY, (-(2**31 - 1), 0, 0, 0)),
+    ],
+)
 def test_selections_without_points(shape, lo, hi):
     assert stripe.points(stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, 1)) == 0
     empty = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 3, 2, 1, 4, 1, 1))

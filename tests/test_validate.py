@@ -1,47 +1,65 @@
-"""python -m frame validate: a reduced sweep passes, every comparison can fail, and what it draws and writes is there."""
+"""python -m frame validate: a reduced sweep passes, every comparison can fail, and what it draws and writes is
+there."""
+
 import importlib.util
 import json
 
 import numpy as np
 import pytest
+from mixtures_for_tests import ROOT, species_set
 
 from frame.tools import cli, validate
 from frame.tools.validate import cantera, fluids, identities, reference, report, scale, states, wide
 from kernels import ArgumentError, Mixture, get_backend
-from mixtures_for_tests import ROOT, species_set
 
-CH4_O2, N2 = (ROOT/"examples/mixtures"/f"{name}.yaml" for name in ("ch4_o2", "n2"))
+CH4_O2, N2 = (ROOT / "examples/mixtures" / f"{name}.yaml" for name in ("ch4_o2", "n2"))
 
 
 def job(mixture, file=N2, n=2000):
     return validate.Job(mixture, str(file), None, n, 3, get_backend("cpu"), get_backend("cpu", threads=2))
 
 
-@pytest.mark.parametrize("file, against", ((CH4_O2, ["identities", "wide", "cantera"]), (N2, ["identities", "wide"])), ids=("CH4/O2", "N2"))
+@pytest.mark.parametrize(
+    "file, against", ((CH4_O2, ["identities", "wide", "cantera"]), (N2, ["identities", "wide"])), ids=("CH4/O2", "N2")
+)
 def test_sweep(file, against):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
     pytest.importorskip("cantera")
-    rows = validate.run(Mixture.from_yaml(file), file, against=against, states=20000, backend="cpu", say=lambda text: None)
+    rows = validate.run(
+        Mixture.from_yaml(file), file, against=against, states=20000, backend="cpu", say=lambda text: None
+    )
     judged = [row for row in rows if row.tolerance is not None]
     assert len(judged) > 50
-    assert all(row.passed for row in judged), [f"{r.against} {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in judged if not r.passed]
-    # most states are judged: beside a critical point, which one state in eight is within 1e-3 of, a phase change or a junction
-    # of polynomials (derivatives) nothing is determined
+    assert all(row.passed for row in judged), [
+        f"{r.against} {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in judged if not r.passed
+    ]
+    # most states are judged: beside a critical point, which one state in eight is within 1e-3 of, a phase change or a
+    # junction of polynomials (derivatives) nothing is determined
     for row in judged:
-        assert row.left_out <= 0.2*(row.count + row.left_out), row.name
+        assert row.left_out <= 0.2 * (row.count + row.left_out), row.name
 
 
-@pytest.mark.parametrize("options", (dict(equation="ideal", viscosity="sutherland", takahashi="off"),
-                                     dict(root="liquid", chung="published"), dict(equation="srk", translation="peneloux", viscosity="lucas"),
-                                     dict(mixing="pseudocritical", translation="fitted")), ids=str)
+@pytest.mark.parametrize(
+    "options",
+    (
+        dict(equation="ideal", viscosity="sutherland", takahashi="off"),
+        dict(root="liquid", chung="published"),
+        dict(equation="srk", translation="peneloux", viscosity="lucas"),
+        dict(mixing="pseudocritical", translation="fitted"),
+    ),
+    ids=str,
+)
 def test_other_models(options):
-    against = ["identities", *["wide"]*("lucas" in options.values() or "mixing" in options)]
+    against = ["identities", *["wide"] * ("lucas" in options.values() or "mixing" in options)]
     file = CH4_O2 if "mixing" in options else N2
-    rows = validate.run(Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None)
+    rows = validate.run(
+        Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None
+    )
     assert [row.name for row in rows if not row.passed] == []
 
 
 # ---- the states
+
 
 def test_states_cover_what_they_are_for():
     mix = Mixture.from_yaml(CH4_O2)
@@ -53,37 +71,42 @@ def test_states_cover_what_they_are_for():
     assert (present == 1).mean() > 0.1 and (present == 2).mean() > 0.1 and (present == 10).mean() > 0.3
     assert (((s["Y"] > 0) & (s["Y"] < 1e-6)).any(0)).mean() > 0.1
     # both roots exist at every state of that kind, and at few of the others
-    liquid, vapour = (states.with_root(mix, root).properties("rho", **{k: s[k] for k in "TpY"})["rho"] for root in ("liquid", "vapour"))
-    three, kind = liquid > vapour*(1 + 1e-9), s["kind"] == states.KINDS.index("roots")
+    liquid, vapour = (
+        states.with_root(mix, root).properties("rho", **{k: s[k] for k in "TpY"})["rho"]
+        for root in ("liquid", "vapour")
+    )
+    three, kind = liquid > vapour * (1 + 1e-9), s["kind"] == states.KINDS.index("roots")
     assert kind.sum() == 4000 and three[kind].all() and three[~kind].mean() < 0.2
     near = s["kind"] == states.KINDS.index("critical")
     at = mix.properties("Tc_mix", Y=s["Y"])["Tc_mix"]
-    assert (np.abs(s["T"]/at - 1)[near] < 0.01).mean() > 0.4
+    assert (np.abs(s["T"] / at - 1)[near] < 0.01).mean() > 0.4
     again = states.draw(mix, 20000)
     assert all((s[k] == again[k]).all() for k in s) and (s["T"] != states.draw(mix, 20000, seed=2)["T"]).any()
 
 
 def test_scale_is_the_condition():
-    """rho of a dilute gas: T, p, W and R each once: 1 + 1 + 1 + some; at a zero of h it does not vanish; at the critical point it is large."""
+    """rho of a dilute gas: T, p, W and R each once: 1 + 1 + 1 + some; at a zero of h it does not vanish; at the
+    critical point it is large."""
     mix = Mixture.from_species(species_set(1))
     one = {"T": np.array([1000.0]), "p": np.array([1e3]), "Y": np.ones((1, 1))}
     size, undecided = scale.scales(mix, ["rho", "h", "cp"], one)
     rho = mix.properties("rho", **one)["rho"]
-    assert not undecided[0] and 2.9 < size["rho"][0]/rho[0] < 8
+    assert not undecided[0] and 2.9 < size["rho"][0] / rho[0] < 8
     T = np.array([298.15])
     h, cp = (mix.properties(n, T=T, p=1e3, Y=np.ones((1, 1)))[n][0] for n in ("h", "cp"))
-    zero = T - h/cp
+    zero = T - h / cp
     size, _ = scale.scales(mix, ["h"], {"T": zero, "p": np.array([1e3]), "Y": np.ones((1, 1))})
-    assert size["h"][0] > 0.9*cp*zero[0]
+    assert size["h"][0] > 0.9 * cp * zero[0]
     sp = mix.species
-    size, undecided = scale.scales(mix, ["rho"], {"T": sp.Tc, "p": sp.pc*(1 + 1e-9), "Y": np.ones((1, 1))})
-    assert undecided[0] or size["rho"][0] > 1e4*(sp.pc*sp.W/(8.3*sp.Tc))[0]
+    size, undecided = scale.scales(mix, ["rho"], {"T": sp.Tc, "p": sp.pc * (1 + 1e-9), "Y": np.ones((1, 1))})
+    assert undecided[0] or size["rho"][0] > 1e4 * (sp.pc * sp.W / (8.3 * sp.Tc))[0]
 
 
 # ---- every comparison can fail
 
+
 def test_a_wrong_law_fails(monkeypatch):
-    laws = {"e = h + p/rho": ("e h rho", lambda q: q["h"] - q["e"] + q["p"]/q["rho"])}
+    laws = {"e = h + p/rho": ("e h rho", lambda q: q["h"] - q["e"] + q["p"] / q["rho"])}
     monkeypatch.setattr(identities, "ALGEBRA", laws)
     mix = Mixture.from_species(species_set(2))
     assert [row.name for row in identities._algebra(job(mix)) if not row.passed] == ["e = h + p/rho"]
@@ -102,7 +125,7 @@ class _Wrong:
     def properties(self, names, precision="double", **given):
         out = self.mixture.properties(names, precision=precision, **given)
         if precision == "double":
-            out = {k: v*(1 + {"cp": 1e-11, "D": 1e-5}.get(k, 0.0)) for k, v in out.items()}
+            out = {k: v * (1 + {"cp": 1e-11, "D": 1e-5}.get(k, 0.0)) for k, v in out.items()}
         return out
 
 
@@ -123,7 +146,9 @@ def test_another_model_than_canteras_fails(monkeypatch):
 def test_a_pole_is_found():
     mix = Mixture.from_yaml(CH4_O2, chung="published")
     rows = {row.name: row for row in identities._lines(job(mix, CH4_O2))}
-    assert rows["mu along O2/H2"].worst > 0.5 and rows["mu along O2/H2"].tolerance is None and rows["D along O2/H2"].passed
+    assert (
+        rows["mu along O2/H2"].worst > 0.5 and rows["mu along O2/H2"].tolerance is None and rows["D along O2/H2"].passed
+    )
     good = {row.name: row for row in identities._lines(job(Mixture.from_yaml(CH4_O2), CH4_O2))}
     assert all(row.passed for row in good.values()) and good["mu along O2/H2"].worst < 1e-5
 
@@ -133,12 +158,13 @@ def test_a_root_that_switches_elsewhere_fails(monkeypatch):
     mix = Mixture.from_species(species_set(1))
     assert all(row.passed for row in identities._saturation(job(mix)))
     right = identities._switch
-    monkeypatch.setattr(identities, "_switch", lambda *args: 1.001*right(*args))
+    monkeypatch.setattr(identities, "_switch", lambda *args: 1.001 * right(*args))
     equal, slope = identities._saturation(job(mix))
     assert not equal.passed and slope.passed is False
 
 
 # ---- rows, command
+
 
 def test_rows_count_nan_as_infinite_and_nothing_as_failure():
     state = {"T": np.array([100.0, 200, 300]), "p": np.full(3, 1e5), "Y": np.eye(3)[:2]}
@@ -155,16 +181,35 @@ def test_rows_count_nan_as_infinite_and_nothing_as_failure():
 @pytest.mark.parametrize("states, against, code", ((300, "wide", 0), (10, "wide", 1)))
 def test_command(states, against, code, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    found = cli.main(["validate", "--mixture", str(N2), "--against", against, "--backend", "cpu", "--states", str(states),
-                      "--json", str(tmp_path/"v.json"), "--plots", str(tmp_path/"maps")])
+    found = cli.main(
+        [
+            "validate",
+            "--mixture",
+            str(N2),
+            "--against",
+            against,
+            "--backend",
+            "cpu",
+            "--states",
+            str(states),
+            "--json",
+            str(tmp_path / "v.json"),
+            "--plots",
+            str(tmp_path / "maps"),
+        ]
+    )
     told = capsys.readouterr()
     assert found == code
     if code:
         assert "--states 10: wanted 100 or more" in told.err
         return
     assert "within tolerance" in told.out and "rho_p" in told.out and "left out" in told.out
-    data = json.loads((tmp_path/"v.json").read_text())
-    assert data["species"] == ["N2"] and all(row["passed"] for row in data["rows"]) and data["rows"][0]["worst_at"]["T"] > 0
+    data = json.loads((tmp_path / "v.json").read_text())
+    assert (
+        data["species"] == ["N2"]
+        and all(row["passed"] for row in data["rows"])
+        and data["rows"][0]["worst_at"]["T"] > 0
+    )
 
 
 def test_command_fails_above_tolerance(monkeypatch, capsys):
@@ -182,7 +227,11 @@ def test_maps_are_drawn(tmp_path):
 
 
 def test_what_is_not_there_is_named(capsys):
-    absent = [name for name, module in (("thermo", "thermo"), ("coolprop", "CoolProp"), ("thermopack", "thermopack")) if not importlib.util.find_spec(module)]
+    absent = [
+        name
+        for name, module in (("thermo", "thermo"), ("coolprop", "CoolProp"), ("thermopack", "thermopack"))
+        if not importlib.util.find_spec(module)
+    ]
     names, left_out = validate.available(Mixture.from_yaml(N2))
     assert set(absent) <= set(left_out) and "identities" in names and "wide" in names
     for name in absent:
@@ -197,48 +246,77 @@ def test_what_is_not_there_is_named(capsys):
 def test_other_codes(name, module):
     """Only where they are installed."""
     pytest.importorskip(module)
-    rows = validate.run(Mixture.from_yaml(CH4_O2), CH4_O2, against=[name], states=2000, backend="cpu", say=lambda text: None)
+    rows = validate.run(
+        Mixture.from_yaml(CH4_O2), CH4_O2, against=[name], states=2000, backend="cpu", say=lambda text: None
+    )
     assert len(rows) == 7 and all(row.passed for row in rows)
 
 
 # ---- reference equations
 
+
 def test_reference_errors_by_region(monkeypatch):
-    """What the README says of cold liquids: plain 12 to 13 % and 170 to 310 % off, corrected within 3 % and 20 % (medians)."""
+    """What the README says of cold liquids: plain 12 to 13 % and 170 to 310 % off, corrected within 3 % and 20 %
+    (medians)."""
     pytest.importorskip("cantera")
     monkeypatch.setattr(reference, "GRID", (24, 12))
     texts, at = [], {}
     for file in (CH4_O2, N2):
-        rows = validate.run(Mixture.from_yaml(file), file, against=["reference"], states=1000, backend="cpu", say=texts.append)
+        rows = validate.run(
+            Mixture.from_yaml(file), file, against=["reference"], states=1000, backend="cpu", say=texts.append
+        )
         at |= {row.name: row for row in rows}
     for name in ("N2", "O2", "CH4"):
-        rho, mu = ({model: at[f"{model}: {q}: {reference.LIQUID}, {name}"].median for model in ("plain", "corrected", "given")} for q in ("rho", "mu"))
+        rho, mu = (
+            {model: at[f"{model}: {q}: {reference.LIQUID}, {name}"].median for model in ("plain", "corrected", "given")}
+            for q in ("rho", "mu")
+        )
         assert 0.1 < rho["plain"] < 0.16 and rho["corrected"] < 0.03 and 0.1 < rho["given"] < 0.16
         assert 1.4 < mu["plain"] < 4 and mu["corrected"] < 0.2 and 0.5 < mu["given"] < 1.3
     assert at["corrected: rho: above 3 Tc"].median < 0.01 and at["plain: rho: above 3 Tc"].count > 30
-    assert "median / 90 %" in texts[0] and "above 3 Tc" in texts[0] and "corrected: translation fitted, chung polefree" in texts[0]
+    assert (
+        "median / 90 %" in texts[0]
+        and "above 3 Tc" in texts[0]
+        and "corrected: translation fitted, chung polefree" in texts[0]
+    )
     corrected = Mixture.from_yaml(N2, translation="fitted")
     assert list(reference.models(corrected)) == ["plain", "corrected"]
     assert list(reference.models(Mixture.from_yaml(N2, equation="ideal", takahashi="off"))) == ["given"]
 
 
 def test_viscosities_of_pure_fluids():
-    """Lemmon & Jacobsen's own check values (their table: T, mol/dm3, uPa s); methane: NIST's values, from another correlation (2 % apart)."""
-    for name, T, density, mu in (("N2", 100, 0, 6.90349), ("N2", 300, 0, 17.8771), ("N2", 100, 25, 79.7418), ("N2", 200, 10, 21.0810), ("N2", 300, 5, 20.7430),
-                                 ("O2", 100, 0, 7.70243), ("O2", 300, 0, 20.6307), ("O2", 100, 35, 172.136), ("O2", 200, 10, 22.4445), ("O2", 300, 5, 23.7577)):
-        assert fluids.lemmon_jacobsen(name, float(T), 1e3*density) == pytest.approx(mu*1e-6, rel=6e-6), (name, T, density)      # six digits
+    """Lemmon & Jacobsen's own check values (their table: T, mol/dm3, uPa s); methane: NIST's values, from another
+    correlation (2 % apart)."""
+    for name, T, density, mu in (
+        ("N2", 100, 0, 6.90349),
+        ("N2", 300, 0, 17.8771),
+        ("N2", 100, 25, 79.7418),
+        ("N2", 200, 10, 21.0810),
+        ("N2", 300, 5, 20.7430),
+        ("O2", 100, 0, 7.70243),
+        ("O2", 300, 0, 20.6307),
+        ("O2", 100, 35, 172.136),
+        ("O2", 200, 10, 22.4445),
+        ("O2", 300, 5, 23.7577),
+    ):
+        assert fluids.lemmon_jacobsen(name, float(T), 1e3 * density) == pytest.approx(mu * 1e-6, rel=6e-6), (
+            name,
+            T,
+            density,
+        )  # six digits
     pytest.importorskip("cantera")
     for T, p, mu in ((111.6, 1.2e5, 116.9), (300.0, 101325.0, 11.13)):
-        assert fluids.Fluid("CH4").at(T, p)[4] == pytest.approx(mu*1e-6, rel=0.02)
+        assert fluids.Fluid("CH4").at(T, p)[4] == pytest.approx(mu * 1e-6, rel=0.02)
 
 
 def test_cantera_and_coolprop_are_the_same_truth():
-    """Where both are there: densities of Reynolds' and of today's equations, 1 % in liquids and gases away from the critical point."""
+    """Where both are there: densities of Reynolds' and of today's equations, 1 % in liquids and gases away from the
+    critical point."""
     pytest.importorskip("cantera")
     pytest.importorskip("CoolProp")
     for name in reference.FLUIDS:
         one, other = fluids.Fluid(name), reference._Heos(name)
         for Tr, p in ((0.7, 200e5), (1.6, 50e5), (3.0, 100e5)):
-            T = Tr*other.Tc
+            T = Tr * other.Tc
             if max(one.T_range[0], other.T_range[0]) < T < min(one.T_range[1], other.T_range[1]):
                 assert one.at(T, p)[0] == pytest.approx(other.at(T, p)[0], rel=0.01), (name, T, p)

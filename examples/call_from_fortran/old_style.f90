@@ -27,17 +27,17 @@ program old_style
     last = min(first + chunk - 1, points)
     tag = 'Q'//char(0)
     call frame_castles_populateinputstripe(tag, Q, %VAL(nx), %VAL(ny), %VAL(nz), %VAL(SptX), %VAL(EptX), &
-         %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(1), %VAL(nq), %VAL(first), %VAL(last))
+                                         %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(1), %VAL(nq), %VAL(first), %VAL(last))
     call frame_tvproperties_eosthermalproperties(%VAL(last - first + 1))
     tag = 'rho'//char(0)
     call frame_castles_populateoutputstripe(tag, thermal, %VAL(nx), %VAL(ny), %VAL(nz), %VAL(SptX), %VAL(EptX), &
-         %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(1), %VAL(1), %VAL(first), %VAL(last))
+                                          %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(1), %VAL(1), %VAL(first), %VAL(last))
     tag = 'h'//char(0)
     call frame_castles_populateoutputstripe(tag, thermal, %VAL(nx), %VAL(ny), %VAL(nz), %VAL(SptX), %VAL(EptX), &
-         %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(2), %VAL(2), %VAL(first), %VAL(last))
+                                          %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(2), %VAL(2), %VAL(first), %VAL(last))
     tag = 'c'//char(0)
     call frame_castles_populateoutputstripe(tag, thermal, %VAL(nx), %VAL(ny), %VAL(nz), %VAL(SptX), %VAL(EptX), &
-         %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(3), %VAL(3), %VAL(first), %VAL(last))
+                                          %VAL(SptY), %VAL(EptY), %VAL(SptZ), %VAL(EptZ), %VAL(3), %VAL(3), %VAL(first), %VAL(last))
   end do
 
   print '(a)', '   T [K]   rho [kg/m3]      h [J/kg]     c [m/s]'

@@ -1,4 +1,5 @@
 """python -m examples.mini_solver CASE | verify | scaling; under mpirun on any number of ranks."""
+
 from __future__ import annotations
 
 import argparse
@@ -11,22 +12,40 @@ from .ranks import world
 
 
 def main(arguments=None) -> int:
-    """Exit status: 0 done, 1 a case that cannot be run, 2 the flow failed or a check did not pass, 3 stopped with a restart."""
-    parser = argparse.ArgumentParser(prog="python -m examples.mini_solver", description="A small real-gas flow solver on the layer's kernels.",
-                                     epilog="verify [--quick]: runs the checks, writes their table and pictures. scaling, under mpirun: the "
-                                            "same flow on 1, 2, 4, ... of the ranks.")
+    """Exit status: 0 done, 1 a case that cannot be run, 2 the flow failed or a check did not pass, 3 stopped with a
+    restart."""
+    parser = argparse.ArgumentParser(
+        prog="python -m examples.mini_solver",
+        description="A small real-gas flow solver on the layer's kernels.",
+        epilog="verify [--quick]: runs the checks, writes their table and pictures. scaling, under mpirun: the "
+        "same flow on 1, 2, 4, ... of the ranks.",
+    )
     parser.add_argument("case", metavar="CASE", help="case file (TOML), or verify, or scaling")
     parser.add_argument("--restart", metavar="FILE", help="start from this restart file")
     parser.add_argument("--folder", help="where output goes (default: [output] folder, else build/mini_solver/<case>)")
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="instead of the case's")
-    parser.add_argument("--set", metavar="SECTION.KEY=VALUE", action="append", default=[], dest="changes",
-                        help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4")
-    parser.add_argument("--exchange", choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"), action="append",
-                        help="on GPUs, instead of the case's; scaling takes several, or all that are there")
+    parser.add_argument(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4",
+    )
+    parser.add_argument(
+        "--exchange",
+        choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"),
+        action="append",
+        help="on GPUs, instead of the case's; scaling takes several, or all that are there",
+    )
     parser.add_argument("--quick", action="store_true", help="verify: smaller grids")
-    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="verify: this check; may be given again")
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", default=[], help="verify: this check; may be given again"
+    )
     parser.add_argument("--cells", type=int, default=64, help="scaling: in each direction")
-    parser.add_argument("--steps", type=int, default=10, help="scaling: in each of three rounds, of which the fastest counts")
+    parser.add_argument(
+        "--steps", type=int, default=10, help="scaling: in each of three rounds, of which the fastest counts"
+    )
     parser.add_argument("--json", metavar="FILE", help="scaling: rows to this file")
     given = parser.parse_args(arguments)
     comm = world()
@@ -34,13 +53,16 @@ def main(arguments=None) -> int:
     try:
         if given.case == "verify":
             from . import verify
+
             return verify.main(given.quick, given.only, given.folder)
         if given.case == "scaling":
             from . import scaling
+
             return scaling.main(comm, given.backend, given.exchange or ["all"], given.cells, given.steps, given.json)
         from .case import Case
         from .errors import CaseError
         from .run import main as run
+
         case = Case.from_file(given.case, given.changes)
         if given.backend:
             case.parallel["backend"] = given.backend
@@ -51,7 +73,11 @@ def main(arguments=None) -> int:
         return run(case, comm, given.restart, given.folder)
     except FrameError as error:
         # a rank may be the only one with this error, and the others wait for it
-        print(f"python -m examples.mini_solver: {f'rank {rank}: ' if size > 1 else ''}{error}", file=sys.stderr, flush=True)
+        print(
+            f"python -m examples.mini_solver: {f'rank {rank}: ' if size > 1 else ''}{error}",
+            file=sys.stderr,
+            flush=True,
+        )
         if size > 1:
             comm.Abort(1)
         return 1

@@ -1,4 +1,6 @@
-"""What fills the fringe at the sides of the domain: walls, inlets, outlets. Each writes the three layers beside its side."""
+"""What fills the fringe at the sides of the domain: walls, inlets, outlets. Each writes the three layers beside its
+side."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -32,11 +34,14 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where) -> np.
         out[mixture.names.index(rest[0])] = 1 - out.sum(0)
     total = out.sum(0)
     if not (np.abs(total - 1) < 1e-6).all() or out.min() < -1e-12:
-        raise CaseError(f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted 0 or more, sum 1.")
-    out = np.maximum(out, 0.0)/np.maximum(out, 0.0).sum(0)
+        raise CaseError(
+            f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
+            "0 or more, sum 1."
+        )
+    out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)
     if table_X:
-        W = mixture.species.W.reshape(-1, *(1,)*len(shape))
-        out = out*W/(out*W).sum(0)
+        W = mixture.species.W.reshape(-1, *(1,) * len(shape))
+        out = out * W / (out * W).sum(0)
     return out
 
 
@@ -48,13 +53,19 @@ class Side:
         self.where = f"[boundary] {AXES[d]}_{('low', 'high')[side]}"
         Q = flow.Q4
         n = Q.shape[3 - d]
-        layer = lambda at: tuple(slice(None) if axis != 3 - d else at for axis in range(4))      # noqa: E731
+        layer = lambda at: tuple(slice(None) if axis != 3 - d else at for axis in range(4))  # noqa: E731
         if side == 0:
-            self._ghost, self._mirror, self._edge = (layer(slice(0, FRINGE)), layer(slice(2*FRINGE - 1, FRINGE - 1, -1)),
-                                                     layer(slice(FRINGE, FRINGE + 1)))
+            self._ghost, self._mirror, self._edge = (
+                layer(slice(0, FRINGE)),
+                layer(slice(2 * FRINGE - 1, FRINGE - 1, -1)),
+                layer(slice(FRINGE, FRINGE + 1)),
+            )
         else:
-            self._ghost, self._mirror, self._edge = (layer(slice(n - FRINGE, n)), layer(slice(n - FRINGE - 1, n - 2*FRINGE - 1, -1)),
-                                                     layer(slice(n - FRINGE - 1, n - FRINGE)))
+            self._ghost, self._mirror, self._edge = (
+                layer(slice(n - FRINGE, n)),
+                layer(slice(n - FRINGE - 1, n - 2 * FRINGE - 1, -1)),
+                layer(slice(n - FRINGE - 1, n - FRINGE)),
+            )
         self.shape = Q[0][self._ghost[1:]].shape
         self.points = int(np.prod(self.shape))
         # whether filling is launches alone, always the same ones
@@ -77,52 +88,73 @@ class Side:
         if self.kind == "slip_wall":
             turned = {ns + self.d: 0.0}
         else:
-            turned = {ns + c: 2.0*self.given["velocity"][c] for c in range(3)}
+            turned = {ns + c: 2.0 * self.given["velocity"][c] for c in range(3)}
         ends = [0, *(r + e for r in turned for e in (0, 1)), len(Q)]
         parts = [(ghost[a:b], mirror[a:b]) for a, b in zip(ends[::2], ends[1::2]) if b > a]
-        return parts + [(ghost[r:r + 1], mirror[r:r + 1], -1.0, added) for r, added in turned.items()]
+        return parts + [(ghost[r : r + 1], mirror[r : r + 1], -1.0, added) for r, added in turned.items()]
 
     def _prepare(self):
         flow, given = self.flow, self.given
         if self.kind in ("inlet", "supersonic_inlet") or self.kind == "wall" and given["T"]:
             backend, ns = flow.backend, flow.ns
             ld = backend.pad(self.points)
-            self._slab = {name: backend.empty((rows, ld)) for name, rows in
-                          (("T", 1), ("p", 1), ("rho_k", ns), ("Y", ns), ("rho", 1), ("h", 1), ("cp", 1))}
-            program = lambda outputs, names: flow.mixture.program(outputs=outputs, given=names, backend=backend).bind(self._slab)   # noqa: E731
+            self._slab = {
+                name: backend.empty((rows, ld))
+                for name, rows in (("T", 1), ("p", 1), ("rho_k", ns), ("Y", ns), ("rho", 1), ("h", 1), ("cp", 1))
+            }
+            program = lambda outputs, names: flow.mixture.program(outputs=outputs, given=names, backend=backend).bind(
+                self._slab
+            )  # noqa: E731
             self._density = program(["rho"], ["T", "p", "Y"])
             self._temperature = program(["T"], ["p", "rho_k"])
             self._enthalpy = program(["h", "cp"], ["T", "p", "Y"])
         if self.kind in ("inlet", "supersonic_inlet"):
             coordinates = [c[self._ghost[1:]] if c.shape[2 - self.d] > 1 else c for c in flow.coordinates(fringe=True)]
             constants = flow.case.initial["constants"]
-            value = lambda key: flow.backend.from_host(np.broadcast_to(         # noqa: E731
-                Expression(given[key], constants, f"{self.where} {key}")(coordinates), self.shape).copy())
-            self._velocity = [flow.backend.from_host(np.broadcast_to(Expression(t, constants, f"{self.where} velocity")(coordinates),
-                                                                     self.shape).copy())
-                              for t in given["velocity"]]
-            Y = composition(given["X"], given["Y"], flow.mixture, [np.broadcast_to(c, self.shape) for c in coordinates], constants, self.where)
+            value = lambda key: flow.backend.from_host(
+                np.broadcast_to(  # noqa: E731
+                    Expression(given[key], constants, f"{self.where} {key}")(coordinates), self.shape
+                ).copy()
+            )
+            self._velocity = [
+                flow.backend.from_host(
+                    np.broadcast_to(Expression(t, constants, f"{self.where} velocity")(coordinates), self.shape).copy()
+                )
+                for t in given["velocity"]
+            ]
+            Y = composition(
+                given["X"],
+                given["Y"],
+                flow.mixture,
+                [np.broadcast_to(c, self.shape) for c in coordinates],
+                constants,
+                self.where,
+            )
             self._rows("Y")[...] = flow.backend.from_host(np.ascontiguousarray(Y))
             if given.get("T", "") != "":
                 self._row("T")[...] = value("T")
             else:
                 self._h = value("h")
-                self._row("T")[...] = 300.0           # Newton's start; afterwards the last temperature
+                self._row("T")[...] = 300.0  # Newton's start; afterwards the last temperature
             if self.kind == "supersonic_inlet":
                 self._row("p")[...] = value("p")
 
     def _closed(self, convective, viscous):
-        """Nothing but pressure and friction passes a wall. The fluxes (rows, nz, ny, nx) of the wall's direction come from fringe
-        values that no longer mirror the inside where the wall has a temperature; mass must not leak by that."""
+        """Nothing but pressure and friction passes a wall. The fluxes (rows, nz, ny, nx) of the wall's direction come
+        from fringe values that no longer mirror the inside where the wall has a temperature; mass must not leak by
+        that."""
         ns, d = self.flow.ns, self.d
         place = FRINGE if self.side == 0 else self.flow.Q4.shape[3 - d] - FRINGE
-        face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))      # noqa: E731
-        zero = lambda view: (view, view, 0.0, 0.0)      # noqa: E731
+        face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))  # noqa: E731
+        zero = lambda view: (view, view, 0.0, 0.0)  # noqa: E731
         parts = [zero(convective[face(slice(a, b), place)]) for a, b in ((0, ns + d), (ns + d + 1, ns + 5))]
-        if viscous is not None:              # the divergence of these also takes the faces one further
+        if viscous is not None:  # the divergence of these also takes the faces one further
             inside, outside = (place + 1, place - 1) if self.side == 0 else (place - 1, place + 1)
             species = slice(0, ns)
-            parts += [zero(viscous[face(species, place)]), (viscous[face(species, outside)], viscous[face(species, inside)], -1.0, 0.0)]
+            parts += [
+                zero(viscous[face(species, place)]),
+                (viscous[face(species, outside)], viscous[face(species, inside)], -1.0, 0.0),
+            ]
         return parts
 
     def close(self):
@@ -130,10 +162,10 @@ class Side:
         self._closing()
 
     def _row(self, name):
-        return self._slab[name][0, :self.points].reshape(self.shape)
+        return self._slab[name][0, : self.points].reshape(self.shape)
 
     def _rows(self, name):
-        return self._slab[name][:, :self.points].reshape((self.flow.ns, *self.shape))
+        return self._slab[name][:, : self.points].reshape((self.flow.ns, *self.shape))
 
     def fill(self):
         flow, Q, ns = self.flow, self.flow.Q4, self.flow.ns
@@ -150,10 +182,10 @@ class Side:
             self._temperature(self.points)
             T = self._row("T")
             T *= -1.0
-            T += 2.0*self.given["T"]
-            T[...] = T.clip(0.5*self.given["T"], 2.0*self.given["T"])
+            T += 2.0 * self.given["T"]
+            T[...] = T.clip(0.5 * self.given["T"], 2.0 * self.given["T"])
             total = ghost[:ns].sum(0)
-            self._rows("Y")[...] = ghost[:ns]/total
+            self._rows("Y")[...] = ghost[:ns] / total
         else:
             if self.kind == "inlet":
                 self._row("p")[...] = Q[ns + 3][self._edge[1:]]
@@ -166,7 +198,7 @@ class Side:
             for c in range(3):
                 ghost[ns + c] = self._velocity[c]
         self._density(self.points)
-        ghost[:ns] = self._rows("Y")*self._row("rho")
+        ghost[:ns] = self._rows("Y") * self._row("rho")
         if flow.conservative:
             ghost[ns + 4] = self._row("T")
 
@@ -175,10 +207,10 @@ class Side:
         T, tolerance = self._row("T"), 1e-13
         for _ in range(30):
             self._enthalpy(self.points)
-            change = (self._h - self._row("h"))/self._row("cp")
-            change = change.clip(-0.3*T, 0.3*T)
+            change = (self._h - self._row("h")) / self._row("cp")
+            change = change.clip(-0.3 * T, 0.3 * T)
             T += change
-            if float(abs(change/T).max()) < tolerance:
+            if float(abs(change / T).max()) < tolerance:
                 return
-        if not float(abs(change/T).max()) < 1e-9:
+        if not float(abs(change / T).max()) < 1e-9:
             raise CaseError(f"{self.where}: no temperature found for h = {self.given['h']!r} at the pressure inside.")

@@ -1,4 +1,5 @@
 """Case files: TOML, every key checked by name, type and range before anything is computed."""
+
 from __future__ import annotations
 
 import ast
@@ -20,40 +21,116 @@ def erf(x):
 
 
 FRINGE = 3
-FUNCTIONS = {n: getattr(np, n) for n in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sinh", "cosh", "arctan", "abs", "where",
-                                         "minimum", "maximum", "sign", "floor", "mod", "hypot", "heaviside")} | {"pi": math.pi, "erf": erf}
-POSITIVE, COUNT, NUMBER, TEXT, FLAG = "a positive number", "a whole number, 0 or more", "a number", "a text", "true or false"
+FUNCTIONS = {
+    n: getattr(np, n)
+    for n in (
+        "sin",
+        "cos",
+        "tan",
+        "exp",
+        "log",
+        "sqrt",
+        "tanh",
+        "sinh",
+        "cosh",
+        "arctan",
+        "abs",
+        "where",
+        "minimum",
+        "maximum",
+        "sign",
+        "floor",
+        "mod",
+        "hypot",
+        "heaviside",
+    )
+} | {"pi": math.pi, "erf": erf}
+POSITIVE, COUNT, NUMBER, TEXT, FLAG = (
+    "a positive number",
+    "a whole number, 0 or more",
+    "a number",
+    "a text",
+    "true or false",
+)
 EXPRESSION = "a number or an expression in x, y, z"
 # section: {key: (wanted, default)}; None: no default, a tuple of texts: one of these
 SCHEMA = {
     "": {"title": (TEXT, "")},
-    "mixture": {"file": (TEXT, ""), "phase": (TEXT, ""), "species": ("a list of species names", []), "options": ("a table of model options", {}),
-                "ideal_gas": ("a table with gamma and W", {})},
-    "domain": {"cells": ("1 to 3 whole numbers, 4 or more each", None), "lower": ("as many numbers as cells", []),
-               "upper": ("as many numbers as cells", None)},
-    "numerics": {"scheme": (("double_flux", "apec"), "double_flux"), "order": ((4, 6), 6), "dissipation": (("sensor", "always", "none"), "sensor"),
-                 "threshold": (POSITIVE, 0.4), "freeze": (("step", "stage"), "step"),
-                 "runge_kutta": (("ssp33", "ssp43"), "ssp33"), "cfl": (POSITIVE, 0.6), "fourier": (POSITIVE, 0.3),
-                 "viscous": (FLAG, False), "transport": (("stage", "step"), "stage"), "time_step": (POSITIVE, 0.0)},
+    "mixture": {
+        "file": (TEXT, ""),
+        "phase": (TEXT, ""),
+        "species": ("a list of species names", []),
+        "options": ("a table of model options", {}),
+        "ideal_gas": ("a table with gamma and W", {}),
+    },
+    "domain": {
+        "cells": ("1 to 3 whole numbers, 4 or more each", None),
+        "lower": ("as many numbers as cells", []),
+        "upper": ("as many numbers as cells", None),
+    },
+    "numerics": {
+        "scheme": (("double_flux", "apec"), "double_flux"),
+        "order": ((4, 6), 6),
+        "dissipation": (("sensor", "always", "none"), "sensor"),
+        "threshold": (POSITIVE, 0.4),
+        "freeze": (("step", "stage"), "step"),
+        "runge_kutta": (("ssp33", "ssp43"), "ssp33"),
+        "cfl": (POSITIVE, 0.6),
+        "fourier": (POSITIVE, 0.3),
+        "viscous": (FLAG, False),
+        "transport": (("stage", "step"), "stage"),
+        "time_step": (POSITIVE, 0.0),
+    },
     "transport": {"mu": (POSITIVE, 0.0), "lam": (POSITIVE, 0.0), "D": (POSITIVE, 0.0)},
-    "initial": {"T": (EXPRESSION, ""), "p": (EXPRESSION, ""), "rho": (EXPRESSION, ""), "u": (EXPRESSION, 0), "v": (EXPRESSION, 0),
-                "w": (EXPRESSION, 0), "X": ("a table of expressions by species", {}), "Y": ("a table of expressions by species", {}),
-                "constants": ("a table of numbers", {})},
+    "initial": {
+        "T": (EXPRESSION, ""),
+        "p": (EXPRESSION, ""),
+        "rho": (EXPRESSION, ""),
+        "u": (EXPRESSION, 0),
+        "v": (EXPRESSION, 0),
+        "w": (EXPRESSION, 0),
+        "X": ("a table of expressions by species", {}),
+        "Y": ("a table of expressions by species", {}),
+        "constants": ("a table of numbers", {}),
+    },
     "time": {"end": (POSITIVE, math.inf), "steps": (COUNT, 0)},
-    "parallel": {"ranks": ("as many whole numbers as cells", []), "backend": (("auto", "cpu", "cuda"), "auto"), "overlap": (FLAG, True),
-                 "graph": (FLAG, True), "exchange": (("auto", "ipc", "cuda_mpi", "staged", "nccl"), "auto")},
-    "output": {"folder": (TEXT, ""), "report": (COUNT, 10), "restart": (COUNT, 0), "fields": (COUNT, 0), "fields_time": (POSITIVE, 0.0),
-               "frames": (COUNT, 0), "frames_time": (POSITIVE, 0.0), "frame": ("a list of fields to draw", ["rho"]),
-               "frame_ms": (POSITIVE, 80.0)},
+    "parallel": {
+        "ranks": ("as many whole numbers as cells", []),
+        "backend": (("auto", "cpu", "cuda"), "auto"),
+        "overlap": (FLAG, True),
+        "graph": (FLAG, True),
+        "exchange": (("auto", "ipc", "cuda_mpi", "staged", "nccl"), "auto"),
+    },
+    "output": {
+        "folder": (TEXT, ""),
+        "report": (COUNT, 10),
+        "restart": (COUNT, 0),
+        "fields": (COUNT, 0),
+        "fields_time": (POSITIVE, 0.0),
+        "frames": (COUNT, 0),
+        "frames_time": (POSITIVE, 0.0),
+        "frame": ("a list of fields to draw", ["rho"]),
+        "frame_ms": (POSITIVE, 80.0),
+    },
 }
-BOUNDARIES = {                     # kind: {key: (wanted, default)}
+BOUNDARIES = {  # kind: {key: (wanted, default)}
     "periodic": {},
     "slip_wall": {},
     "wall": {"T": (POSITIVE, 0.0), "velocity": ("3 numbers", [0.0, 0.0, 0.0])},
-    "inlet": {"T": (EXPRESSION, ""), "h": (EXPRESSION, ""), "velocity": ("3 numbers or expressions", None), "X": ("a table by species", {}),
-              "Y": ("a table by species", {})},
-    "supersonic_inlet": {"T": (EXPRESSION, None), "p": (EXPRESSION, None), "velocity": ("3 numbers or expressions", None),
-                         "X": ("a table by species", {}), "Y": ("a table by species", {})},
+    "inlet": {
+        "T": (EXPRESSION, ""),
+        "h": (EXPRESSION, ""),
+        "velocity": ("3 numbers or expressions", None),
+        "X": ("a table by species", {}),
+        "Y": ("a table by species", {}),
+    },
+    "supersonic_inlet": {
+        "T": (EXPRESSION, None),
+        "p": (EXPRESSION, None),
+        "velocity": ("3 numbers or expressions", None),
+        "X": ("a table by species", {}),
+        "Y": ("a table by species", {}),
+    },
     "supersonic_outlet": {},
     "outlet": {"p": (POSITIVE, None), "sigma": ("a number, 0 or more", 0.27), "length": (POSITIVE, 0.0)},
 }
@@ -121,12 +198,28 @@ class Expression:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id not in known:
                 raise CaseError(f"{where}: unknown name '{node.id}' in {text!r}; known: {', '.join(sorted(known))}.")
-            allowed = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop,
-                       ast.cmpop, ast.expr_context)
+            allowed = (
+                ast.Expression,
+                ast.BinOp,
+                ast.UnaryOp,
+                ast.Compare,
+                ast.Call,
+                ast.Name,
+                ast.Constant,
+                ast.operator,
+                ast.unaryop,
+                ast.cmpop,
+                ast.expr_context,
+            )
             if not isinstance(node, allowed) or isinstance(node, ast.Constant) and not _is_number(node.value):
                 raise CaseError(f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
-            if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or not callable(FUNCTIONS.get(node.func.id)) or node.keywords):
-                raise CaseError(f"{where}: only the functions {', '.join(k for k in FUNCTIONS if k != 'pi')} may be called, in {text!r}.")
+            if isinstance(node, ast.Call) and (
+                not isinstance(node.func, ast.Name) or not callable(FUNCTIONS.get(node.func.id)) or node.keywords
+            ):
+                raise CaseError(
+                    f"{where}: only the functions {', '.join(k for k in FUNCTIONS if k != 'pi')} may be called, in "
+                    f"{text!r}."
+                )
         self._code = compile(tree, where, "eval")
 
     def __call__(self, coordinates) -> np.ndarray:
@@ -137,7 +230,7 @@ class Expression:
         scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": 0.0, "__builtins__": {}}
         try:
             with np.errstate(all="ignore"):
-                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)   # noqa: S307  names and nodes were checked above
+                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)  # noqa: S307  names and nodes were checked above
         except Exception as error:
             raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
         if not np.isfinite(value).all():
@@ -156,7 +249,8 @@ def _merge(data, more, where):
 
 
 class Case:
-    """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx, dimensions."""
+    """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx,
+    dimensions."""
 
     def __init__(self, data: dict, folder=pathlib.Path("."), name="case"):
         if not isinstance(data, dict):
@@ -166,7 +260,9 @@ class Case:
         if unknown:
             raise CaseError(f"unknown section or key '{unknown[0]}'; known: title, boundary, {', '.join(sections)}.")
         self.data, self.folder, self.name = data, pathlib.Path(folder), name
-        self.title = _read_table({k: v for k, v in data.items() if k in SCHEMA[""]}, SCHEMA[""], "case")["title"] or name
+        self.title = (
+            _read_table({k: v for k, v in data.items() if k in SCHEMA[""]}, SCHEMA[""], "case")["title"] or name
+        )
         for section, schema in sections.items():
             setattr(self, section, _read_table(data.get(section, {}), schema, section))
         self._domain()
@@ -178,7 +274,7 @@ class Case:
         """changes: texts "section.key=value", the value as TOML writes it, that take the place of the file's."""
         try:
             import tomllib
-        except ImportError:                                     # Python 3.10
+        except ImportError:  # Python 3.10
             try:
                 import tomli as tomllib
             except ImportError:
@@ -194,24 +290,28 @@ class Case:
             try:
                 _merge(data, tomllib.loads(change), change)
             except tomllib.TOMLDecodeError as error:
-                raise CaseError(f"--set {change}: wanted section.key=value, texts in quotes as in TOML ({error}).") from None
+                raise CaseError(
+                    f"--set {change}: wanted section.key=value, texts in quotes as in TOML ({error})."
+                ) from None
         return cls(data, path.parent, path.stem)
 
     def _domain(self):
         d = self.domain
-        if not 1 <= len(d["cells"]) <= 3 or not all(isinstance(n, int) and not isinstance(n, bool) and 4 <= n <= 2**31 for n in d["cells"]):
+        if not 1 <= len(d["cells"]) <= 3 or not all(
+            isinstance(n, int) and not isinstance(n, bool) and 4 <= n <= 2**31 for n in d["cells"]
+        ):
             raise CaseError(f"[domain] cells = {d['cells']}; wanted 1 to 3 whole numbers, 4 or more each.")
         self.dimensions = len(d["cells"])
-        lower, upper = d["lower"] or [0.0]*self.dimensions, d["upper"]
+        lower, upper = d["lower"] or [0.0] * self.dimensions, d["upper"]
         for key, value in (("lower", lower), ("upper", upper)):
             if len(value) != self.dimensions or not all(map(_is_number, value)):
                 raise CaseError(f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
         if not all(a < b for a, b in zip(lower, upper)):
             raise CaseError(f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
         rest = 3 - self.dimensions
-        self.cells = (*d["cells"], *(1,)*rest)
-        self.lower, self.upper = (*map(float, lower), *(0.0,)*rest), (*map(float, upper), *(1.0,)*rest)
-        self.dx = tuple((b - a)/n for a, b, n in zip(self.lower, self.upper, self.cells))
+        self.cells = (*d["cells"], *(1,) * rest)
+        self.lower, self.upper = (*map(float, lower), *(0.0,) * rest), (*map(float, upper), *(1.0,) * rest)
+        self.dx = tuple((b - a) / n for a, b, n in zip(self.lower, self.upper, self.cells))
         ranks = self.parallel["ranks"]
         if ranks and (len(ranks) != self.dimensions or not all(isinstance(n, int) and n > 0 for n in ranks)):
             raise CaseError(f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
@@ -219,10 +319,12 @@ class Case:
     def _boundaries(self, given):
         if not isinstance(given, dict):
             raise CaseError(f"[boundary]: got {given!r}, wanted a table.")
-        known = [f"{a}{s}" for a in AXES[:self.dimensions] for s in ("", "_low", "_high")]
+        known = [f"{a}{s}" for a in AXES[: self.dimensions] for s in ("", "_low", "_high")]
         unknown = [k for k in given if k not in known]
         if unknown:
-            raise CaseError(f"[boundary]: unknown side '{unknown[0]}' in {self.dimensions}-D; known: {', '.join(known)}.")
+            raise CaseError(
+                f"[boundary]: unknown side '{unknown[0]}' in {self.dimensions}-D; known: {', '.join(known)}."
+            )
         self.boundary = {}
         for d in range(self.dimensions):
             axis, sides = AXES[d], []
@@ -232,18 +334,29 @@ class Case:
                     raise CaseError(f"[boundary]: both '{axis}' and '{where}' are given; give one.")
                 value = given.get(where, given.get(axis, "periodic"))
                 value = {"kind": value} if isinstance(value, str) else value
-                if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or value["kind"] not in BOUNDARIES:
+                if (
+                    not isinstance(value, dict)
+                    or not isinstance(value.get("kind"), str)
+                    or value["kind"] not in BOUNDARIES
+                ):
                     kind = value.get("kind") if isinstance(value, dict) else value
                     raise CaseError(f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
                 kind = value["kind"]
-                rest = _read_table({k: v for k, v in value.items() if k != "kind"}, BOUNDARIES[kind], f"boundary.{where}, {kind}")
-                if "velocity" in rest and (len(rest["velocity"]) != 3 or not all(_is_number(x) or isinstance(x, str) for x in rest["velocity"])):
+                rest = _read_table(
+                    {k: v for k, v in value.items() if k != "kind"}, BOUNDARIES[kind], f"boundary.{where}, {kind}"
+                )
+                if "velocity" in rest and (
+                    len(rest["velocity"]) != 3 or not all(_is_number(x) or isinstance(x, str) for x in rest["velocity"])
+                ):
                     raise CaseError(f"[boundary] {where} velocity = {rest['velocity']}; wanted 3 numbers.")
                 if kind == "inlet" and (rest["T"] == "") == (rest["h"] == ""):
                     raise CaseError(f"[boundary] {where}: an inlet needs T or h, one of them.")
                 sides.append({"kind": kind, **rest})
             if (sides[0]["kind"] == "periodic") != (sides[1]["kind"] == "periodic"):
-                raise CaseError(f"[boundary]: {axis} is periodic on one side and {sides[0]['kind']}, {sides[1]['kind']}; wanted both or none.")
+                raise CaseError(
+                    f"[boundary]: {axis} is periodic on one side and {sides[0]['kind']}, {sides[1]['kind']}; wanted "
+                    "both or none."
+                )
             self.boundary[d] = tuple(sides)
 
     def _numerics(self):
@@ -266,9 +379,11 @@ class Case:
     def path(self, text) -> pathlib.Path:
         """A file named in the case: beside the case file, in the working folder, or in the project."""
         for folder in (self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]):
-            if (folder/text).is_file():
-                return folder/text
-        raise CaseError(f"[mixture] file = '{text}': not found beside the case file, in the working folder or in the project.")
+            if (folder / text).is_file():
+                return folder / text
+        raise CaseError(
+            f"[mixture] file = '{text}': not found beside the case file, in the working folder or in the project."
+        )
 
     def digest(self) -> str:
         """What a restart must share with the case: mixture, domain, scheme and boundaries."""
@@ -278,18 +393,23 @@ class Case:
 
     def make_mixture(self):
         """The layer's Mixture for this case."""
-        from kernels import Mixture, SpeciesData
+        from kernels import Mixture
         from kernels.species.cantera_yaml import read_cantera_yaml
 
         m = self.mixture
         if m["options"].get("mixing", "vdw") != "vdw":
-            raise CaseError(f"[mixture] options: mixing = {m['options']['mixing']!r}; the solver's kernels know 'vdw' only.")
+            raise CaseError(
+                f"[mixture] options: mixing = {m['options']['mixing']!r}; the solver's kernels know 'vdw' only."
+            )
         if m["options"].get("translation", "none") != "none":
-            raise CaseError(f"[mixture] options: translation = {m['options']['translation']!r}; the solver's kernels know untranslated volumes only.")
+            raise CaseError(
+                f"[mixture] options: translation = {m['options']['translation']!r}; the solver's kernels know "
+                "untranslated volumes only."
+            )
         if m["ideal_gas"]:
             g = m["ideal_gas"]
             known = not set(g) - {"gamma", "W"} and all(_is_number(v) for v in g.values())
-            if not known or not 1 < g.get("gamma", 1.4) < 5/3 + 1e-9 or g.get("W", 1) <= 0:
+            if not known or not 1 < g.get("gamma", 1.4) < 5 / 3 + 1e-9 or g.get("W", 1) <= 0:
                 raise CaseError(f"[mixture] ideal_gas = {g}; wanted gamma (1 to 5/3) and W [kg/mol].")
             return Mixture(ideal_gas_species(g.get("gamma", 1.4), g.get("W", 0.028)), **m["options"])
         data = read_cantera_yaml(self.path(m["file"]), m["phase"] or None)[0]
@@ -302,13 +422,14 @@ def ideal_gas_species(gamma, W):
     """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
     from kernels import SpeciesData
 
-    omega = (1.54226 - math.sqrt(1.54226**2 + 4*0.26992*0.37464))/(2*0.26992)         # where kappa(omega) = 0
-    row = [gamma/(gamma - 1), 0, 0, 0, 0, 0, 0]
+    omega = (1.54226 - math.sqrt(1.54226**2 + 4 * 0.26992 * 0.37464)) / (2 * 0.26992)  # where kappa(omega) = 0
+    row = [gamma / (gamma - 1), 0, 0, 0, 0, 0, 0]
     return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
 
 
 def with_copies(data, names):
-    """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a tracer."""
+    """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
+    tracer."""
     from kernels import SpeciesData
 
     if not all(isinstance(n, str) for n in names):
@@ -317,7 +438,30 @@ def with_copies(data, names):
         return data.subset(names)
     pick = [data.index(n) for n in names]
     shown = [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
-    fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "T_min", "T_max", "Tc", "pc", "Vc", "dipole", "kappa_assoc", "geometry", "diameter",
-              "well_depth", "polarizability", "rotational_relaxation", "fuller_volume")
-    return SpeciesData.from_arrays(shown, **{f: getattr(data, f)[pick] for f in fields}, kij=data.kij[np.ix_(pick, pick)], p_ref=data.p_ref,
-                                   T_fit=data.T_fit)
+    fields = (
+        "W",
+        "omega",
+        "nasa_low",
+        "nasa_high",
+        "T_mid",
+        "T_min",
+        "T_max",
+        "Tc",
+        "pc",
+        "Vc",
+        "dipole",
+        "kappa_assoc",
+        "geometry",
+        "diameter",
+        "well_depth",
+        "polarizability",
+        "rotational_relaxation",
+        "fuller_volume",
+    )
+    return SpeciesData.from_arrays(
+        shown,
+        **{f: getattr(data, f)[pick] for f in fields},
+        kij=data.kij[np.ix_(pick, pick)],
+        p_ref=data.p_ref,
+        T_fit=data.T_fit,
+    )

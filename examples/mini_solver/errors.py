@@ -1,9 +1,11 @@
 """What the solver raises for a user to read."""
+
 from kernels.errors import FrameError
 
 
 class CaseError(FrameError, ValueError):
-    """A case file, restart file or command line that cannot be used; the message names the key, what came, what was wanted."""
+    """A case file, restart file or command line that cannot be used; the message names the key, what came, what was
+    wanted."""
 
 
 class NoWay(CaseError):
@@ -11,4 +13,5 @@ class NoWay(CaseError):
 
 
 class FlowError(FrameError):
-    """The flow left what the equation of state or the scheme can follow: a cell, its state and its neighbours are named."""
+    """The flow left what the equation of state or the scheme can follow: a cell, its state and its neighbours are
+    named."""

@@ -1,11 +1,14 @@
-"""Flow: the fields of one rank's block, and a time step. All fields are arrays of the backend, x fastest, fringe included.
+"""Flow: the fields of one rank's block, and a time step. All fields are arrays of the backend, x fastest, fringe
+included.
 
-State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and, conservative,
-temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or, as an option, over a
-stage) and the energy is built anew from p with it, so p and u stay uniform across any interface; energy is not conserved exactly
-(`sums` shows it).
-Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum eps_k d rho_k), the equation of state's own rate.
+State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and,
+conservative, temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or,
+as an option, over a stage) and the energy is built anew from p with it, so p and u stay uniform across any interface;
+energy is not conserved exactly (`sums` shows it).
+Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum eps_k d rho_k), the equation of state's
+own rate.
 """
+
 from __future__ import annotations
 
 import collections
@@ -27,8 +30,11 @@ from .stencil import Stencil
 
 DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
 # stage: U becomes U + w0 (U0 - U) + w1 dt L(U)
-RUNGE_KUTTA = {"ssp33": ((0.0, 1.0), (0.75, 0.25), (1/3, 2/3)), "ssp43": ((0.0, 0.5), (0.0, 0.5), (2/3, 1/6), (0.0, 0.5))}
-SAMPLE = 16                      # of so many steps on a device one is timed in parts
+RUNGE_KUTTA = {
+    "ssp33": ((0.0, 1.0), (0.75, 0.25), (1 / 3, 2 / 3)),
+    "ssp43": ((0.0, 0.5), (0.0, 0.5), (2 / 3, 1 / 6), (0.0, 0.5)),
+}
+SAMPLE = 16  # of so many steps on a device one is timed in parts
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -38,8 +44,8 @@ def declare():
 
 
 class Flow:
-    """A case on this rank. comm: mpi4py communicator or None. source: optional function (x, y, z) -> (ns + 4, nz, ny, nx)
-    rates of partial densities, momentum and energy [SI per s], for manufactured solutions.
+    """A case on this rank. comm: mpi4py communicator or None. source: optional function (x, y, z) -> (ns + 4, nz, ny,
+    nx) rates of partial densities, momentum and energy [SI per s], for manufactured solutions.
 
     Raises CaseError for what cannot be set up, FlowError from `step` when a state has no time step.
     """
@@ -49,18 +55,18 @@ class Flow:
         self.case = case
         self.ranks = Ranks(case, comm)
         self.mixture = case.make_mixture()
-        self.ns = ns = self.mixture.ns
+        self.ns = self.mixture.ns
         self.backend = backend or backend_of(case.parallel["backend"])
         numerics = case.numerics
         self.conservative = numerics["scheme"] == "apec"
-        self.frozen = not self.conservative and numerics["freeze"] == "step"       # gamma_c, over the stages of a step
+        self.frozen = not self.conservative and numerics["freeze"] == "step"  # gamma_c, over the stages of a step
         self.viscous = numerics["viscous"]
         self.dimensions = case.dimensions
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = self.ranks.cells
-        self.extent = tuple(n + 2*f for n, f in zip(self.cells, self.fringe))
+        self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
         self.size = int(np.prod(self.extent))
-        self.stride = (1, self.extent[0], self.extent[0]*self.extent[1])
+        self.stride = (1, self.extent[0], self.extent[0] * self.extent[1])
         self.time, self.steps, self.dt, self.cfl = 0.0, 0, 0.0, 0.0
         self.seconds = collections.Counter()
         self._marks, self.watch, self._unseen, self._weight, self._fresh = [], None, 0, 1, 0
@@ -68,10 +74,18 @@ class Flow:
         self._allocate(source is not None)
         self._compile(source is not None)
         self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
-        self.sides = [Side(self, d, s, given) for d, pair in case.boundary.items() for s, given in enumerate(pair)
-                      if given["kind"] != "periodic" and self.ranks.neighbour(d, 2*s - 1) is None]
-        self.graphed = (self.backend.name == "cuda" and case.parallel["graph"] and self.exchange.way in ("none", "ipc")
-                        and all(s.still for s in self.sides))
+        self.sides = [
+            Side(self, d, s, given)
+            for d, pair in case.boundary.items()
+            for s, given in enumerate(pair)
+            if given["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
+        ]
+        self.graphed = (
+            self.backend.name == "cuda"
+            and case.parallel["graph"]
+            and self.exchange.way in ("none", "ipc")
+            and all(s.still for s in self.sides)
+        )
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
         if source is not None:
@@ -88,8 +102,17 @@ class Flow:
 
     def _allocate(self, has_source):
         ns, a = self.ns, {}
-        rows = {"Q": ns + 4 + self.conservative, "U": ns + 4, "U0": ns + 4, "gamma_c": 1, "e_vol": 1, "cv_vol": 1, "gruneisen": 1,
-                "theta": self.dimensions, "rate": 1 + self.viscous}
+        rows = {
+            "Q": ns + 4 + self.conservative,
+            "U": ns + 4,
+            "U0": ns + 4,
+            "gamma_c": 1,
+            "e_vol": 1,
+            "cv_vol": 1,
+            "gruneisen": 1,
+            "theta": self.dimensions,
+            "rate": 1 + self.viscous,
+        }
         if not self.conservative:
             rows["T"] = 1
         if self.conservative or self.viscous or has_source:
@@ -111,28 +134,37 @@ class Flow:
         if has_source:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
-        a["rate"][...] = 0.0                  # the fringe's is never written: it must not be the largest
-        self._largest_rates = Largest(self.backend, a["rate"][:, :self.size])
+        a["rate"][...] = 0.0  # the fringe's is never written: it must not be the largest
+        self._largest_rates = Largest(self.backend, a["rate"][:, : self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
     def _check_memory(self, rows):
         """CaseError where this block takes more than the machine has: a host would end the process without a word."""
-        wanted = 8*rows*self.size/2**30
-        have = os.sysconf("SC_PAGE_SIZE")*os.sysconf("SC_PHYS_PAGES")/2**30
+        wanted = 8 * rows * self.size / 2**30
+        have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         if self.backend.name == "cpu" and wanted > have:
-            size = " x ".join(map(str, self.cells[:self.dimensions]))
-            raise CaseError(f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine has {have:.3g} GiB: "
-                            "more ranks, or fewer cells.")
+            size = " x ".join(map(str, self.cells[: self.dimensions]))
+            raise CaseError(
+                f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine "
+                f"has {have:.3g} GiB: "
+                "more ranks, or fewer cells."
+            )
 
     def _compile(self, has_source):
         case, a = self.case, self.arrays
-        switches = dict(ORDER=case.numerics["order"], DISSIPATION=("none", "sensor", "always").index(case.numerics["dissipation"]),
-                        CONSERVATIVE=self.conservative, VISCOUS=self.viscous, SOURCE=has_source, DIMENSIONS=self.dimensions)
-        inv_W = 1/self.mixture.species.W
+        switches = dict(
+            ORDER=case.numerics["order"],
+            DISSIPATION=("none", "sensor", "always").index(case.numerics["dissipation"]),
+            CONSERVATIVE=self.conservative,
+            VISCOUS=self.viscous,
+            SOURCE=has_source,
+            DIMENSIONS=self.dimensions,
+        )
+        inv_W = 1 / self.mixture.species.W
 
         def bind(name, **renamed):
-            arrays = {k: v for k, v in a.items()}
+            arrays = dict(a.items())
             arrays.update(renamed)
             return made[name].bind(self.stride, arrays)
 
@@ -154,7 +186,7 @@ class Flow:
 
         self._temperature_p = program(["T"], ["p", "rho_k"])
         self._state = program(["e_vol", "cv_vol", "gamma_c", "gruneisen"], ["T", "rho_k"])
-        self._slopes = program(["e_vol", "cv_vol", "gruneisen"], ["T", "rho_k"])       # stages: gamma_c stays frozen
+        self._slopes = program(["e_vol", "cv_vol", "gruneisen"], ["T", "rho_k"])  # stages: gamma_c stays frozen
         if "h_Y" in a:
             self._partials = program(["h_Y", "eps_k"], ["T", "rho_k"])
         if self.conservative:
@@ -182,7 +214,7 @@ class Flow:
             index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
             shape = [1, 1, 1]
             shape[2 - d] = -1
-            out.append((self.case.lower[d] + (index + 0.5)*self.case.dx[d]).reshape(shape))
+            out.append((self.case.lower[d] + (index + 0.5) * self.case.dx[d]).reshape(shape))
         return out
 
     def _view(self, name):
@@ -191,7 +223,7 @@ class Flow:
 
     def _shaped(self, array):
         nx, ny, nz = self.extent
-        view = (array if array.ndim == 2 else array[None])[:, :self.size]
+        view = (array if array.ndim == 2 else array[None])[:, : self.size]
         return view.reshape((view.shape[0], nz, ny, nx))
 
     def _interior(self, array):
@@ -201,64 +233,82 @@ class Flow:
         return view[(slice(None), *cut)]
 
     def field(self, name) -> np.ndarray:
-        """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by its name."""
+        """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
+        its name."""
         ns, Q = self.ns, self._interior(self.arrays["Q"])
-        host = lambda x: np.array(self.backend.to_host(x), order="C")      # noqa: E731  a copy: the fields go on
+        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
         if name == "rho":
             return host(Q[:ns].sum(0))
         if name in PRIMITIVE:
             return host(Q[ns + PRIMITIVE.index(name)])
         if name.startswith("Y_") and name[2:] in self.mixture.names:
-            return host(Q[self.mixture.names.index(name[2:])]/Q[:ns].sum(0))
+            return host(Q[self.mixture.names.index(name[2:])] / Q[:ns].sum(0))
         if name == "mach":
-            u = Q[ns:ns + 3]
-            return host(((u*u).sum(0)*Q[:ns].sum(0)/(self._interior(self.arrays["gamma_c"])[0]*Q[ns + 3]))**0.5)
+            u = Q[ns : ns + 3]
+            return host(
+                ((u * u).sum(0) * Q[:ns].sum(0) / (self._interior(self.arrays["gamma_c"])[0] * Q[ns + 3])) ** 0.5
+            )
         if name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.arrays:
             return host(self._interior(self.arrays[name])[0])
-        raise CaseError(f"unknown field '{name}'; known: rho, u, v, w, p, T, mach, {', '.join('Y_' + n for n in self.mixture.names)}.")
+        raise CaseError(
+            f"unknown field '{name}'; known: rho, u, v, w, p, T, mach, "
+            f"{', '.join('Y_' + n for n in self.mixture.names)}."
+        )
 
     # ---- initial state
     def _initial(self):
         """(T or None, p, rho or None, velocity, Y) from the case's expressions; two of T, p, rho."""
         given, x = self.case.initial, self.coordinates()
         shape = self.cells[::-1]
-        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)     # noqa: E731
+        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)  # noqa: E731
         known = {k: value(k) for k in ("T", "p", "rho") if given[k] != ""}
         for k, v in known.items():
             if not (v > 0).all():
                 raise CaseError(f"[initial] {k}: lowest value {v.min():g}; wanted positive everywhere.")
-        Y = composition(given["X"], given["Y"], self.mixture, [np.broadcast_to(c, shape) for c in x], given["constants"], "[initial]")
+        Y = composition(
+            given["X"],
+            given["Y"],
+            self.mixture,
+            [np.broadcast_to(c, shape) for c in x],
+            given["constants"],
+            "[initial]",
+        )
         return {**known, "velocity": np.stack([value(k) for k in "uvw"]), "Y": Y}
 
     def start(self, state):
         """Set the flow: `velocity` (3, nz, ny, nx), `Y` (ns, ...), and two of T, p, rho."""
         a, shape = self.arrays, (self.cells[2], self.cells[1], self.cells[0])
-        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)      # noqa: E731
+        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)  # noqa: E731
         Y, u = flat(state["Y"]), flat(state["velocity"])
-        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)     # noqa: E731
+        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)  # noqa: E731
         if "rho" in state:
             rho = flat(state["rho"])
-            p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho*Y)["p_eos"]
+            p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)["p_eos"]
         else:
             p = flat(state["p"])
             rho = call("rho", T=flat(state["T"]), p=p, Y=Y)["rho"]
-        T = call("T", p=p, rho_k=rho*Y)["T"]
+        T = call("T", p=p, rho_k=rho * Y)["T"]
         bad = ~(np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0))
         if bad.any():
             k, j, i = np.argwhere(bad)[0]
-            raise CaseError(f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = {p[k, j, i]:g} Pa, "
-                            f"rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.")
-        put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(Ellipsis, self.backend.from_host(value))     # noqa: E731
+            raise CaseError(
+                f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
+                f"{p[k, j, i]:g} Pa, "
+                f"rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K."
+            )
+        put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(
+            Ellipsis, self.backend.from_host(value)
+        )  # noqa: E731
         ns = self.ns
-        put("Q", slice(0, ns), rho*Y)
+        put("Q", slice(0, ns), rho * Y)
         put("Q", slice(ns, ns + 3), u)
         put("Q", ns + 3, p)
-        put("U", slice(0, ns), rho*Y)
-        put("U", slice(ns, ns + 3), (rho*Y).sum(0)*u)
+        put("U", slice(0, ns), rho * Y)
+        put("U", slice(ns, ns + 3), (rho * Y).sum(0) * u)
         if self.conservative:
             put("Q", ns + 4, T)
-            e = call("e_vol", T=T, rho_k=rho*Y)["e_vol"]
-            put("U", ns + 3, e + 0.5*(rho*Y).sum(0)*(u*u).sum(0))
+            e = call("e_vol", T=T, rho_k=rho * Y)["e_vol"]
+            put("U", ns + 3, e + 0.5 * (rho * Y).sum(0) * (u * u).sum(0))
         self.finish_start()
 
     def finish_start(self):
@@ -268,14 +318,14 @@ class Flow:
 
     def state(self) -> dict:
         """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        host = lambda x: np.array(self.backend.to_host(x), order="C")      # noqa: E731  a copy: the fields go on
-        return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns:])}
+        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
+        return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns :])}
 
     def set_state(self, U, Q):
-        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))      # noqa: E731
+        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))  # noqa: E731
         put(self._interior(self.arrays["U"]), U)
-        put(self._interior(self.arrays["Q"])[:self.ns], U[:self.ns])
-        put(self._interior(self.arrays["Q"])[self.ns:], Q)
+        put(self._interior(self.arrays["Q"])[: self.ns], U[: self.ns])
+        put(self._interior(self.arrays["Q"])[self.ns :], Q)
         self.finish_start()
 
     # ---- timers
@@ -292,7 +342,7 @@ class Flow:
 
     def collect_times(self):
         for name, begin, end, weight in self._marks:
-            self.seconds[name] += weight*self.backend.elapsed(begin, end)
+            self.seconds[name] += weight * self.backend.elapsed(begin, end)
         self._marks.clear()
 
     # ---- one step
@@ -315,7 +365,8 @@ class Flow:
                         side.fill()
 
     def properties(self, stage=False):
-        """What the equation of state gives, everywhere (fringes too). stage: within a step, where gamma_c may be frozen."""
+        """What the equation of state gives, everywhere (fringes too). stage: within a step, where gamma_c may be
+        frozen."""
         with self.timed("state"):
             if not self.conservative:
                 if stage and self.frozen and not (self.viscous or self.has_source):
@@ -338,12 +389,15 @@ class Flow:
         return lo, hi
 
     def _fluxes(self, part):
-        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of all."""
-        threshold = 1/self.case.numerics["threshold"]
+        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of
+        all."""
+        threshold = 1 / self.case.numerics["threshold"]
         with self.timed("flux"):
             for d in range(self.dimensions):
                 n = self.cells[d]
-                if part != "all" and d < self.exchange.first:        # this direction's fringe is filled before any message leaves
+                if (
+                    part != "all" and d < self.exchange.first
+                ):  # this direction's fringe is filled before any message leaves
                     cells = faces = {"inside": "all", "rim": "none"}[part]
                 else:
                     cells = faces = part
@@ -359,7 +413,7 @@ class Flow:
                     self.convective[d](*self._box(d, low, high), direction=d)
 
     def _viscous_fluxes(self):
-        inv_dx = [1/h for h in self.case.dx]
+        inv_dx = [1 / h for h in self.case.dx]
         with self.timed("viscous"):
             for d in range(self.dimensions):
                 self.viscous_flux[d](*self._box(d, -1, 2), direction=d, inv_dx=inv_dx)
@@ -372,13 +426,21 @@ class Flow:
                 n = self.cells[s.d]
                 box = self._box(s.d, n - 1, 0) if s.side else self._box(s.d, 0, 1 - n)
                 length = s.given["length"] or self.case.upper[s.d] - self.case.lower[s.d]
-                self.outlet[s.d](*box, direction=s.d, side=s.side, inv_dx=[1/h for h in self.case.dx], sigma=s.given["sigma"],
-                                 p_target=s.given["p"], inv_length=1/length)
+                self.outlet[s.d](
+                    *box,
+                    direction=s.d,
+                    side=s.side,
+                    inv_dx=[1 / h for h in self.case.dx],
+                    sigma=s.given["sigma"],
+                    p_target=s.given["p"],
+                    inv_length=1 / length,
+                )
 
     def time_step(self, limit=np.inf) -> float:
-        """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows none."""
+        """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows
+        none."""
         with self.timed("time step"):
-            self.rates(*self._box(), inv_dx=[1/h for h in self.case.dx])
+            self.rates(*self._box(), inv_dx=[1 / h for h in self.case.dx])
             fastest = self._largest_rates().tolist()
         slowest = self.ranks.smallest([-r for r in fastest])
         if not np.isfinite(slowest).all():
@@ -387,13 +449,13 @@ class Flow:
                 raise FlowError(f"step {self.steps}: {complaints[0]}")
             self._report_failure(any(not np.isfinite(r) for r in fastest))
         n = self.case.numerics
-        dt = n["cfl"]/-slowest[0]
+        dt = n["cfl"] / -slowest[0]
         if self.viscous and slowest[1] < 0:
-            dt = min(dt, n["fourier"]/-slowest[1])
+            dt = min(dt, n["fourier"] / -slowest[1])
         if n["time_step"]:
             dt = n["time_step"]
         dt = float(min(dt, limit))
-        self.cfl = -dt*float(slowest[0])
+        self.cfl = -dt * float(slowest[0])
         return dt
 
     def _report_failure(self, here):
@@ -401,19 +463,28 @@ class Flow:
         if here:
             rate = self.backend.to_host(self._interior(self.arrays["rate"])).max(axis=0)
             k, j, i = np.argwhere(~np.isfinite(rate))[0]
-            where = [self.case.lower[d] + (self.ranks.first[d] + c + 0.5)*self.case.dx[d] for d, c in enumerate((i, j, k))]
-            text = (f"step {self.steps}, t = {self.time:.6e} s, rank {self.ranks.rank}, cell ({i + self.ranks.first[0]}, {j + self.ranks.first[1]}, "
-                    f"{k + self.ranks.first[2]}) at ({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound speed, or rho c^2/p <= 1.")
+            where = [
+                self.case.lower[d] + (self.ranks.first[d] + c + 0.5) * self.case.dx[d] for d, c in enumerate((i, j, k))
+            ]
+            text = (
+                f"step {self.steps}, t = {self.time:.6e} s, rank {self.ranks.rank}, cell ({i + self.ranks.first[0]}, "
+                f"{j + self.ranks.first[1]}, "
+                f"{k + self.ranks.first[2]}) at ({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound "
+                "speed, or rho c^2/p <= 1."
+            )
             low, high = max(i - 2, 0), min(i + 3, self.cells[0])
             for name in ("rho", "u", "v", "w", "p", "T", *(f"Y_{n}" for n in self.mixture.names)):
                 row = self.field(name)[k, j, low:high]
-                text += f"\n  {name:<8} " + " ".join(f"{'>' if low + at == i else ' '}{x:12.5e}" for at, x in enumerate(row))
+                text += f"\n  {name:<8} " + " ".join(
+                    f"{'>' if low + at == i else ' '}{x:12.5e}" for at, x in enumerate(row)
+                )
         texts = [t for t in self.ranks.everyone(text) if t]
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the timers then see every
-        SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are; False: none)."""
+        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the
+        timers then see every SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are;
+        False: none)."""
         dt = self.dt = self.time_step(limit)
         self.arrays["length"][...] = dt
         # the first steps load what is launched: that is no part of a graph
@@ -445,7 +516,7 @@ class Flow:
     def _advance(self):
         """From one state to the next, by the length of the step that lies in memory."""
         case = self.case
-        inv_dx = [1/h for h in case.dx]
+        inv_dx = [1 / h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
         # between devices a fringe takes less time than the launches for a rim
@@ -470,7 +541,7 @@ class Flow:
 
     def _refill(self, overlap):
         """Within a step: fringes, properties and convective fluxes of the stage's state."""
-        if overlap:          # convection needs nothing beyond Q and the frozen gamma_c
+        if overlap:  # convection needs nothing beyond Q and the frozen gamma_c
             self.fill(lambda: self._fluxes("inside"))
             self.properties(stage=True)
             self._fluxes("rim")
@@ -480,7 +551,8 @@ class Flow:
             self._fluxes("all")
 
     def close(self):
-        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an exchange failed since."""
+        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an
+        exchange failed since."""
         complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
         self.exchange.close()
         if complaints:
@@ -488,31 +560,38 @@ class Flow:
 
     # ---- totals
     def sums(self) -> np.ndarray:
-        """Integrals over the domain: mass of each species, momentum (3), total energy, and the heat content sum rho cv T as its scale."""
+        """Integrals over the domain: mass of each species, momentum (3), total energy, and the heat content sum rho cv
+        T as its scale."""
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)
-        inner = lambda name: self._interior(self.arrays[name])[0]      # noqa: E731
-        kinetic = 0.5*(Q[ns:ns + 3]**2).sum(0)*rho
-        parts = [*(float(Q[k].sum()) for k in range(ns)), *(float((Q[ns + c]*rho).sum()) for c in range(3)),
-                 float((inner("e_vol") + kinetic).sum()), float((inner("cv_vol")*inner("T")).sum())]
-        return volume*self.ranks.total(parts)
+        inner = lambda name: self._interior(self.arrays[name])[0]  # noqa: E731
+        kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
+        parts = [
+            *(float(Q[k].sum()) for k in range(ns)),
+            *(float((Q[ns + c] * rho).sum()) for c in range(3)),
+            float((inner("e_vol") + kinetic).sum()),
+            float((inner("cv_vol") * inner("T")).sum()),
+        ]
+        return volume * self.ranks.total(parts)
 
     def momentum_scale(self) -> float:
         """Integral of rho |u|, what changes of momentum are measured in."""
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)
-        return volume*float(self.ranks.total([float((((Q[ns:ns + 3]**2).sum(0))**0.5*rho).sum())])[0])
+        return volume * float(self.ranks.total([float((((Q[ns : ns + 3] ** 2).sum(0)) ** 0.5 * rho).sum())])[0])
 
 
 def backend_of(name):
     """The backend "auto", "cpu" or "cuda"; of several GPUs the one for this rank on its node."""
     from kernels.backend import get_backend
+
     if name == "auto":
         name = None
     backend = get_backend(name)
     if backend.name == "cuda":
         from kernels.backend.cuda import device_count
+
         backend = get_backend("cuda", device=rank_on_node() % max(device_count(), 1))
     return backend

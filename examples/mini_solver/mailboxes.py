@@ -1,10 +1,12 @@
 """Fringes from device to device of one node: each rank packs into memory of its neighbours, which CUDA IPC opens to it.
 
-Order comes from numbers: after packing, a kernel stores the message's number into the neighbour's word, and a kernel of one thread
-waits on the device until the own word has it. So the host never waits, no event has to be handed over, and numbers and slots live on the
-device, where a CUDA graph may repeat them. (IPC events would need the hosts' agreement on which record is meant, at each message.)
-Two slots suffice: who packs message n + 2 has seen n + 1, which its neighbour sent after it had unpacked n.
+Order comes from numbers: after packing, a kernel stores the message's number into the neighbour's word, and a kernel of
+one thread waits on the device until the own word has it. So the host never waits, no event has to be handed over, and
+numbers and slots live on the device, where a CUDA graph may repeat them. (IPC events would need the hosts' agreement on
+which record is meant, at each message.) Two slots suffice: who packs message n + 2 has seen n + 1, which its neighbour
+sent after it had unpacked n.
 """
+
 from __future__ import annotations
 
 import platform
@@ -14,8 +16,8 @@ import numpy as np
 from .errors import NoWay
 from .moves import Box, Signal
 
-LINE, WORDS = 128, 4096                 # bytes: one word a line; all words
-PATIENCE = 2**29                        # looks at a word, some 0.7 us each: minutes
+LINE, WORDS = 128, 4096  # bytes: one word a line; all words
+PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
 
 
 def node() -> str:
@@ -30,8 +32,8 @@ def node() -> str:
 class Mailboxes:
     """Memory that neighbours write into, and theirs. messages: (direction, side) -> (rank there, shape of the message).
 
-    alarm: device address of a number that becomes NaN when a wait is given up (0: none). sharing: whether two ranks may use one device
-    (without MPS they take turns on it, and a waiting one uses its turn up).
+    alarm: device address of a number that becomes NaN when a wait is given up (0: none). sharing: whether two ranks may
+    use one device (without MPS they take turns on it, and a waiting one uses its turn up).
     Collective. Raises NoWay, on all ranks, where one of them cannot; the text says which and why.
     """
 
@@ -41,7 +43,7 @@ class Mailboxes:
         self._opened, self._at, self._base, self._alarm, size = {}, {}, 0, alarm, WORDS
         for key, (_, shape) in messages.items():
             self._at[key] = size
-            size += 2*self._slot(shape)
+            size += 2 * self._slot(shape)
         card = {"node": node(), "at": self._at, "handle": b""}
         card["device"] = card["node"], runtime.deviceGetPCIBusId(backend.device)
         # one plain allocation: a handle always means the whole of one, and a pool's would be shared with other arrays
@@ -80,40 +82,48 @@ class Mailboxes:
 
     @staticmethod
     def _slot(shape) -> int:
-        return -(-8*int(np.prod(shape))//256)*256
+        return -(-8 * int(np.prod(shape)) // 256) * 256
 
     def receive(self, d, side) -> Box:
-        """Where messages of that side arrive. It is read when the number has grown already: the other way round than `send`."""
+        """Where messages of that side arrive. It is read when the number has grown already: the other way round than
+        `send`."""
         _, shape = self._messages[d, side]
-        return Box.packed(self._base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape)//8)
+        return Box.packed(self._base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape) // 8)
 
     def send(self, d, side) -> Box:
         """Where the neighbour at that side takes its messages in: at its other side."""
         other, shape = self._messages[d, side]
-        return Box.packed(self._opened[other] + self._cards[other]["at"][d, 1 - side], shape, self._slot(shape)//8)
+        return Box.packed(self._opened[other] + self._cards[other]["at"][d, 1 - side], shape, self._slot(shape) // 8)
 
     def count(self, d) -> int:
         """Address of the number of messages sent in direction d."""
-        return self._base + LINE*(8 + d)
+        return self._base + LINE * (8 + d)
 
     def _signal(self, d):
         theirs, mine = [0, 0], [0, 0]
         for side in (0, 1):
             if (d, side) in self._messages:
-                mine[side] = self._base + LINE*(2*d + side)
-                theirs[side] = self._opened[self._messages[d, side][0]] + LINE*(2*d + 1 - side)
-        return Signal(self._backend, theirs, mine, self.count(d), self._base + LINE*12, self._alarm, PATIENCE) if any(mine) else None
+                mine[side] = self._base + LINE * (2 * d + side)
+                theirs[side] = self._opened[self._messages[d, side][0]] + LINE * (2 * d + 1 - side)
+        return (
+            Signal(self._backend, theirs, mine, self.count(d), self._base + LINE * 12, self._alarm, PATIENCE)
+            if any(mine)
+            else None
+        )
 
     def complaint(self) -> str:
         """What a wait that was given up waited for; "" when there was none. Waits for a copy of three words."""
         late = np.zeros(3, np.int64)
-        self._runtime.memcpy(late.ctypes.data, self._base + LINE*12, late.nbytes, self._runtime.memcpyDeviceToHost)
+        self._runtime.memcpy(late.ctypes.data, self._base + LINE * 12, late.nbytes, self._runtime.memcpyDeviceToHost)
         if not late[0]:
             return ""
         side = int(late[0]) - 1
         others = [self._messages[d, s][0] for d, s in self._messages if s == side]
-        return (f"rank {self._ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side (from rank "
-                f"{' or '.join(map(str, others))}); it has seen {late[2]}.")
+        return (
+            f"rank {self._ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side (from "
+            "rank "
+            f"{' or '.join(map(str, others))}); it has seen {late[2]}."
+        )
 
     def close(self):
         """Collective: nobody writes here any more, then nobody has it open, then it is freed."""

@@ -1,5 +1,7 @@
-"""A manufactured flow of two species with every gradient, and its sources: textbook Peng-Robinson in complex NumPy, nothing of
-the layer. Derivatives by the complex step (no cancellation), gradients inside the viscous fluxes analytically."""
+"""A manufactured flow of two species with every gradient, and its sources: textbook Peng-Robinson in complex NumPy,
+nothing of the layer. Derivatives by the complex step (no cancellation), gradients inside the viscous fluxes
+analytically."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,65 +12,68 @@ STEP = 1e-30
 
 
 class Gas:
-    """p, rho e and h_k of (T, rho_k), complex-safe while all sqrt(alpha) are positive and T is on the low NASA range."""
+    """p, rho e and h_k of (T, rho_k), complex-safe while all sqrt(alpha) are positive and T is on the low NASA
+    range."""
 
     def __init__(self, species):
         sp = self.sp = species
-        kappa = 0.37464 + 1.54226*sp.omega - 0.26992*sp.omega**2
-        self.kappa, self.a = kappa, np.sqrt(np.outer(sp.a, sp.a))*(1 - sp.kij)
+        kappa = 0.37464 + 1.54226 * sp.omega - 0.26992 * sp.omega**2
+        self.kappa, self.a = kappa, np.sqrt(np.outer(sp.a, sp.a)) * (1 - sp.kij)
 
     def at(self, T, rho_k):
         sp = self.sp
-        wide = (-1, *(1,)*T.ndim)
-        n_k = rho_k/sp.W.reshape(wide)
+        wide = (-1, *(1,) * T.ndim)
+        n_k = rho_k / sp.W.reshape(wide)
         n = n_k.sum(0)
-        root = np.sqrt(T/sp.Tc.reshape(wide))
-        f = 1 + self.kappa.reshape(wide)*(1 - root)
-        f_T = -self.kappa.reshape(wide)*root/(2*T)
-        Kf = np.einsum("ij,j...->i...", self.a, n_k*f)              # sum_j a_ij n_j f_j
-        Kg = np.einsum("ij,j...->i...", self.a, n_k*f_T)
-        A, A_T = (n_k*f*Kf).sum(0), 2*(n_k*f*Kg).sum(0)
-        A_k, A_Tk = 2*f*Kf, 2*(f*Kg + f_T*Kf)
-        B = (n_k*sp.b.reshape(wide)).sum(0)
-        D = 1 + 2*B - B*B
-        L = np.log((1 + (1 + ROOT2)*B)/(1 + (1 - ROOT2)*B))/(2*ROOT2*B)
-        c = sp.nasa_low.T.reshape(7, *wide[:1], *(1,)*T.ndim)
-        h0 = R*(c[5] + T*(c[0] + T*(c[1]/2 + T*(c[2]/3 + T*(c[3]/4 + T*c[4]/5)))))
-        p = n*R*T/(1 - B) - A/D
-        e = (n_k*h0).sum(0) - n*R*T + (T*A_T - A)*L
+        root = np.sqrt(T / sp.Tc.reshape(wide))
+        f = 1 + self.kappa.reshape(wide) * (1 - root)
+        f_T = -self.kappa.reshape(wide) * root / (2 * T)
+        Kf = np.einsum("ij,j...->i...", self.a, n_k * f)  # sum_j a_ij n_j f_j
+        Kg = np.einsum("ij,j...->i...", self.a, n_k * f_T)
+        A, A_T = (n_k * f * Kf).sum(0), 2 * (n_k * f * Kg).sum(0)
+        A_k, A_Tk = 2 * f * Kf, 2 * (f * Kg + f_T * Kf)
+        B = (n_k * sp.b.reshape(wide)).sum(0)
+        D = 1 + 2 * B - B * B
+        L = np.log((1 + (1 + ROOT2) * B) / (1 + (1 - ROOT2) * B)) / (2 * ROOT2 * B)
+        c = sp.nasa_low.T.reshape(7, *wide[:1], *(1,) * T.ndim)
+        h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
+        p = n * R * T / (1 - B) - A / D
+        e = (n_k * h0).sum(0) - n * R * T + (T * A_T - A) * L
         b_k = sp.b.reshape(wide)
-        p_k = R*T/(1 - B) + n*R*T*b_k/(1 - B)**2 - A_k/D + A*(2 - 2*B)*b_k/D**2
-        e_k = h0 - R*T + (T*A_Tk - A_k)*L + (T*A_T - A)*(1/D - L)/B*b_k
-        p_T = n*R/(1 - B) - A_T/D
-        h_k = e_k + T*p_T*p_k/(n_k*p_k).sum(0)
-        return p, e, h_k/sp.W.reshape(wide)
+        p_k = R * T / (1 - B) + n * R * T * b_k / (1 - B) ** 2 - A_k / D + A * (2 - 2 * B) * b_k / D**2
+        e_k = h0 - R * T + (T * A_Tk - A_k) * L + (T * A_T - A) * (1 / D - L) / B * b_k
+        p_T = n * R / (1 - B) - A_T / D
+        h_k = e_k + T * p_T * p_k / (n_k * p_k).sum(0)
+        return p, e, h_k / sp.W.reshape(wide)
 
 
 class Flow:
     """Fields q = q0 (1 + sum of sines), periodic on [0, length]^dimensions; mu, lam, D constant."""
 
     def __init__(self, species, dimensions, length, mu, lam, D):
-        self.gas, self.dimensions, self.k = Gas(species), dimensions, 2*np.pi/length
+        self.gas, self.dimensions, self.k = Gas(species), dimensions, 2 * np.pi / length
         self.mu, self.lam, self.D = mu, lam, D
         random = np.random.default_rng(2)
         self.base = {"T": 300.0, "r0": 60.0, "r1": 120.0, "u": 40.0, "v": -25.0, "w": 30.0}
-        self.phase = {name: random.uniform(0, 2*np.pi, 3) for name in self.base}
+        self.phase = {name: random.uniform(0, 2 * np.pi, 3) for name in self.base}
         self.size = {"T": 0.08, "r0": 0.1, "r1": 0.08, "u": 0.4, "v": 0.4, "w": 0.4}
 
     def value(self, name, x):
-        total = sum(np.sin(self.k*x[d] + self.phase[name][d]) for d in range(self.dimensions))
-        return self.base[name]*(1 + self.size[name]/self.dimensions*total)
+        total = sum(np.sin(self.k * x[d] + self.phase[name][d]) for d in range(self.dimensions))
+        return self.base[name] * (1 + self.size[name] / self.dimensions * total)
 
     def slope(self, name, x, d):
         if d >= self.dimensions:
             return np.zeros(np.broadcast_shapes(*(c.shape for c in x)))
         wide = np.zeros(np.broadcast_shapes(*(c.shape for c in x)))
-        return wide + self.base[name]*self.size[name]/self.dimensions*self.k*np.cos(self.k*x[d] + self.phase[name][d])
+        return wide + self.base[name] * self.size[name] / self.dimensions * self.k * np.cos(
+            self.k * x[d] + self.phase[name][d]
+        )
 
     def state(self, x):
         T = self.value("T", x)
         rho_k = np.stack([self.value("r0", x), self.value("r1", x)])
-        u = np.stack([self.value(c, x) + 0*T for c in "uvw"])
+        u = np.stack([self.value(c, x) + 0 * T for c in "uvw"])
         return T, rho_k, u
 
     def flux(self, x, d, viscous):
@@ -76,30 +81,30 @@ class Flow:
         T, rho_k, u = self.state(x)
         p, e, h_k = self.gas.at(T, rho_k)
         rho = rho_k.sum(0)
-        out = [r*u[d] for r in rho_k]
-        out += [rho*u[c]*u[d] + (p if c == d else 0) for c in range(3)]
-        out.append((e + 0.5*rho*(u*u).sum(0) + p)*u[d])
+        out = [r * u[d] for r in rho_k]
+        out += [rho * u[c] * u[d] + (p if c == d else 0) for c in range(3)]
+        out.append((e + 0.5 * rho * (u * u).sum(0) + p) * u[d])
         if viscous:
             du = [[self.slope(c, x, b) for b in range(3)] for c in "uvw"]
             div = du[0][0] + du[1][1] + du[2][2]
-            tau = [self.mu*(du[c][d] + du[d][c] - (2/3*div if c == d else 0)) for c in range(3)]
+            tau = [self.mu * (du[c][d] + du[d][c] - (2 / 3 * div if c == d else 0)) for c in range(3)]
             W = self.gas.sp.W
-            n_k = rho_k/W.reshape(-1, *(1,)*T.ndim)
+            n_k = rho_k / W.reshape(-1, *(1,) * T.ndim)
             n = n_k.sum(0)
-            slope_n = np.stack([self.slope("r0", x, d)/W[0], self.slope("r1", x, d)/W[1]])
-            X_d = (slope_n - n_k/n*slope_n.sum(0))/n
-            J = -n*W.reshape(-1, *(1,)*T.ndim)*self.D*X_d
-            J = J - rho_k/rho*J.sum(0)
-            q = -self.lam*self.slope("T", x, d) + (h_k*J).sum(0)
+            slope_n = np.stack([self.slope("r0", x, d) / W[0], self.slope("r1", x, d) / W[1]])
+            X_d = (slope_n - n_k / n * slope_n.sum(0)) / n
+            J = -n * W.reshape(-1, *(1,) * T.ndim) * self.D * X_d
+            J = J - rho_k / rho * J.sum(0)
+            q = -self.lam * self.slope("T", x, d) + (h_k * J).sum(0)
             out[:2] = [f + j for f, j in zip(out, J)]
             out[2:5] = [f - t for f, t in zip(out[2:5], tau)]
-            out[5] = out[5] + q - sum(t*v for t, v in zip(tau, u))
+            out[5] = out[5] + q - sum(t * v for t, v in zip(tau, u))
         return np.stack([np.broadcast_to(f, np.broadcast_shapes(*(c.shape for c in x))) for f in out])
 
     def source(self, x, viscous):
         """div of the flux: what keeps these fields steady."""
         total = 0.0
         for d in range(self.dimensions):
-            moved = [c + (1j*STEP if b == d else 0) for b, c in enumerate(x)]
-            total = total + self.flux(moved, d, viscous).imag/STEP
+            moved = [c + (1j * STEP if b == d else 0) for b, c in enumerate(x)]
+            total = total + self.flux(moved, d, viscous).imag / STEP
         return total

@@ -1,4 +1,5 @@
 """What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
+
 from __future__ import annotations
 
 import gc
@@ -21,7 +22,8 @@ def _h5py():
 
 
 def collect(flow, block, rows=()):
-    """Yield (first, array) of every rank's `block` (..., nz, ny, nx) on rank 0, one at a time; nothing on the others."""
+    """Yield (first, array) of every rank's `block` (..., nz, ny, nx) on rank 0, one at a time; nothing on the
+    others."""
     ranks = flow.ranks
     if ranks.rank:
         ranks.comm.Send(np.ascontiguousarray(block), 0, tag=99)
@@ -49,6 +51,7 @@ def _box(first, part):
 
 # ---------------------------------------------------------------- restart
 
+
 def write_restart(flow, path):
     """The state that continues bit by bit on any number of ranks. The file takes its name only when it is whole."""
     path = pathlib.Path(path)
@@ -59,11 +62,23 @@ def write_restart(flow, path):
         h5py = _h5py()
         path.parent.mkdir(parents=True, exist_ok=True)
         file = h5py.File(part, "w")
-        file.attrs.update(format=FORMAT, time=flow.time, steps=flow.steps, dt=flow.dt, species=list(flow.mixture.names), cells=flow.case.cells,
-                          digest=flow.case.digest(), start_sums=flow.start_sums)
+        file.attrs.update(
+            format=FORMAT,
+            time=flow.time,
+            steps=flow.steps,
+            dt=flow.dt,
+            species=list(flow.mixture.names),
+            cells=flow.case.cells,
+            digest=flow.case.digest(),
+            start_sums=flow.start_sums,
+        )
     for name, block in state.items():
         # with a check sum of each chunk: a damaged file is refused when it is read
-        target = file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8", fletcher32=True) if file else None
+        target = (
+            file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8", fletcher32=True)
+            if file
+            else None
+        )
         for first, values in collect(flow, block, block.shape[:1]):
             target[(slice(None), *_box(first, values))] = values
     if file:
@@ -72,14 +87,15 @@ def write_restart(flow, path):
 
 
 def read_restart(flow, path):
-    """Set `flow` to the state of a restart file; each rank reads its own block. CaseError where the file is of another case."""
+    """Set `flow` to the state of a restart file; each rank reads its own block. CaseError where the file is of another
+    case."""
     h5py = _h5py()
     try:
         with h5py.File(path, "r") as file:
             U, Q = _read(file, flow, path)
     except CaseError:
         raise
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:         # what h5py makes of a damaged file
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # what h5py makes of a damaged file
         raise CaseError(f"restart file '{path}' cannot be read ({error}).") from None
     flow.set_state(U, Q)
 
@@ -89,12 +105,16 @@ def _read(file, flow, path):
     a = file.attrs
     if a.get("format") != FORMAT:
         raise CaseError(f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
-    for key, have, wanted in (("species", list(a["species"]), list(flow.mixture.names)),
-                              ("cells", [int(n) for n in a["cells"]], list(flow.case.cells)),
-                              ("case", a["digest"], flow.case.digest())):
+    for key, have, wanted in (
+        ("species", list(a["species"]), list(flow.mixture.names)),
+        ("cells", [int(n) for n in a["cells"]], list(flow.case.cells)),
+        ("case", a["digest"], flow.case.digest()),
+    ):
         if have != wanted:
-            raise CaseError(f"restart file '{path}' is of another case: {key} {have}, the case has {wanted}"
-                            + (" (mixture, domain, boundaries, transport and scheme count)." if key == "case" else "."))
+            raise CaseError(
+                f"restart file '{path}' is of another case: {key} {have}, the case has {wanted}"
+                + (" (mixture, domain, boundaries, transport and scheme count)." if key == "case" else ".")
+            )
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.cells[::-1]))
     U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
     time, steps, dt, sums = float(a["time"]), int(a["steps"]), float(a["dt"]), np.array(a["start_sums"], float)
@@ -106,16 +126,22 @@ def _read(file, flow, path):
 
 # ---------------------------------------------------------------- fields
 
+
 def output_names(flow):
-    return ["rho", *"uvw"[:flow.dimensions], "p", "T", *(f"Y_{n}" for n in flow.mixture.names if flow.ns > 1)]
+    return ["rho", *"uvw"[: flow.dimensions], "p", "T", *(f"Y_{n}" for n in flow.mixture.names if flow.ns > 1)]
 
 
 def earlier(flow, folder, pattern, keep):
-    """Files <name>-<step>.<suffix> of a run before this one, by step: those up to a restart's step stay, all others go."""
+    """Files <name>-<step>.<suffix> of a run before this one, by step: those up to a restart's step stay, all others
+    go."""
     if flow.ranks.rank:
         return []
-    files = {int(p.stem.split("-")[1]): p for p in sorted(pathlib.Path(folder).glob(pattern)) if p.stem.split("-")[1].isdigit()}
-    for step, path in list(files.items()):
+    files = {
+        int(p.stem.split("-")[1]): p
+        for p in sorted(pathlib.Path(folder).glob(pattern))
+        if p.stem.split("-")[1].isdigit()
+    }
+    for step, _path in list(files.items()):
         if not keep or step > flow.steps:
             files.pop(step).unlink()
     return list(files.values())
@@ -134,7 +160,7 @@ class FieldFiles:
         file, name = None, f"fields-{flow.steps:08d}.h5"
         if flow.ranks.rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = _h5py().File(self.folder/name, "w")
+            file = _h5py().File(self.folder / name, "w")
             file.attrs.update(time=flow.time, steps=flow.steps)
         for field in output_names(flow):
             values = whole(flow, flow.field(field))
@@ -150,24 +176,36 @@ class FieldFiles:
         lower, dx = flow.case.lower[::-1], flow.case.dx[::-1]
         grids = []
         for time, name in self.written:
-            fields = "".join(f'<Attribute Name="{f}" Center="Cell"><DataItem Format="HDF" Precision="4" Dimensions="{nz} {ny} {nx}">'
-                             f"{name}:/{f}</DataItem></Attribute>\n" for f in output_names(flow))
+            fields = "".join(
+                f'<Attribute Name="{f}" Center="Cell"><DataItem Format="HDF" Precision="4" Dimensions="{nz} {ny} {nx}">'
+                f"{name}:/{f}</DataItem></Attribute>\n"
+                for f in output_names(flow)
+            )
             grids.append(f"""<Grid Name="block"><Time Value="{time:.12g}"/>
 <Topology TopologyType="3DCoRectMesh" Dimensions="{nz + 1} {ny + 1} {nx + 1}"/>
-<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">{' '.join(f'{v:.12g}' for v in lower)}</DataItem>
-<DataItem Dimensions="3" Format="XML">{' '.join(f'{v:.12g}' for v in dx)}</DataItem></Geometry>
+<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in lower)}</DataItem>
+<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in dx)}</DataItem></Geometry>
 {fields}</Grid>""")
-        text = ('<?xml version="1.0"?>\n<Xdmf Version="2.0"><Domain><Grid GridType="Collection" CollectionType="Temporal">\n'
-                + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n")
-        part = self.folder/"fields.xmf.part"
+        text = (
+            '<?xml version="1.0"?>\n<Xdmf Version="2.0"><Domain><Grid GridType="Collection" '
+            'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
+        )
+        part = self.folder / "fields.xmf.part"
         part.write_text(text)
-        os.replace(part, self.folder/"fields.xmf")
+        os.replace(part, self.folder / "fields.xmf")
 
 
 # ---------------------------------------------------------------- pictures
 
-LABELS = {"rho": "density [kg/m$^3$]", "T": "temperature [K]", "p": "pressure [MPa]", "u": "u [m/s]", "v": "v [m/s]", "w": "w [m/s]",
-          "mach": "Mach number"}
+LABELS = {
+    "rho": "density [kg/m$^3$]",
+    "T": "temperature [K]",
+    "p": "pressure [MPa]",
+    "u": "u [m/s]",
+    "v": "v [m/s]",
+    "w": "w [m/s]",
+    "mach": "Mach number",
+}
 COLOURS = {"rho": "viridis", "T": "inferno", "p": "cividis", "u": "RdBu_r", "v": "RdBu_r", "w": "RdBu_r"}
 
 
@@ -176,7 +214,8 @@ def label(name):
 
 
 class Frames:
-    """PNG frames of some fields (1-D: lines; 2-D: maps; 3-D: the middle plane in z) and, at the end, one animated GIF."""
+    """PNG frames of some fields (1-D: lines; 2-D: maps; 3-D: the middle plane in z) and, at the end, one animated
+    GIF."""
 
     def __init__(self, flow, folder, names, milliseconds, continued):
         self.folder, self.names, self.milliseconds = pathlib.Path(folder), names, milliseconds
@@ -191,10 +230,10 @@ class Frames:
         names = self.names
         scale = {n: 1e-6 if n == "p" else 1.0 for n in names}
         if flow.dimensions == 1:
-            x = case.lower[0] + (np.arange(case.cells[0]) + 0.5)*case.dx[0]
-            figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9*len(names) + 0.6), sharex=True, squeeze=False)
+            x = case.lower[0] + (np.arange(case.cells[0]) + 0.5) * case.dx[0]
+            figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9 * len(names) + 0.6), sharex=True, squeeze=False)
             for ax, n in zip(axes[:, 0], names):
-                values = fields[n][0, 0]*scale[n]
+                values = fields[n][0, 0] * scale[n]
                 low, high = self._limits.setdefault(n, _limits(values))
                 ax.plot(x, values, lw=1.3)
                 ax.set_ylim(min(low, values.min()), max(high, values.max()))
@@ -202,19 +241,27 @@ class Frames:
                 ax.grid(alpha=0.3)
             axes[-1, 0].set_xlabel("x [m]")
         else:
-            shape = (case.upper[1] - case.lower[1])/(case.upper[0] - case.lower[0])
+            shape = (case.upper[1] - case.lower[1]) / (case.upper[0] - case.lower[0])
             columns = 1 if shape < 0.7 else len(names)
-            rows = -(-len(names)//columns)
-            width = 7.5 if columns == 1 else 4.6*columns
-            height = rows*(width/columns*0.76*shape + 0.3) + 0.6
+            rows = -(-len(names) // columns)
+            width = 7.5 if columns == 1 else 4.6 * columns
+            height = rows * (width / columns * 0.76 * shape + 0.3) + 0.6
             figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
             extent = (case.lower[0], case.upper[0], case.lower[1], case.upper[1])
             unit = 1e3 if max(case.upper[0] - case.lower[0], case.upper[1] - case.lower[1]) < 0.5 else 1.0
             for ax, n in zip(axes.flat, names):
-                values = fields[n][case.cells[2]//2]*scale[n]
+                values = fields[n][case.cells[2] // 2] * scale[n]
                 low, high = self._limits.setdefault(n, _limits(values))
-                image = ax.imshow(values, origin="lower", extent=[v*unit for v in extent], cmap=COLOURS.get(n, "magma"), vmin=low, vmax=high,
-                                  interpolation="bilinear", aspect="equal")
+                image = ax.imshow(
+                    values,
+                    origin="lower",
+                    extent=[v * unit for v in extent],
+                    cmap=COLOURS.get(n, "magma"),
+                    vmin=low,
+                    vmax=high,
+                    interpolation="bilinear",
+                    aspect="equal",
+                )
                 figure.colorbar(image, cax=ax.inset_axes([1.015, 0, 0.02, 1]), label=label(n))
                 ax.set_ylabel("y [mm]" if unit > 1 else "y [m]")
             for row in axes[:-1]:
@@ -222,14 +269,14 @@ class Frames:
                     ax.tick_params(labelbottom=False)
             for ax in axes[-1]:
                 ax.set_xlabel("x [mm]" if unit > 1 else "x [m]")
-        figure.suptitle(f"{case.title}    t = {flow.time*1e3:.4g} ms", fontsize=10)
+        figure.suptitle(f"{case.title}    t = {flow.time * 1e3:.4g} ms", fontsize=10)
         if flow.dimensions == 1:
             figure.tight_layout()
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder/f"frame-{flow.steps:08d}.png"
+        path = self.folder / f"frame-{flow.steps:08d}.png"
         figure.savefig(path, dpi=110)
         plt.close(figure)
-        gc.collect()                           # a figure refers to itself in circles: some 40 MiB would be waiting for this
+        gc.collect()  # a figure refers to itself in circles: some 40 MiB would be waiting for this
         self.paths = [p for p in self.paths if p != path] + [path]
 
     def animate(self):
@@ -240,15 +287,17 @@ class Frames:
 
         images = [Image.open(p).convert("RGB").quantize(128, dither=Image.Dither.NONE) for p in self.paths]
         images = [im if im.size == images[0].size else im.resize(images[0].size) for im in images]
-        path = self.folder/"frames.gif"
-        images[0].save(path, save_all=True, append_images=images[1:], duration=int(self.milliseconds), loop=0, optimize=False)
+        path = self.folder / "frames.gif"
+        images[0].save(
+            path, save_all=True, append_images=images[1:], duration=int(self.milliseconds), loop=0, optimize=False
+        )
         return path
 
 
 def _limits(values):
     low, high = float(values.min()), float(values.max())
-    if high - low <= 1e-6*max(abs(low), abs(high), 1e-30):
-        pad = 0.01*max(abs(low), abs(high), 1e-3)
+    if high - low <= 1e-6 * max(abs(low), abs(high), 1e-30):
+        pad = 0.01 * max(abs(low), abs(high), 1e-3)
         return low - pad, high + pad
     return low, high
 
@@ -260,4 +309,5 @@ def pyplot():
         raise CaseError(f"pictures need matplotlib ({error}): install the project's extra 'solver'.") from None
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     return plt

@@ -1,4 +1,6 @@
-"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without mpi4py."""
+"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without
+mpi4py."""
+
 from __future__ import annotations
 
 import importlib
@@ -36,8 +38,9 @@ def rank_on_node() -> int:
 
 
 def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
-    """Ranks in x, y, z: the smallest surface of which every block keeps 3 cells or more. CaseError when there is none."""
-    rest = (1,)*(3 - dimensions)
+    """Ranks in x, y, z: the smallest surface of which every block keeps 3 cells or more. CaseError when there is
+    none."""
+    rest = (1,) * (3 - dimensions)
     if wanted:
         grid = (*wanted, *rest)
         if int(np.prod(grid)) != ranks:
@@ -46,18 +49,18 @@ def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int
     else:
         divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
         choices = [(*g, *rest) for g in itertools.product(divisors, repeat=dimensions) if int(np.prod(g)) == ranks]
-    able = [g for g in choices if all(n//p >= FRINGE for n, p in zip(cells[:dimensions], g))]
+    able = [g for g in choices if all(n // p >= FRINGE for n, p in zip(cells[:dimensions], g))]
     if not able:
         size = " x ".join(map(str, cells[:dimensions]))
         raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
-    surface = lambda g: sum((g[d] > 1)*np.prod([cells[e]/g[e] for e in range(3) if e != d]) for d in range(3))     # noqa: E731
+    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))  # noqa: E731
     return min(able, key=lambda g: (surface(g), g))
 
 
 def share(n: int, parts: int, which: int) -> tuple[int, int]:
     """(first, count) of part `which`: the first n % parts have one more."""
     small, more = divmod(n, parts)
-    return which*small + min(which, more), small + (which < more)
+    return which * small + min(which, more), small + (which < more)
 
 
 class Ranks:
@@ -74,7 +77,7 @@ class Ranks:
 
     def place_of(self, rank):
         px, py, _ = self.grid
-        return rank % px, rank//px % py, rank//(px*py)
+        return rank % px, rank // px % py, rank // (px * py)
 
     def block_of(self, rank, cells):
         """((first, ...), (count, ...)) of another rank's block."""
@@ -88,7 +91,7 @@ class Ranks:
             if not self.periodic[d]:
                 return None
             place[d] %= self.grid[d]
-        return place[0] + self.grid[0]*(place[1] + self.grid[1]*place[2])
+        return place[0] + self.grid[0] * (place[1] + self.grid[1] * place[2])
 
     def smallest(self, values) -> np.ndarray:
         """Element-wise minimum over all ranks; NaN counts as smallest (it must not be lost)."""
@@ -97,6 +100,7 @@ class Ranks:
         if self.comm is not None:
             out = np.empty_like(values)
             from mpi4py import MPI
+
             self.comm.Allreduce(values, out, MPI.MIN)
             return out
         return values
@@ -114,21 +118,27 @@ class Ranks:
 
 
 class Exchange:
-    """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later directions.
+    """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later
+    directions.
 
-    On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a neighbour on the
-    same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host memory), "nccl" (from device to
-    device, in order with the kernels), "auto": ipc where all ranks can and each has a device, or MPS, else cuda_mpi where Open MPI says
-    that it can, else staged.
-    With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain; `complaint` says for what.
+    On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
+    neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
+    memory), "nccl" (from device to device, in order with the kernels), "auto": ipc where all ranks can and each has a
+    device, or MPS, else cuda_mpi where Open MPI says that it can, else staged.
+    With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
+    `complaint` says for what.
     """
 
     def __init__(self, ranks, array, backend, way="auto", alarm=None):
         self.ranks, self.array, self.backend, self._alarm = ranks, array, backend, alarm
         self._buffers, self._messages, self.mailboxes = {}, None, None
-        self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)      # direction with other ranks
-        sides = {(d, side): ranks.neighbour(d, 2*side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
-        remote = {at: (other, self._slab(*at, inside=True).shape) for at, other in sides.items() if other not in (None, ranks.rank)}
+        self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
+        sides = {(d, side): ranks.neighbour(d, 2 * side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
+        remote = {
+            at: (other, self._slab(*at, inside=True).shape)
+            for at, other in sides.items()
+            if other not in (None, ranks.rank)
+        }
         self.way = "none" if ranks.size == 1 else "host" if backend.name != "cuda" else self._choose(way, remote)
         if self.way == "ipc":
             boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
@@ -143,8 +153,14 @@ class Exchange:
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
             # a direction with one periodic block copies its own other side
-            into = [(self._slab(d, side, inside=False), boxes[d, side][1] if (d, side) in boxes else self._slab(d, 1 - side, inside=True))
-                    for side in (0, 1) if sides[d, side] is not None]
+            into = [
+                (
+                    self._slab(d, side, inside=False),
+                    boxes[d, side][1] if (d, side) in boxes else self._slab(d, 1 - side, inside=True),
+                )
+                for side in (0, 1)
+                if sides[d, side] is not None
+            ]
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
             for moves, parts in ((self._pack, out), (self._unpack, into)):
                 moves.append(Moves(backend, parts, boxes, count) if parts else None)
@@ -152,8 +168,13 @@ class Exchange:
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):
             try:
-                self.mailboxes = Mailboxes(self.ranks, self.backend, remote, 0 if self._alarm is None else self._alarm.data.ptr,
-                                           sharing=way == "ipc" or cuda.mps().startswith("running"))
+                self.mailboxes = Mailboxes(
+                    self.ranks,
+                    self.backend,
+                    remote,
+                    0 if self._alarm is None else self._alarm.data.ptr,
+                    sharing=way == "ipc" or cuda.mps().startswith("running"),
+                )
                 return "ipc"
             except NoWay as error:
                 if way == "ipc":
@@ -163,8 +184,8 @@ class Exchange:
     def _slab(self, d, side, inside):
         """Three layers at a side, of the block (inside) or of its fringe."""
         n = self.array.shape[3 - d]
-        start = {(0, True): FRINGE, (0, False): 0, (1, True): n - 2*FRINGE, (1, False): n - FRINGE}[side, inside]
-        cut = [slice(None)]*4
+        start = {(0, True): FRINGE, (0, False): 0, (1, True): n - 2 * FRINGE, (1, False): n - FRINGE}[side, inside]
+        cut = [slice(None)] * 4
         cut[3 - d] = slice(start, start + FRINGE)
         return self.array[tuple(cut)]
 
@@ -198,13 +219,14 @@ class Exchange:
         for side, other, out, into in mine:
             send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
             # a tag says from which side the sender sends: two blocks may be neighbours twice
-            waiting.append(self.ranks.comm.Irecv(receive, other, tag=2*d + (1 - side)))
-            waiting.append(self.ranks.comm.Isend(send, other, tag=2*d + side))
+            waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
+            waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
         return waiting
 
     def _device_messages(self, mine):
-        """NCCL has no tags: messages between two ranks pair up in their order. What one sends from its low side the other, where
-        both are neighbours twice, takes in at its high side: so high comes first among what is received."""
+        """NCCL has no tags: messages between two ranks pair up in their order. What one sends from its low side the
+        other, where both are neighbours twice, takes in at its high side: so high comes first among what is
+        received."""
         nccl, comm = self._messages
         stream = self.backend.cp.cuda.get_current_stream().ptr
         nccl.groupStart()
@@ -235,19 +257,22 @@ class Exchange:
         if self.mailboxes:
             self.mailboxes.close()
             self.mailboxes = None
-        if self._messages:                          # NCCL waits for the other ranks here: not when some garbage is collected
+        if self._messages:  # NCCL waits for the other ranks here: not when some garbage is collected
             self.backend.synchronize()
             self._messages[1].destroy()
             self._messages = None
 
     def traffic(self) -> str:
-        return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(self.way, self.way)
+        return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(
+            self.way, self.way
+        )
 
 
 def cuda_aware() -> bool:
     """Whether Open MPI says that it takes device memory."""
     import ctypes
-    for name in (None, "libmpi.so.40", "libmpi.so"):           # mpi4py may have loaded it for itself alone
+
+    for name in (None, "libmpi.so.40", "libmpi.so"):  # mpi4py may have loaded it for itself alone
         try:
             return bool(ctypes.CDLL(name, mode=os.RTLD_NOW | (os.RTLD_NOLOAD if name else 0)).MPIX_Query_cuda_support())
         except (OSError, AttributeError):
@@ -257,7 +282,7 @@ def cuda_aware() -> bool:
 
 def _nccl_module(backend):
     nccl = getattr(backend.cp.cuda, "nccl", None)
-    if nccl is None:                                # CuPy 14 loads it when it is imported
+    if nccl is None:  # CuPy 14 loads it when it is imported
         try:
             nccl = importlib.import_module("cupy.cuda.nccl")
         except ImportError:
@@ -269,14 +294,17 @@ def ways(backend) -> list[str]:
     """The ways from device to device that are there."""
     if backend.name != "cuda":
         return ["auto"]
-    return ["ipc", "staged", *["nccl"]*(_nccl_module(backend) is not None), *["cuda_mpi"]*cuda_aware()]
+    return ["ipc", "staged", *["nccl"] * (_nccl_module(backend) is not None), *["cuda_mpi"] * cuda_aware()]
 
 
 def _nccl(ranks, backend):
     """(CuPy's NCCL module, a communicator of these ranks)."""
     nccl = _nccl_module(backend)
     if not all(ranks.everyone(nccl is not None)):
-        raise NoWay("[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose 'staged'.")
+        raise NoWay(
+            "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
+            "'staged'."
+        )
     name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
     try:
         return nccl, nccl.NcclCommunicator(ranks.size, name, ranks.rank)
@@ -285,13 +313,13 @@ def _nccl(ranks, backend):
 
 
 def _pinned(backend, shape):
-    size = int(np.prod(shape))*8
+    size = int(np.prod(shape)) * 8
     memory = backend.cp.cuda.alloc_pinned_memory(size)
-    return np.frombuffer(memory, np.float64, size//8).reshape(shape)
+    return np.frombuffer(memory, np.float64, size // 8).reshape(shape)
 
 
 def _copy(backend, to, source):
     """Between device and pinned memory, in the order of the current stream; the host does not wait."""
-    runtime, address = backend.cp.cuda.runtime, lambda a: a.ctypes.data if isinstance(a, np.ndarray) else a.data.ptr      # noqa: E731
+    runtime, address = backend.cp.cuda.runtime, lambda a: a.ctypes.data if isinstance(a, np.ndarray) else a.data.ptr  # noqa: E731
     kind = runtime.memcpyDeviceToHost if to.__class__ is np.ndarray else runtime.memcpyHostToDevice
     runtime.memcpyAsync(address(to), address(source), source.nbytes, kind, backend.cp.cuda.get_current_stream().ptr)

@@ -1,8 +1,9 @@
 """Exact solution of the Riemann problem of a pure Peng-Robinson gas, in plain Python: nothing of the layer's kernels.
 
-Fans by integrating the isentrope (dT/drho = T p_T/(rho^2 cv), du = -+ c/rho drho, classical Runge-Kutta in ln rho), shocks by
-the Rankine-Hugoniot energy relation; the pressure between them by the secant rule. All per kg, SI.
+Fans by integrating the isentrope (dT/drho = T p_T/(rho^2 cv), du = -+ c/rho drho, classical Runge-Kutta in ln rho),
+shocks by the Rankine-Hugoniot energy relation; the pressure between them by the secant rule. All per kg, SI.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -22,37 +23,37 @@ class Gas:
         omega = float(sp.omega[0])
         assert sp.ns == 1 and omega <= 0.491, "one light species"
         self.W, self.a, self.b, self.Tc = float(sp.W[0]), float(sp.a[0]), float(sp.b[0]), float(sp.Tc[0])
-        self.kappa = 0.37464 + 1.54226*omega - 0.26992*omega**2
+        self.kappa = 0.37464 + 1.54226 * omega - 0.26992 * omega**2
         self.low, self.high, self.T_mid = sp.nasa_low[0], sp.nasa_high[0], float(sp.T_mid[0])
 
     def _attraction(self, T):
-        root = math.sqrt(T/self.Tc)
-        f = 1 + self.kappa*(1 - root)
-        f_T = -self.kappa*root/(2*T)
-        return self.a*f*f, 2*self.a*f*f_T, 2*self.a*(f_T*f_T - f*f_T/(2*T))
+        root = math.sqrt(T / self.Tc)
+        f = 1 + self.kappa * (1 - root)
+        f_T = -self.kappa * root / (2 * T)
+        return self.a * f * f, 2 * self.a * f * f_T, 2 * self.a * (f_T * f_T - f * f_T / (2 * T))
 
     def at(self, T, rho):
         """(p, e, c, p_T, cv) at T [K], rho [kg/m3]; p_T at constant volume."""
-        v, b = self.W/rho, self.b
+        v, b = self.W / rho, self.b
         a, a_T, a_TT = self._attraction(T)
-        D = v*v + 2*b*v - b*b
-        L = math.log((v + (1 + ROOT2)*b)/(v + (1 - ROOT2)*b))/(2*ROOT2*b)
+        D = v * v + 2 * b * v - b * b
+        L = math.log((v + (1 + ROOT2) * b) / (v + (1 - ROOT2) * b)) / (2 * ROOT2 * b)
         c = self.low if T < self.T_mid else self.high
-        cp0 = R*(c[0] + T*(c[1] + T*(c[2] + T*(c[3] + T*c[4]))))
-        h0 = R*(c[5] + T*(c[0] + T*(c[1]/2 + T*(c[2]/3 + T*(c[3]/4 + T*c[4]/5)))))
-        p, p_T = R*T/(v - b) - a/D, R/(v - b) - a_T/D
-        p_v = -R*T/(v - b)**2 + 2*a*(v + b)/D**2
-        cv = cp0 - R + T*a_TT*L
-        e = h0 - R*T + (T*a_T - a)*L
-        c2 = v*v*(T*p_T*p_T/cv - p_v)/self.W
-        return p, e/self.W, math.sqrt(c2), p_T, cv/self.W
+        cp0 = R * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
+        h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
+        p, p_T = R * T / (v - b) - a / D, R / (v - b) - a_T / D
+        p_v = -R * T / (v - b) ** 2 + 2 * a * (v + b) / D**2
+        cv = cp0 - R + T * a_TT * L
+        e = h0 - R * T + (T * a_T - a) * L
+        c2 = v * v * (T * p_T * p_T / cv - p_v) / self.W
+        return p, e / self.W, math.sqrt(c2), p_T, cv / self.W
 
     def temperature(self, p, rho, T=300.0):
         for _ in range(200):
             now, _, _, p_T, _ = self.at(T, rho)
-            step = (p - now)/p_T
-            T += min(max(step, -0.3*T), 0.3*T)
-            if abs(step) < 1e-14*T:
+            step = (p - now) / p_T
+            T += min(max(step, -0.3 * T), 0.3 * T)
+            if abs(step) < 1e-14 * T:
                 break
         return T
 
@@ -62,13 +63,14 @@ def density(gas, T, p, start):
     rho = start
     for _ in range(80):
         now = gas.at(T, rho)[0]
-        rho -= (now - p)/((gas.at(T, rho*1.000001)[0] - now)/(rho*1e-6))
+        rho -= (now - p) / ((gas.at(T, rho * 1.000001)[0] - now) / (rho * 1e-6))
     return rho
 
 
 @dataclasses.dataclass
 class Wave:
-    """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a shock (speed)."""
+    """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a
+    shock (speed)."""
 
     p: float
     u: float
@@ -80,23 +82,23 @@ class Wave:
 
 def isentrope(gas, rho, T, to, sign, steps=800):
     """Rows (rho, T, p, u, c) from rho to `to`; sign -1: wave that runs to the left (u rises as rho falls)."""
-    h = math.log(to/rho)/steps
+    h = math.log(to / rho) / steps
 
     def slope(x, T):
         r = math.exp(x)
         _, _, c, p_T, cv = gas.at(T, r)
-        return T*p_T/(r*cv), sign*c
+        return T * p_T / (r * cv), sign * c
 
     x, u, rows = math.log(rho), 0.0, []
-    for n in range(steps + 1):
+    for _n in range(steps + 1):
         p, _, c, _, _ = gas.at(T, math.exp(x))
         rows.append((math.exp(x), T, p, u, c))
         k1 = slope(x, T)
-        k2 = slope(x + h/2, T + h/2*k1[0])
-        k3 = slope(x + h/2, T + h/2*k2[0])
-        k4 = slope(x + h, T + h*k3[0])
-        T += h/6*(k1[0] + 2*k2[0] + 2*k3[0] + k4[0])
-        u += h/6*(k1[1] + 2*k2[1] + 2*k3[1] + k4[1])
+        k2 = slope(x + h / 2, T + h / 2 * k1[0])
+        k3 = slope(x + h / 2, T + h / 2 * k2[0])
+        k4 = slope(x + h, T + h * k3[0])
+        T += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
+        u += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
         x += h
     return np.array(rows)
 
@@ -106,8 +108,8 @@ def secant(f, a, b, tolerance=1e-13, most=100):
     for _ in range(most):
         if fb == fa:
             break
-        a, b, fa = b, b - fb*(b - a)/(fb - fa), fb
-        if abs(b - a) <= tolerance*abs(b):
+        a, b, fa = b, b - fb * (b - a) / (fb - fa), fb
+        if abs(b - a) <= tolerance * abs(b):
             break
         fb = f(b)
     return b
@@ -117,17 +119,22 @@ def wave(gas, rho, u, T, p_star, sign):
     """The wave from a side (rho, u, T) to pressure p_star; sign -1 left, 1 right."""
     p0, e0, c0, _, _ = gas.at(T, rho)
     if p_star > p0:
+
         def energy(r):
             Tr = gas.temperature(p_star, r, T)
-            return gas.at(Tr, r)[1] - e0 - 0.5*(p_star + p0)*(1/rho - 1/r)
-        guess = rho*(1 + (p_star - p0)/(rho*c0*c0 + 0.3*(p_star - p0)))
-        r = secant(energy, guess, 0.98*guess + 0.02*rho)
-        flux = math.sqrt((p_star - p0)/(1/rho - 1/r))            # mass through the shock
-        return Wave(p_star, u + sign*(p_star - p0)/flux, r, gas.temperature(p_star, r, T), None, u + sign*flux/rho)
+            return gas.at(Tr, r)[1] - e0 - 0.5 * (p_star + p0) * (1 / rho - 1 / r)
+
+        guess = rho * (1 + (p_star - p0) / (rho * c0 * c0 + 0.3 * (p_star - p0)))
+        r = secant(energy, guess, 0.98 * guess + 0.02 * rho)
+        flux = math.sqrt((p_star - p0) / (1 / rho - 1 / r))  # mass through the shock
+        return Wave(
+            p_star, u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, u + sign * flux / rho
+        )
 
     def miss(x):
-        return math.log(isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2]/p_star)
-    x0 = math.log(rho) + (p_star - p0)/(rho*c0*c0)
+        return math.log(isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star)
+
+    x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
     to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))
     table = isentrope(gas, rho, T, to, sign, 1500)
     return Wave(p_star, u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
@@ -143,10 +150,11 @@ class Riemann:
 
         def miss(p):
             return wave(gas, *sides[0], p, -1).u - wave(gas, *sides[1], p, 1).u
-        p1 = math.sqrt(self.left[2]*self.right[2])
-        self.p = secant(miss, p1, 0.9*p1, 1e-12)
+
+        p1 = math.sqrt(self.left[2] * self.right[2])
+        self.p = secant(miss, p1, 0.9 * p1, 1e-12)
         self.waves = wave(gas, *sides[0], self.p, -1), wave(gas, *sides[1], self.p, 1)
-        self.u = 0.5*(self.waves[0].u + self.waves[1].u)
+        self.u = 0.5 * (self.waves[0].u + self.waves[1].u)
 
     def sample(self, speed):
         speed = np.asarray(speed, float)
@@ -161,9 +169,9 @@ class Riemann:
             else:
                 rho, T, p, u, c = w.table.T
                 u = u + side[1]
-                head = u + sign*c
+                head = u + sign * c
                 order = np.argsort(head)
-                for row, column, (first, last) in zip(range(4), (rho, u, p, T), zip(outer, inner)):
+                for row, column, (_first, _last) in zip(range(4), (rho, u, p, T), zip(outer, inner)):
                     values[row] = np.interp(s, head[order], column[order])
             out[:, here] = values
         return out

@@ -1,8 +1,9 @@
 """python -m examples.mini_solver scaling, under mpirun: the same flow on 1, 2, 4, ... of the ranks, up to all of them.
 
-Strong: one grid, shared by more and more ranks; the fields at the end have to be the same to the bit. Weak: a block of that
-size for each rank. On a GPU each way of the exchange that is asked for. The ranks left out sleep.
+Strong: one grid, shared by more and more ranks; the fields at the end have to be the same to the bit. Weak: a block of
+that size for each rank. On a GPU each way of the exchange that is asked for. The ranks left out sleep.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -21,18 +22,36 @@ from .ranks import ways as ways_here
 
 ROUNDS, WARM = 3, 3
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
-PARTS = {"properties": ("state", "transport"), "fluxes": ("flux", "viscous", "boundaries"), "exchange": ("exchange",),
-         "update": ("update", "time step")}
+PARTS = {
+    "properties": ("state", "transport"),
+    "fluxes": ("flux", "viscous", "boundaries"),
+    "exchange": ("exchange",),
+    "update": ("update", "time step"),
+}
 
 
-def layer_case(cells, blocks=(1, 1, 1), scheme="double_flux", viscous=True, species=("CH4", "O2"), options=None, **parallel) -> Case:
+def layer_case(
+    cells, blocks=(1, 1, 1), scheme="double_flux", viscous=True, species=("CH4", "O2"), options=None, **parallel
+) -> Case:
     """A layer of cold O2 below warm CH4, 3-D; `blocks` of it beside each other in x and z. `cells`: of all of them."""
-    return Case(dict(
-        mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
-        domain=dict(cells=list(cells), upper=[2e-3*blocks[0], 1e-3, 1e-3*blocks[2]]), time={"steps": 1},
-        initial=dict(p=1e7, X={"O2": LAYER, "CH4": "rest"}, T=f"300 - 180*{LAYER}", u=f"40 - 60*{LAYER}", v="0.3*sin(2*pi*x/2e-3)",
-                     w="0.3*sin(2*pi*z/1e-3)"),
-        boundary={"y": "slip_wall"}, numerics=dict(scheme=scheme, viscous=viscous), parallel=parallel))
+    return Case(
+        dict(
+            mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
+            domain=dict(cells=list(cells), upper=[2e-3 * blocks[0], 1e-3, 1e-3 * blocks[2]]),
+            time={"steps": 1},
+            initial=dict(
+                p=1e7,
+                X={"O2": LAYER, "CH4": "rest"},
+                T=f"300 - 180*{LAYER}",
+                u=f"40 - 60*{LAYER}",
+                v="0.3*sin(2*pi*x/2e-3)",
+                w="0.3*sin(2*pi*z/1e-3)",
+            ),
+            boundary={"y": "slip_wall"},
+            numerics=dict(scheme=scheme, viscous=viscous),
+            parallel=parallel,
+        )
+    )
 
 
 def counts(ranks) -> list[int]:
@@ -43,12 +62,14 @@ def counts(ranks) -> list[int]:
 def grid_of(n) -> tuple[int, int, int]:
     """Ranks in x and z, as square as they can be, more of them in z; y, which has walls, stays whole."""
     x = max(d for d in range(1, int(n**0.5) + 1) if n % d == 0)
-    return x, 1, n//x
+    return x, 1, n // x
 
 
 def measure(flow, steps) -> dict:
-    """Of some rounds the fastest: seconds a step (of the slowest rank). And the shares of a step's time, mean over the ranks: of the fastest
-    round, or where steps are graphs, which have no timers inside, of other steps that are launched one by one ("launched": seconds)."""
+    """Of some rounds the fastest: seconds a step (of the slowest rank). And the shares of a step's time, mean over the
+    ranks: of the fastest round, or where steps are graphs, which have no timers inside, of other steps that are
+    launched one by one ("launched": seconds)."""
+
     def rounds(watch):
         flow.watch, best = watch, None
         for _ in range(WARM):
@@ -57,7 +78,7 @@ def measure(flow, steps) -> dict:
             flow.collect_times()
             flow.seconds.clear()
             flow.backend.synchronize()
-            flow.ranks.smallest([0.0])                                       # together
+            flow.ranks.smallest([0.0])  # together
             began = time.perf_counter()
             for _ in range(steps):
                 flow.step()
@@ -65,14 +86,18 @@ def measure(flow, steps) -> dict:
             took = -float(flow.ranks.smallest([began - time.perf_counter()])[0])
             flow.collect_times()
             spent = [sum(flow.seconds[n] for n in names) for names in PARTS.values()]
-            spent = flow.ranks.total(spent)/flow.ranks.size/took
-            if best is None or took/steps < best["step"]:
-                best = {"step": took/steps, **dict(zip(PARTS, map(float, spent))), "rest": float(1 - spent.sum()),
-                        "ms": {name: 1e3*seconds/steps for name, seconds in flow.seconds.most_common()}}
+            spent = flow.ranks.total(spent) / flow.ranks.size / took
+            if best is None or took / steps < best["step"]:
+                best = {
+                    "step": took / steps,
+                    **dict(zip(PARTS, map(float, spent))),
+                    "rest": float(1 - spent.sum()),
+                    "ms": {name: 1e3 * seconds / steps for name, seconds in flow.seconds.most_common()},
+                }
         return best
 
     best = rounds(True)
-    if flow.backend.name == "cuda":              # graph or not: every flow takes the same number of steps, for the bits
+    if flow.backend.name == "cuda":  # graph or not: every flow takes the same number of steps, for the bits
         fast = rounds(False)
         if flow.graphed:
             best |= {"launched": best["step"], "step": fast["step"]}
@@ -90,12 +115,13 @@ def digest(flow) -> str:
 
 
 def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds=("strong", "weak")) -> int:
-    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. Table on rank 0, JSON in `path`."""
+    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. Table on rank 0, JSON in
+    `path`."""
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     if cells < 8:
         raise CaseError(f"--cells {cells}; wanted 8 or more.")
     rows, wrong, device = [], False, backend_of(backend or "auto")
-    mailboxes.PATIENCE = 2**25                                           # nothing here takes longer than half a minute
+    mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
     if "all" in ways:
         ways = ways_here(device)
 
@@ -104,9 +130,15 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
             print(text, flush=True)
 
     for kind in kinds:
-        say(f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, viscous, CH4 and O2")
-        say(f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
-            + " ".join(f"{p:>10}" for p in (*PARTS, "rest")) + ("  bits" if kind == "strong" else ""))
+        say(
+            f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, "
+            "viscous, CH4 and O2"
+        )
+        say(
+            f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
+            + " ".join(f"{p:>10}" for p in (*PARTS, "rest"))
+            + ("  bits" if kind == "strong" else "")
+        )
         for n in counts(size):
             group = comm.Split(0 if rank < n else 1, rank) if comm is not None else None
             if rank < n:
@@ -114,23 +146,37 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                     grid = grid_of(n)
                     blocks = grid if kind == "weak" else (1, 1, 1)
                     try:
-                        flow = Flow(layer_case([cells*b for b in blocks], blocks, ranks=list(grid), exchange=way), group, device)
-                    except NoWay as error:                               # all ranks get it together
+                        flow = Flow(
+                            layer_case([cells * b for b in blocks], blocks, ranks=list(grid), exchange=way),
+                            group,
+                            device,
+                        )
+                    except NoWay as error:  # all ranks get it together
                         say(f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {way:>15}: {error}")
                         continue
-                    row = {"kind": kind, "ranks": n, "grid": grid, "exchange_way": flow.exchange.traffic(), "cells": flow.case.cells,
-                           **measure(flow, steps)}
-                    row["rate"] = float(np.prod(flow.case.cells))/row["step"]
+                    row = {
+                        "kind": kind,
+                        "ranks": n,
+                        "grid": grid,
+                        "exchange_way": flow.exchange.traffic(),
+                        "cells": flow.case.cells,
+                        **measure(flow, steps),
+                    }
+                    row["rate"] = float(np.prod(flow.case.cells)) / row["step"]
                     one = next((r for r in rows if r["kind"] == kind), row)
-                    row["efficiency"] = row["rate"]/(n*one["rate"])
+                    row["efficiency"] = row["rate"] / (n * one["rate"])
                     if kind == "strong":
                         row["digest"] = digest(flow)
                     same = row.get("digest") == one.get("digest")
                     wrong = wrong or rank == 0 and not same
                     rows.append(row)
-                    say(f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {row['exchange_way']:>15} {1e3*row['step']:9.3f} {row['rate']:14.3e} "
-                        f"{100*row['efficiency']:8.1f} %  " + " ".join(f"{100*row[p]:8.1f} %" for p in (*PARTS, "rest"))
-                        + (("  same" if same else "  OTHER") if kind == "strong" else ""))
+                    say(
+                        f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {row['exchange_way']:>15} "
+                        f"{1e3 * row['step']:9.3f} {row['rate']:14.3e} "
+                        f"{100 * row['efficiency']:8.1f} %  "
+                        + " ".join(f"{100 * row[p]:8.1f} %" for p in (*PARTS, "rest"))
+                        + (("  same" if same else "  OTHER") if kind == "strong" else "")
+                    )
                     flow.close()
                     del flow
                     device.release()
@@ -141,7 +187,9 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                 group.Free()
     if path and rank == 0:
         pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
-        pathlib.Path(path).write_text(json.dumps({"backend": device.describe(), "steps": steps, "rows": rows}, indent=1, default=str))
+        pathlib.Path(path).write_text(
+            json.dumps({"backend": device.describe(), "steps": steps, "rows": rows}, indent=1, default=str)
+        )
     if wrong:
         say("ranks do NOT give the same bits")
     return 2 if comm is not None and comm.bcast(wrong) or wrong else 0

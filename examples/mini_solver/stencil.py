@@ -1,8 +1,9 @@
 """Stencil kernels: one C++ source, compiled for CPU vector units or for CUDA, run over a box of a block.
 
-A body is a function template over the number type for one cell (CPU: one pack of neighbours in x), as point kernels are;
-here the loop over the box is emitted around it. Everything a launch needs goes over in one struct.
+A body is a function template over the number type for one cell (CPU: one pack of neighbours in x), as point kernels
+are; here the loop over the box is emitted around it. Everything a launch needs goes over in one struct.
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -20,12 +21,20 @@ KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction inv_threshold", ""),
     "convective": ("convective.h", "Q gamma_c theta flux e_vol eps_k", "direction", "ORDER DISSIPATION CONSERVATIVE"),
     "viscous": ("viscous.h", "Q T mu lam D h_Y viscous_flux", "direction inv_dx", "DIMENSIONS INV_W"),
-    "update": ("update.h", "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length",
-               "inv_dx w0 w1",
-               "CONSERVATIVE VISCOUS SOURCE DIMENSIONS"),
+    "update": (
+        "update.h",
+        "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length",
+        "inv_dx w0 w1",
+        "CONSERVATIVE VISCOUS SOURCE DIMENSIONS",
+    ),
     "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx", "CONSERVATIVE VISCOUS DIMENSIONS"),
-    "outlet": ("outlet.h", "Q gamma_c gruneisen eps_k flux", "direction side inv_dx sigma p_target inv_length", "CONSERVATIVE"),
+    "outlet": (
+        "outlet.h",
+        "Q gamma_c gruneisen eps_k flux",
+        "direction side inv_dx sigma p_target inv_length",
+        "CONSERVATIVE",
+    ),
 }
 WHOLE = ("direction", "side")
 ffi = cffi.FFI()
@@ -80,14 +89,21 @@ def _source(name, switches, inv_W, on_cuda) -> str:
     table = "__constant__ double" if on_cuda else "constexpr double"
     sizes = f"constexpr int NS = {ns};\n" + (f"{table} INV_W[NS] = {{{values}}};\n" if "INV_W" in used.split() else "")
     # a switch that does not matter here is 0: cases that differ in it alone share the machine code
-    macros = "".join(f"#define {k} {int(v) if k in used.split() else 0}\n" for k, v in switches.items()) + f"#define NS_GT_1 {int(ns > 1)}\n"
-    first = f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}\n#include \"numbers/platform.h\"\n" if on_cuda else '#include "numbers/pack.h"\n'
+    macros = (
+        "".join(f"#define {k} {int(v) if k in used.split() else 0}\n" for k, v in switches.items())
+        + f"#define NS_GT_1 {int(ns > 1)}\n"
+    )
+    first = (
+        f'#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}\n#include "numbers/platform.h"\n'
+        if on_cuda
+        else '#include "numbers/pack.h"\n'
+    )
     text = macros + first + HEAD.format(fields="\n".join(fields), sizes=sizes, header=header)
     return text + (CUDA_LOOP if on_cuda else CPU_LOOP).format(name=name, threads=THREADS)
 
 
 def depends():
-    return sorted((LAYER/"numbers").glob("*.h")) + sorted(HERE.glob("*.h"))
+    return sorted((LAYER / "numbers").glob("*.h")) + sorted(HERE.glob("*.h"))
 
 
 def cuda_source(name, switches, inv_W):
@@ -107,20 +123,23 @@ class Stencil:
         self.arrays, self.numbers = arrays.split(), numbers.split()
         self.layout = _layout(self.arrays, self.numbers)
         if backend.name == "cpu":
-            self._code = ffi.dlopen(str(cpu.shared_object(_source(name, switches, inv_W, False), depends(), f"flow-{name}")))
+            self._code = ffi.dlopen(
+                str(cpu.shared_object(_source(name, switches, inv_W, False), depends(), f"flow-{name}"))
+            )
         else:
             source, folders = cuda_source(name, switches, inv_W)
             self._code = backend._load(cuda.machine_code(source, backend.arch, f"flow-{name}", folders, depends()))
 
     def bind(self, stride, arrays):
-        """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out may be None."""
+        """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out
+        may be None."""
         filled = np.zeros(1, self.layout)
         filled["stride"] = stride
         for name in self.arrays:
             array = arrays.get(name)
             if array is not None:
                 filled[name] = array.ctypes.data if self.backend.name == "cpu" else array.data.ptr
-                filled[f"ld_{name}"] = array.strides[0]//8 if array.ndim == 2 else 0
+                filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
         keep = [arrays.get(n) for n in self.arrays]
         return _Bound(self, filled, keep)
 
@@ -130,11 +149,15 @@ class _Bound:
         self._filled, self._keep = filled, keep
         backend = stencil.backend
         if backend.name == "cpu":
-            pointer, function, threads = ffi.cast("void *", filled.ctypes.data), stencil._code.stencil_run, backend.threads
+            pointer, function, threads = (
+                ffi.cast("void *", filled.ctypes.data),
+                stencil._code.stencil_run,
+                backend.threads,
+            )
             self._launch = lambda cells: function(pointer, threads)
         else:
             function, arguments = stencil._code.get_function("stencil_run"), (cuda.by_value(filled),)
-            self._launch = lambda cells: function((-(-cells//THREADS),), (THREADS,), arguments)
+            self._launch = lambda cells: function((-(-cells // THREADS),), (THREADS,), arguments)
 
     def __call__(self, lo, hi, **numbers):
         """Every cell (or face) with lo <= (i, j, k) < hi; nothing for an empty box."""
@@ -148,4 +171,3 @@ class _Bound:
         for name, value in numbers.items():
             filled[name] = value
         self._launch(cells)
-

@@ -163,14 +163,14 @@ contains
 
     t0 = MPI_Wtime()
     call exchange(g, 1, Q(:, 3:4, 3:nz + 2, :), Q(:, ny + 1:ny + 2, 3:nz + 2, :), Q(:, 1:2, 3:nz + 2, :), Q(:, ny + 3:ny + 4, &
-      3:nz + 2, :))
+                                                                                                            3:nz + 2, :))
     comm_time = comm_time + MPI_Wtime() - t0
     ! Walls: no slip, adiabatic, nothing passes.
     do f = 1, FRINGE
       do m = 1, g%nq
         if (g%low(1) == MPI_PROC_NULL) Q(:, 3 - f, 3:nz + 2, m) = merge(-1, 1, m >= 2 .and. m <= 4)*Q(:, 2 + f, 3:nz + 2, m)
         if (g%high(1) == MPI_PROC_NULL) Q(:, ny + 2 + f, 3:nz + 2, m) = merge(-1, 1, m >= 2 .and. m <= 4)*Q(:, ny + 3 - f, 3:nz &
-          + 2, m)
+                                                                                                            + 2, m)
       end do
     end do
     t0 = MPI_Wtime()
@@ -189,13 +189,13 @@ contains
     going = my_low
     coming = fringe_high
     call MPI_Sendrecv(going, size(going), MPI_DOUBLE_PRECISION, g%low(d), 1, coming, size(coming), MPI_DOUBLE_PRECISION, &
-      g%high(d), 1, &
+                      g%high(d), 1, &
                       g%comm, MPI_STATUS_IGNORE, ierr)
     fringe_high = coming
     going = my_high
     coming = fringe_low
     call MPI_Sendrecv(going, size(going), MPI_DOUBLE_PRECISION, g%high(d), 2, coming, size(coming), MPI_DOUBLE_PRECISION, &
-      g%low(d), 2, &
+                      g%low(d), 2, &
                       g%comm, MPI_STATUS_IGNORE, ierr)
     fringe_low = coming
   end subroutine exchange

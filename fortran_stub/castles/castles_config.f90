@@ -34,7 +34,7 @@ contains
     inputs%cells = [48, 32, 16]
     inputs%steps = 100
     mixture = inputs%mixture; phase = inputs%phase; kernels = inputs%kernels; properties = inputs%properties; backend = &
-      inputs%backend
+ inputs%backend
     chung = inputs%chung; diffusion = inputs%diffusion; takahashi = inputs%takahashi
     num_devices = inputs%num_devices; chunk = inputs%chunk; n_species = inputs%ns
     steps = inputs%steps; repeats = inputs%repeats; every = inputs%every; grow_x = inputs%grow_x; cells = inputs%cells
@@ -51,7 +51,7 @@ contains
     message = ''
 
     inputs%mixture = mixture; inputs%phase = phase; inputs%kernels = kernels; inputs%properties = properties; inputs%backend = &
-      backend
+ backend
     inputs%chung = chung; inputs%diffusion = diffusion; inputs%takahashi = takahashi
     inputs%num_devices = num_devices; inputs%chunk = chunk; inputs%ns = n_species
     inputs%steps = steps; inputs%repeats = repeats; inputs%every = every; inputs%grow_x = grow_x; inputs%cells = cells

@@ -55,7 +55,7 @@ contains
           do i = 1, size(Q, 1)
             Y = Q(i, j, k, 6:)
             call plainRhoH0FromTP(Q(i, j, k, 5), Q(i, j, k, 1), Y, Q(i, j, k, 2), Q(i, j, k, 3), Q(i, j, k, 4), rho(i, j, k), &
-              h0(i, j, k))
+                                  h0(i, j, k))
           end do
         end do
       end do
@@ -73,9 +73,9 @@ contains
     t0 = MPI_Wtime()
     if (use_frame) then
       call frame_block('castles_cells', [frame_in('Q', Q), frame_out('rho', s%rho), frame_out('h', s%h), frame_out('c', s%c), &
-        frame_out('rho_p', s%rhop), frame_out('rho_T', s%rhoT), frame_out('h_p', s%hp), frame_out('h_T', s%hT), &
-        frame_out('rho_Y', s%rhoY), frame_out('h_Y', s%hY), frame_out('mu', s%mu), frame_out('lam', s%lam), frame_out('D', &
-          s%D)], lo, hi)
+                           frame_out('rho_p', s%rhop), frame_out('rho_T', s%rhoT), frame_out('h_p', s%hp), frame_out('h_T', s%hT), &
+                frame_out('rho_Y', s%rhoY), frame_out('h_Y', s%hY), frame_out('mu', s%mu), frame_out('lam', s%lam), frame_out('D', &
+                                                                                                                      s%D)], lo, hi)
     else
       do k = lo(3), hi(3)
         do j = lo(2), hi(2)
@@ -105,7 +105,7 @@ contains
     if (use_frame) then
       start = T
       call frame_block('T_from_h_p', [frame_in('h', h), frame_in('p', p), frame_in('Y', Y), frame_in('T_start', start), &
-        frame_out('T', T)])
+                                      frame_out('T', T)])
     else
       do k = 1, size(T, 2)
         do j = 1, size(T, 1)

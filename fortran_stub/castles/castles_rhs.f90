@@ -125,7 +125,7 @@ contains
       from_low(i) = 0.5_dp*rho(i, jf, kf)*(Qf(i, jf, kf, 1 + d) + speed)
       from_high(i) = 0.5_dp*rho(i, jf, nf + kf)*(Qf(i, jf, nf + kf, 1 + d) - speed)
       E_flux(i) = from_low(i)*h0(i, jf, kf) + from_high(i)*h0(i, jf, nf + kf) + 0.5_dp*speed*(Qf(i, jf, nf + kf, 1) &
-                  - Qf(i, jf, kf, 1)) &
+                                                                                              - Qf(i, jf, kf, 1)) &
                   - 0.5_dp*inv*(s%lam(x + i, y, z) + s%lam(xx + i, yy, zz))*(g%Q(xx + i, yy, zz, 5) - g%Q(x + i, y, z, 5))
       half_rho(i) = -0.25_dp*inv*(s%rho(x + i, y, z) + s%rho(xx + i, yy, zz))
       J_sum(i) = 0
@@ -143,13 +143,13 @@ contains
     do m = 1, ns
       do i = 1, nx
         J_sum(i) = J_sum(i) + (s%D(x + i, y, z, m) + s%D(xx + i, yy, zz, m))*(g%Q(xx + i, yy, zz, 5 + m) - g%Q(x + i, y, z, 5 + &
-          m))
+                                                                                                               m))
       end do
     end do
     do m = 1, ns
       do i = 1, nx
         J(i) = half_rho(i)*((s%D(x + i, y, z, m) + s%D(xx + i, yy, zz, m))*(g%Q(xx + i, yy, zz, 5 + m) - g%Q(x + i, y, z, 5 + &
-          m)) &
+                                                                                                             m)) &
                             - 0.5_dp*J_sum(i)*(g%Q(x + i, y, z, 5 + m) + g%Q(xx + i, yy, zz, 5 + m)))
         E_flux(i) = E_flux(i) + 0.5_dp*J(i)*(s%hY(x + i, y, z, m) + s%hY(xx + i, yy, zz, m))
         F(i) = from_low(i)*Qf(i, jf, kf, 5 + m) + from_high(i)*Qf(i, jf, nf + kf, 5 + m) + J(i)
@@ -191,9 +191,9 @@ contains
       do j = 1, g%n(2)
         y = FRINGE + j
         associate (rho => s%rho(3:nx + 2, y, z), h => s%h(3:nx + 2, y, z), rhop => s%rhop(3:nx + 2, y, z), rhoT => s%rhoT(3:nx &
-          + 2, y, z), &
+                                                                                                                       + 2, y, z), &
                    hp => s%hp(3:nx + 2, y, z), hT => s%hT(3:nx + 2, y, z), vel => g%Q(3:nx + 2, y, z, 2:4), Q => g%Q(3:nx + 2, &
-                     y, z, :))
+                                                                                                                     y, z, :))
           d_rho = 0
           do m = 1, ns
             d_rho = d_rho + R(:, j, k, m)

@@ -40,7 +40,7 @@ program demoHost
   t_start = MPI_Wtime() - t0
   call layerSpecies(inputs, status)
   if (status /= 0) call endRanks('demo_host', 2, &
-    'the mixture lacks data for diffusion = fuller, or an option is unknown to the Fortran module.')
+                                 'the mixture lacks data for diffusion = fuller, or an option is unknown to the Fortran module.')
   call wantedScalars(inputs%collection, wanted, transport)
 
   ! The first use of a collection compiles it or loads it from the cache: not part of the time of a step.

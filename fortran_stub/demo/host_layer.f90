@@ -141,8 +141,8 @@ contains
       character(len=8) :: tag
       tag = name//char(0)
       call frame_castles_populateinputstripe(tag, data, %VAL(b%NumX), %VAL(b%NumY), %VAL(b%NumZ), &
-           %VAL(b%SptX), %VAL(b%EptX), %VAL(b%SptY), %VAL(b%EptY), %VAL(b%SptZ), %VAL(b%EptZ), &
-           %VAL(SptData), %VAL(EptData), %VAL(SptStripe), %VAL(EptStripe))
+                                             %VAL(b%SptX), %VAL(b%EptX), %VAL(b%SptY), %VAL(b%EptY), %VAL(b%SptZ), %VAL(b%EptZ), &
+                                             %VAL(SptData), %VAL(EptData), %VAL(SptStripe), %VAL(EptStripe))
     end subroutine putStripe
 
     subroutine getStripe(name, data, SptData, EptData)
@@ -152,8 +152,8 @@ contains
       character(len=8) :: tag
       tag = name//char(0)
       call frame_castles_populateoutputstripe(tag, data, %VAL(b%NumX), %VAL(b%NumY), %VAL(b%NumZ), &
-           %VAL(b%SptX), %VAL(b%EptX), %VAL(b%SptY), %VAL(b%EptY), %VAL(b%SptZ), %VAL(b%EptZ), &
-           %VAL(SptData), %VAL(EptData), %VAL(SptStripe), %VAL(EptStripe))
+                                              %VAL(b%SptX), %VAL(b%EptX), %VAL(b%SptY), %VAL(b%EptY), %VAL(b%SptZ), %VAL(b%EptZ), &
+                                              %VAL(SptData), %VAL(EptData), %VAL(SptStripe), %VAL(EptStripe))
     end subroutine getStripe
 
   end subroutine layerProperties

@@ -11,7 +11,7 @@ module propertiesModule
 
   integer, parameter :: nscalar = 16
   character(len=5), parameter :: scalar_names(nscalar) = [character(len=5) :: 'W', 'Z', 'rho', 'h', 'e', 'cp', 'cv', &
-       'gamma', 'c', 'rho_p', 'rho_T', 'h_p', 'h_T', 'h0', 'mu', 'lam']
+                                                                    'gamma', 'c', 'rho_p', 'rho_T', 'h_p', 'h_T', 'h0', 'mu', 'lam']
 
 contains
 

@@ -1,7 +1,8 @@
 /* The machinery in front of Python. build.py puts the declarations before this file and the entry points after it.
  *
  * An exported entry point: guard_enter, start Python once, check, copy the names, call a static extern "Python"
- * function, guard_leave. Python returns 1 for success: cffi's own 0 (interpreter gone, unhandled exception) is a failure. */
+ * function, guard_leave. Python returns 1 for success: cffi's own 0 (interpreter gone, unhandled exception) is a
+ * failure. */
 #include <dlfcn.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -12,27 +13,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FRAME_DONE = 0, FRAME_NO_PYTHON = 1, FRAME_NOT_INITIALIZED = 2, FRAME_BAD_ARGUMENT = 3, FRAME_FAILED = 4, FRAME_OTHER_ARGUMENTS = 5 };
+enum {
+    FRAME_DONE = 0,
+    FRAME_NO_PYTHON = 1,
+    FRAME_NOT_INITIALIZED = 2,
+    FRAME_BAD_ARGUMENT = 3,
+    FRAME_FAILED = 4,
+    FRAME_OTHER_ARGUMENTS = 5
+};
 #define EXPORT __attribute__((visibility("default")))
 #define VAL_HINT "did the caller forget %%VAL()?"
 
-static __thread char frame_error[4096];    /* of the calling thread, like errno */
+static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
 static __thread const char *frame_entry;
-static char frame_start_error[3000];       /* why Python did not start: the same for every thread */
+static char frame_start_error[3000]; /* why Python did not start: the same for every thread */
 static int frame_python_is_up, frame_is_initialized, frame_first_arguments[5];
 static int frame_comm, frame_has_comm;
 static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static void frame_set_error(const char *text)
-{
+static void frame_set_error(const char *text) {
     snprintf(frame_error, sizeof frame_error, "%s: %s", frame_entry ? frame_entry : "libframe", text);
     if (!frame_python_is_up) snprintf(frame_start_error, sizeof frame_start_error, "%s", text);
 }
 
-static int frame_refuse(int status, const char *format, ...)
-{
+static int frame_refuse(int status, const char *format, ...) {
     char text[2048];
     va_list list;
     va_start(list, format);
@@ -44,8 +50,7 @@ static int frame_refuse(int status, const char *format, ...)
 
 /* ---- Python: started once, by the first call, and never finalised (NumPy cannot be loaded twice) ---- */
 
-static int frame_configure_python(void)
-{
+static int frame_configure_python(void) {
     const char *python = getenv("FRAME_PYTHON");
     PyPreConfig before;
     PyConfig config;
@@ -54,34 +59,39 @@ static int frame_configure_python(void)
 
     if (!python || !*python) python = FRAME_BUILD_PYTHON;
     if (access(python, X_OK))
-        return frame_refuse(FRAME_NO_PYTHON, "Python %s is not there or not executable; set FRAME_PYTHON to the interpreter to use.", python);
+        return frame_refuse(FRAME_NO_PYTHON,
+                            "Python %s is not there or not executable; set FRAME_PYTHON to the interpreter to use.",
+                            python);
     PyPreConfig_InitPythonConfig(&before);
-    before.use_environment = 0;            /* PYTHONHOME and PYTHONPATH of the job are not ours */
+    before.use_environment = 0; /* PYTHONHOME and PYTHONPATH of the job are not ours */
     before.utf8_mode = 1;
     before.parse_argv = 0;
-    before.configure_locale = 0;           /* the host's locale stays as it is */
+    before.configure_locale = 0; /* the host's locale stays as it is */
     status = Py_PreInitialize(&before);
-    if (PyStatus_Exception(status)) return frame_refuse(FRAME_NO_PYTHON, "Python pre-initialisation: %s", status.err_msg ? status.err_msg : "failed");
+    if (PyStatus_Exception(status))
+        return frame_refuse(FRAME_NO_PYTHON, "Python pre-initialisation: %s",
+                            status.err_msg ? status.err_msg : "failed");
 
     PyConfig_InitPythonConfig(&config);
     config.use_environment = 0;
     config.install_signal_handlers = 0;
     config.parse_argv = 0;
     config.user_site_directory = 0;
-    config.buffered_stdio = 0;             /* never finalised, so never flushed */
-    config.write_bytecode = 0;             /* thousands of ranks would write the same files */
+    config.buffered_stdio = 0; /* never finalised, so never flushed */
+    config.write_bytecode = 0; /* thousands of ranks would write the same files */
     status = PyConfig_SetBytesString(&config, &config.program_name, python);
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesString(&config, &config.executable, python);
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesArgv(&config, 1, arguments);
     if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
-    if (PyStatus_Exception(status)) return frame_refuse(FRAME_NO_PYTHON, "Python %s did not start: %s", python, status.err_msg ? status.err_msg : "failed");
-    PyEval_SaveThread();                   /* give the GIL back: any thread may make the next call */
+    if (PyStatus_Exception(status))
+        return frame_refuse(FRAME_NO_PYTHON, "Python %s did not start: %s", python,
+                            status.err_msg ? status.err_msg : "failed");
+    PyEval_SaveThread(); /* give the GIL back: any thread may make the next call */
     return FRAME_DONE;
 }
 
-static void frame_start(void)
-{
+static void frame_start(void) {
     /* Python's extension modules look for libpython's symbols globally, even if libframe was opened RTLD_LOCAL. */
     struct sigaction host_interrupt;
     int ours, failed;
@@ -94,12 +104,12 @@ static void frame_start(void)
     if (ours) sigaction(SIGINT, &host_interrupt, NULL);
     if (!failed) frame_python_is_up = 1;
     else if (!frame_start_error[0])
-        frame_set_error("Python started, but the packages it needs did not load (the traceback is above); are cffi, numpy and frame installed "
+        frame_set_error("Python started, but the packages it needs did not load (the traceback is above); are cffi, "
+                        "numpy and frame installed "
                         "for the interpreter of the build, or of FRAME_PYTHON?");
 }
 
-static int frame_ready(int needs_initialize)
-{
+static int frame_ready(int needs_initialize) {
     pthread_once(&frame_once, frame_start);
     if (!frame_python_is_up) {
         snprintf(frame_error, sizeof frame_error, "%s: %s", frame_entry, frame_start_error);
@@ -110,8 +120,7 @@ static int frame_ready(int needs_initialize)
     return FRAME_DONE;
 }
 
-static int frame_from_python(int answer)
-{
+static int frame_from_python(int answer) {
     if (answer == 1) return FRAME_DONE;
     if (answer == 0) return frame_refuse(FRAME_NO_PYTHON, "Python gave no answer; a traceback may be above.");
     return answer;
@@ -119,22 +128,21 @@ static int frame_from_python(int answer)
 
 /* ---- failures ---- */
 
-static void frame_flush(void)
-{
+static void frame_flush(void) {
     void (*flush_fortran)(int *) = (void (*)(int *))dlsym(RTLD_DEFAULT, "_gfortran_flush_i4");
     if (flush_fortran) flush_fortran(NULL);
     fflush(NULL);
 }
 
 /* The default policy: nothing may go on after a failed call and end "well" with wrong numbers. */
-static void frame_stop(int status)
-{
+static void frame_stop(int status) {
     /* Fortran's own MPI symbols: no MPI at link time, and the communicator is the integer that the host passed. */
     void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
     void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
     void (*abort_all)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_abort_");
     int running = 0, over = 0, error = 0, code = 70 + status;
-    /* MPI_COMM_WORLD in Fortran, for a failure before frame_setcomm: 0 in Open MPI, 0x44000000 in MPICH and its family */
+    /* MPI_COMM_WORLD in Fortran, for a failure before frame_setcomm: 0 in Open MPI, 0x44000000 in MPICH and its family
+     */
     int world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") ? 0 : 0x44000000;
     int comm = frame_has_comm ? frame_comm : world;
 
@@ -144,26 +152,28 @@ static void frame_stop(int status)
         initialized(&running, &error);
         if (running) finalized(&over, &error);
         if (running && !over) {
-            usleep(300000);     /* a launcher that hears of the abort first may end without passing the message on (MPICH's does) */
+            usleep(300000); /* a launcher that hears of the abort first may end without passing the message on (MPICH's
+                               does) */
             abort_all(&comm, &code, &error);
         }
     }
     exit(code);
 }
 
-struct frame_guard { fenv_t host; };
+struct frame_guard {
+    fenv_t host;
+};
 
-static void guard_enter(struct frame_guard *guard, const char *entry)
-{
-    /* A host built with -ffpe-trap would die in Python's own arithmetic, one that flushes subnormals would change results. */
+static void guard_enter(struct frame_guard *guard, const char *entry) {
+    /* A host built with -ffpe-trap would die in Python's own arithmetic, one that flushes subnormals would change
+     * results. */
     feholdexcept(&guard->host);
     fesetenv(FE_DFL_ENV);
     pthread_mutex_lock(&frame_mutex);
     frame_entry = entry;
 }
 
-static int guard_leave(struct frame_guard *guard, int status, int caller_takes_status)
-{
+static int guard_leave(struct frame_guard *guard, int status, int caller_takes_status) {
     const char *policy;
     frame_status = status;
     pthread_mutex_unlock(&frame_mutex);
@@ -176,47 +186,54 @@ static int guard_leave(struct frame_guard *guard, int status, int caller_takes_s
 
 /* ---- arguments ---- */
 
-static int frame_check_int(const char *name, int value, int low, int high)
-{
+static int frame_check_int(const char *name, int value, int low, int high) {
     if (value >= low && value <= high) return FRAME_DONE;
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s = %d, wanted %d..%d; " VAL_HINT, name, value, low, high);
 }
 
-static int frame_check_pointer(const char *name, const void *pointer)
-{
-    if ((uintptr_t)pointer >= 65536) return FRAME_DONE;      /* no object lives in the first pages */
-    return frame_refuse(FRAME_BAD_ARGUMENT, "%s has the address %p, wanted an array by reference; is it passed with %%VAL() or not allocated?", name, pointer);
+static int frame_check_pointer(const char *name, const void *pointer) {
+    if ((uintptr_t)pointer >= 65536) return FRAME_DONE; /* no object lives in the first pages */
+    return frame_refuse(
+        FRAME_BAD_ARGUMENT,
+        "%s has the address %p, wanted an array by reference; is it passed with %%VAL() or not allocated?", name,
+        pointer);
 }
 
 /* A name: ends at NUL, blank or anything that is not printable ASCII, and after 63 characters. */
-static int frame_copy_tag(const char *name, const char *from, char *to)
-{
+static int frame_copy_tag(const char *name, const char *from, char *to) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
-    while (n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127) { to[n] = from[n]; n++; }
+    while (n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127) {
+        to[n] = from[n];
+        n++;
+    }
     to[n] = 0;
     if (n) return FRAME_DONE;
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
 }
 
 /* A text (file name, list of names, value): ends at NUL or a control character; blanks at its end are dropped. */
-static int frame_copy_text(const char *name, const char *from, char *to)
-{
+static int frame_copy_text(const char *name, const char *from, char *to) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
-    while (n < FRAME_TEXT - 1 && ((unsigned char)from[n] >= ' ' && from[n] != 127)) { to[n] = from[n]; n++; }
-    if (n == FRAME_TEXT - 1) return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters; is //char(0) missing?", name, FRAME_TEXT - 1);
+    while (n < FRAME_TEXT - 1 && ((unsigned char)from[n] >= ' ' && from[n] != 127)) {
+        to[n] = from[n];
+        n++;
+    }
+    if (n == FRAME_TEXT - 1)
+        return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters; is //char(0) missing?", name,
+                            FRAME_TEXT - 1);
     while (n && to[n - 1] == ' ') n--;
     to[n] = 0;
     return FRAME_DONE;
 }
 
 /* initialize when it has run before: fine with the same arguments */
-static int frame_again(const int *now)
-{
+static int frame_again(const int *now) {
     const int *was = frame_first_arguments;
     if (!memcmp(now, was, sizeof frame_first_arguments)) return FRAME_DONE;
-    return frame_refuse(FRAME_OTHER_ARGUMENTS, "called again with (%d, %d, %d, %d, %d), was (%d, %d, %d, %d, %d); call frame_finalize first.",
+    return frame_refuse(FRAME_OTHER_ARGUMENTS,
+                        "called again with (%d, %d, %d, %d, %d), was (%d, %d, %d, %d, %d); call frame_finalize first.",
                         now[0], now[1], now[2], now[3], now[4], was[0], was[1], was[2], was[3], was[4]);
 }
 
@@ -224,33 +241,54 @@ static int frame_again(const int *now)
 #if __has_include(<ISO_Fortran_binding.h>)
 #include <ISO_Fortran_binding.h>
 /* Fills a field from a descriptor. What is wrong is kept in `problem` and told by the call that uses the field. */
-EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, struct frame_field *field)
-{
+EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, struct frame_field *field) {
     int d, n = 0;
     memset(field, 0, sizeof *field);
-    while (n < FRAME_TAG - 1 && tag[n] > ' ' && tag[n] < 127) { field->tag[n] = tag[n]; n++; }
+    while (n < FRAME_TAG - 1 && tag[n] > ' ' && tag[n] < 127) {
+        field->tag[n] = tag[n];
+        n++;
+    }
     field->way = way;
     field->rank = array->rank;
     field->address = (intptr_t)array->base_addr;
     field->size = array->type == CFI_type_double ? 8 : array->type == CFI_type_float ? 4 : 0;
-    if (!field->size) { field->problem = FIELD_NOT_REAL; return; }
-    if (!array->base_addr) { field->problem = FIELD_NOT_ALLOCATED; return; }
-    if (array->rank > 4) { field->problem = FIELD_RANK; return; }
+    if (!field->size) {
+        field->problem = FIELD_NOT_REAL;
+        return;
+    }
+    if (!array->base_addr) {
+        field->problem = FIELD_NOT_ALLOCATED;
+        return;
+    }
+    if (array->rank > 4) {
+        field->problem = FIELD_RANK;
+        return;
+    }
     for (d = 0; d < array->rank; d++) {
-        if (array->dim[d].extent < 0) { field->problem = FIELD_ASSUMED_SIZE; return; }
-        if (array->dim[d].sm % field->size) { field->problem = FIELD_STRIDE; return; }
+        if (array->dim[d].extent < 0) {
+            field->problem = FIELD_ASSUMED_SIZE;
+            return;
+        }
+        if (array->dim[d].sm % field->size) {
+            field->problem = FIELD_STRIDE;
+            return;
+        }
         field->extent[d] = array->dim[d].extent;
         field->stride[d] = array->dim[d].sm / field->size;
     }
 }
 #endif
 
-static int frame_check_fields(const struct frame_field *fields, int n)
-{
-    static const char *const what[] = {"", "is not an array of real(8), double precision, or real(4)", "is not allocated or not associated", "has more than 4 dimensions",
-                          "has assumed size (*): its last extent is unknown; pass a section", "has a stride that is no multiple of its elements' size"};
+static int frame_check_fields(const struct frame_field *fields, int n) {
+    static const char *const what[] = {"",
+                                       "is not an array of real(8), double precision, or real(4)",
+                                       "is not allocated or not associated",
+                                       "has more than 4 dimensions",
+                                       "has assumed size (*): its last extent is unknown; pass a section",
+                                       "has a stride that is no multiple of its elements' size"};
     int i;
     for (i = 0; i < n; i++)
-        if (fields[i].problem) return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%s' %s.", fields[i].tag, what[fields[i].problem]);
+        if (fields[i].problem)
+            return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%s' %s.", fields[i].tag, what[fields[i].problem]);
     return FRAME_DONE;
 }

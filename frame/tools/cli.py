@@ -1,4 +1,5 @@
 """python -m frame build | info | compile | validate | plot | bench | tune."""
+
 from __future__ import annotations
 
 import argparse
@@ -15,10 +16,10 @@ import kernels
 from kernels.backend import cache
 from kernels.codegen import emit, organise
 
-from . import bench, info, names, plot, validate
-from .bench import organisations, species_loops
 from ..config import PRECISIONS, Config
 from ..errors import FrameError
+from . import bench, info, names, plot, validate
+from .bench import organisations, species_loops
 
 
 def main(arguments=None) -> int:
@@ -28,17 +29,30 @@ def main(arguments=None) -> int:
 
     build = commands.add_parser("build", help="make libframe.so, frame.h and the Fortran module")
     build.add_argument("--folder", type=pathlib.Path, help="where to (default: build/)")
-    build.add_argument("--module", action="store_true", help="write fortran_stub/interface/frame_interface.f90 from the table, and nothing else")
+    build.add_argument(
+        "--module",
+        action="store_true",
+        help="write fortran_stub/interface/frame_interface.f90 from the table, and nothing else",
+    )
 
-    told = commands.add_parser("info", help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks")
+    told = commands.add_parser(
+        "info",
+        help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks",
+    )
     _add_mixture(told, required=False)
 
     fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
     _add_mixture(fill, required=True)
-    fill.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
+    fill.add_argument(
+        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
+    )
     fill.add_argument("--arch", help="cuda without a device: the target, such as sm_90")
-    fill.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels")
-    fill.add_argument("--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)")
+    fill.add_argument(
+        "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
+    )
+    fill.add_argument(
+        "--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)"
+    )
     fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
 
     validate.add(commands, _add_mixture)
@@ -46,16 +60,29 @@ def main(arguments=None) -> int:
     names.add(commands, _add_mixture)
 
     bench.add(commands)
-    learn = commands.add_parser("tune", help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; keep the fastest")
+    learn = commands.add_parser(
+        "tune",
+        help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; keep the fastest",
+    )
     species_loops.add_arguments(learn, bench=False)
     _add_mixture(learn, required=False)
-    learn.add_argument("--collections", type=lambda t: t.split(","), metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
+    learn.add_argument(
+        "--collections", type=lambda t: t.split(","), metavar="NAME,NAME", help="with --mixture (default: all of T, p)"
+    )
 
     given = parser.parse_args(arguments)
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
-        run = {"build": _build, "info": _info, "compile": _compile, "names": _names, "bench": bench.main, "tune": _tune,
-               "validate": lambda given: validate.main(given, _mixture), "plot": lambda given: plot.main(given, _mixture)}
+        run = {
+            "build": _build,
+            "info": _info,
+            "compile": _compile,
+            "names": _names,
+            "bench": bench.main,
+            "tune": _tune,
+            "validate": lambda given: validate.main(given, _mixture),
+            "plot": lambda given: plot.main(given, _mixture),
+        }
         return run[given.command](given) or 0
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
@@ -96,6 +123,7 @@ def _names(given) -> None:
 
 
 # ---- info ---------------------------------------------------------------------------------------------------------
+
 
 def _first_line(*command: str) -> str:
     """What a program says of its version; 'none' when it is not there."""
@@ -157,11 +185,13 @@ def _info(given) -> None:
     ]
     if given.mixture:
         mixture = _mixture(given)
-        rows += [("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
-                 ("k_ij", mixture.structure),
-                 ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
-                 *(("note", note) for note in mixture.notes),
-                 *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values()))]
+        rows += [
+            ("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
+            ("k_ij", mixture.structure),
+            ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
+            *(("note", note) for note in mixture.notes),
+            *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values())),
+        ]
     else:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
@@ -173,6 +203,7 @@ def _info(given) -> None:
 
 
 # ---- compile ------------------------------------------------------------------------------------------------------
+
 
 class _ForArch:
     """Stands for a CUDA backend where there is no device: compiles for one architecture and cannot run."""
@@ -220,7 +251,9 @@ def _compile(given) -> None:
         _marshal(backend)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
     if given.kernels:
-        names += [k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names]
+        names += [
+            k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
+        ]
     impl = TVImpl(backend, 1, mixture.ns, 1, precision=given.precision)
     impl.set_mixture(mixture)
     for name in names:

@@ -1,4 +1,6 @@
-"""What `python -m frame info --mixture FILE` says of a mixture: every species constant with where it comes from, and what looks wrong."""
+"""What `python -m frame info --mixture FILE` says of a mixture: every species constant with where it comes from, and
+what looks wrong."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,22 +8,37 @@ import numpy as np
 from kernels.mixture import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
-JUMP = 1e-4                 # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
+JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
 T_LOW, T_HIGH = 80.0, 3500.0
-CONSTANTS = (               # heading, unit, field, divisor, digits
-    ("W", "g/mol", "W", 1e-3, ".4f"), ("Tc", "K", "Tc", 1.0, ".3f"), ("pc", "bar", "pc", 1e5, ".3f"), ("omega", "-", "omega", 1.0, ".4f"),
-    ("Vc", "cm3/mol", "Vc", 1e-6, ".2f"), ("Zc", "-", None, 1.0, ".4f"), ("dipole", "debye", "dipole", 1.0, ".3f"),
-    ("assoc.", "-", "kappa_assoc", 1.0, ".3f"), ("sigma", "A", "diameter", 1e-10, ".3f"), ("eps/k", "K", "well_depth", 1.0, ".1f"),
-    ("polariz.", "A3", "polarizability", 1e-30, ".2f"), ("Z_rot", "-", "rotational_relaxation", 1.0, ".1f"), ("Fuller", "-", "fuller_volume", 1.0, ".2f"),
-    ("shift c", "cm3/mol", "volume_translation", 1e-6, ".3f"), ("liquid", "kg/m3", "liquid_density", 1.0, ".2f"), ("at", "K", "liquid_T", 1.0, ".3f"),
-    ("and", "bar", "liquid_p", 1e5, ".4g"))
+CONSTANTS = (  # heading, unit, field, divisor, digits
+    ("W", "g/mol", "W", 1e-3, ".4f"),
+    ("Tc", "K", "Tc", 1.0, ".3f"),
+    ("pc", "bar", "pc", 1e5, ".3f"),
+    ("omega", "-", "omega", 1.0, ".4f"),
+    ("Vc", "cm3/mol", "Vc", 1e-6, ".2f"),
+    ("Zc", "-", None, 1.0, ".4f"),
+    ("dipole", "debye", "dipole", 1.0, ".3f"),
+    ("assoc.", "-", "kappa_assoc", 1.0, ".3f"),
+    ("sigma", "A", "diameter", 1e-10, ".3f"),
+    ("eps/k", "K", "well_depth", 1.0, ".1f"),
+    ("polariz.", "A3", "polarizability", 1e-30, ".2f"),
+    ("Z_rot", "-", "rotational_relaxation", 1.0, ".1f"),
+    ("Fuller", "-", "fuller_volume", 1.0, ".2f"),
+    ("shift c", "cm3/mol", "volume_translation", 1e-6, ".3f"),
+    ("liquid", "kg/m3", "liquid_density", 1.0, ".2f"),
+    ("at", "K", "liquid_T", 1.0, ".3f"),
+    ("and", "bar", "liquid_p", 1e5, ".4g"),
+)
 
 
 def species_table(species) -> list[str]:
     """Constants, one species a line; `-`: not given, `*`: not in the file, origin below."""
-    shown = [(heading, unit, field, by, digits) for heading, unit, field, by, digits in CONSTANTS
-             if field is None or np.isfinite(getattr(species, field)).any()]
-    Zc = species.pc*species.Vc/(R*species.Tc)
+    shown = [
+        (heading, unit, field, by, digits)
+        for heading, unit, field, by, digits in CONSTANTS
+        if field is None or np.isfinite(getattr(species, field)).any()
+    ]
+    Zc = species.pc * species.Vc / (R * species.Tc)
     columns = [["species", ""], *[[heading, f"[{unit}]"] for heading, unit, *_ in shown]]
     cells = []
     for s, name in enumerate(species.names):
@@ -29,11 +46,14 @@ def species_table(species) -> list[str]:
         for _, _, field, by, digits in shown:
             value = Zc[s] if field is None else getattr(species, field)[s]
             star = "*" if field in species.origin.get(name, {}) else ""
-            row.append(f"{value/by:{digits}}{star}" if np.isfinite(value) else "-")
+            row.append(f"{value / by:{digits}}{star}" if np.isfinite(value) else "-")
         cells.append(row)
     head = [[column[k] for column in columns] for k in (0, 1)]
     width = [max(len(row[k]) for row in [*head, *cells]) for k in range(len(head[0]))]
-    return ["  ".join(text.ljust(w) if k == 0 else text.rjust(w) for k, (text, w) in enumerate(zip(row, width))) for row in [*head, *cells]]
+    return [
+        "  ".join(text.ljust(w) if k == 0 else text.rjust(w) for k, (text, w) in enumerate(zip(row, width)))
+        for row in [*head, *cells]
+    ]
 
 
 def origins(species) -> list[str]:
@@ -64,53 +84,71 @@ def polynomial_checks(species) -> list[str]:
             out.append((name, f"{what} jumps by {high - low:.2g} (from {low:.6g}) at {T:g} K, where two ranges meet"))
         below, above = bool(species.T_min[s] > T_LOW), bool(species.T_max[s] < T_HIGH)
         if below or above:
-            ends = [f"below {species.T_min[s]:g} K"]*below + [f"above {species.T_max[s]:g} K"]*above
+            ends = [f"below {species.T_min[s]:g} K"] * below + [f"above {species.T_max[s]:g} K"] * above
             out.append((name, f"polynomials are extrapolated {' and '.join(ends)}"))
         grid = np.geomspace(T_LOW, T_HIGH, 400)
         cp = species.polynomial(s, grid)[0]
-        bad = grid[cp < 2.5*(1 - 5e-3)]
+        bad = grid[cp < 2.5 * (1 - 5e-3)]
         if bad.size:
-            out.append((name, f"ideal-gas cp/R falls to {cp.min():.3g} between {bad.min():.4g} and {bad.max():.4g} K, less than an atom's 2.5"))
+            out.append(
+                (
+                    name,
+                    f"ideal-gas cp/R falls to {cp.min():.3g} between {bad.min():.4g} and {bad.max():.4g} K, less than "
+                    "an atom's 2.5",
+                )
+            )
     return _grouped(out)
 
 
 def constant_checks(species) -> list[str]:
     """Constants that do not go together: most often a unit, a misplaced digit, or another species' number."""
     out = []
-    Zc = species.pc*species.Vc/(R*species.Tc)
-    sigma = 0.809e-10*np.cbrt(species.Vc*1e6)
-    depth = species.Tc/1.2593
+    Zc = species.pc * species.Vc / (R * species.Tc)
+    sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
+    depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):
         for s, name in enumerate(species.names):
             if not 0.2 <= Zc[s] <= 0.35 and np.isfinite(Zc[s]):
-                out.append((name, f"pc Vc/(R Tc) = {Zc[s]:.3g}, fluids have 0.22 to 0.31: check Tc, pc and Vc and their units"))
-            ratio = species.diameter[s]/sigma[s]
+                out.append(
+                    (name, f"pc Vc/(R Tc) = {Zc[s]:.3g}, fluids have 0.22 to 0.31: check Tc, pc and Vc and their units")
+                )
+            ratio = species.diameter[s] / sigma[s]
             if not 0.75 <= ratio <= 1.33 and np.isfinite(ratio):
                 out.append((name, f"Lennard-Jones diameter is {ratio:.2f} of 0.809 Vc^(1/3): check sigma [A] and Vc"))
-            ratio = species.well_depth[s]/depth[s]
+            ratio = species.well_depth[s] / depth[s]
             if not 0.4 <= ratio <= 2.5 and np.isfinite(ratio):
                 out.append((name, f"well depth is {ratio:.2f} of Tc/1.2593: check eps/k [K] and Tc"))
             if not -0.4 <= species.omega[s] <= 1.2:
-                out.append((name, f"acentric factor {species.omega[s]:.3g}: outside -0.4 (helium) to 1.2, where its correlations end"))
+                out.append(
+                    (
+                        name,
+                        f"acentric factor {species.omega[s]:.3g}: outside -0.4 (helium) to 1.2, where its "
+                        "correlations end",
+                    )
+                )
             if species.diameter[s] > 0 and species.geometry[s] == 0 and species.dipole[s] > 0:
                 out.append((name, f"an atom with a dipole of {species.dipole[s]:g} debye"))
     return _grouped(out)
 
 
 def alpha_zeros(mixture) -> list[str]:
-    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'; the squares of pseudo-critical pairs have none."""
+    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'; the squares of pseudo-critical pairs
+    have none."""
     species = mixture.species
     if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
     with np.errstate(divide="ignore"):
-        T = species.Tc*(1 + 1/kappa)**2
-    found = [f"{name} {t:.0f} K" for name, t in sorted(zip(species.names, T), key=lambda pair: pair[1]) if T_LOW < t < T_HIGH]
+        T = species.Tc * (1 + 1 / kappa) ** 2
+    found = [
+        f"{name} {t:.0f} K" for name, t in sorted(zip(species.names, T), key=lambda pair: pair[1]) if T_LOW < t < T_HIGH
+    ]
     return ["sqrt(alpha) passes through zero, with a kink in cp of the real gas: " + ", ".join(found)] if found else []
 
 
 def poles(mixture) -> list[str]:
-    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), whatever T and p."""
+    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), whatever
+    T and p."""
     if mixture.options["chung"] == "polefree" or mixture.options["viscosity"] != "chung":
         return []
     x = np.linspace(0, 1, 2001)
@@ -121,35 +159,62 @@ def poles(mixture) -> list[str]:
             X[i], X[j] = x, 1 - x
             q = mixture.properties("omega_m mu_r4 kappa_m", X=X, backend="cpu")
             w, d4, k = q["omega_m"], q["mu_r4"], q["kappa_m"]
-            E1, E4 = 6.324 + 50.412*w - 51.680*d4 + 1189.0*k, 6.623 + 38.096*w - 8.464*d4 + 31.42*k
-            E23 = 1.210e-3 + 5.283 + (254.209 - 1.154e-3)*w - (168.48 + 6.257e-3)*d4 + (3898.0 + 0.03728)*k
-            f = E1*E4 + E23
-            at = np.flatnonzero(f[:-1]*f[1:] < 0)
-            where = [f"{x[n] - f[n]*(x[n + 1] - x[n])/(f[n + 1] - f[n]):.4f}" for n in at]
+            E1, E4 = 6.324 + 50.412 * w - 51.680 * d4 + 1189.0 * k, 6.623 + 38.096 * w - 8.464 * d4 + 31.42 * k
+            E23 = 1.210e-3 + 5.283 + (254.209 - 1.154e-3) * w - (168.48 + 6.257e-3) * d4 + (3898.0 + 0.03728) * k
+            f = E1 * E4 + E23
+            at = np.flatnonzero(f[:-1] * f[1:] < 0)
+            where = [f"{x[n] - f[n] * (x[n + 1] - x[n]) / (f[n + 1] - f[n]):.4f}" for n in at]
             if where:
                 found.append(f"{mixture.names[i]}/{mixture.names[j]} at X_{mixture.names[i]} = {', '.join(where)}")
-    return [f"viscosity has poles in composition on {len(found)} of the binary lines: " + "; ".join(found)] if found else []
+    return (
+        [f"viscosity has poles in composition on {len(found)} of the binary lines: " + "; ".join(found)]
+        if found
+        else []
+    )
 
 
 def binaries(species) -> list[str]:
-    pairs = [(species.kij[i, j], f"{species.names[i]}/{species.names[j]}") for i in range(species.ns) for j in range(i) if species.kij[i, j]]
+    pairs = [
+        (species.kij[i, j], f"{species.names[i]}/{species.names[j]}")
+        for i in range(species.ns)
+        for j in range(i)
+        if species.kij[i, j]
+    ]
     pairs.sort(key=lambda pair: -abs(pair[0]))
-    total = species.ns*(species.ns - 1)//2
-    return [f"k_ij of {len(pairs)} of {total} pairs: " + ", ".join(f"{name} {k:.4g}" for k, name in pairs[:12]) + (", ..." if len(pairs) > 12 else "")] \
-        if pairs else ["k_ij = 0 for every pair"] if total else []
+    total = species.ns * (species.ns - 1) // 2
+    return (
+        [
+            f"k_ij of {len(pairs)} of {total} pairs: "
+            + ", ".join(f"{name} {k:.4g}" for k, name in pairs[:12])
+            + (", ..." if len(pairs) > 12 else "")
+        ]
+        if pairs
+        else ["k_ij = 0 for every pair"]
+        if total
+        else []
+    )
 
 
 def report(mixture) -> str:
     """Everything above, as text."""
     species = mixture.species
-    blocks = [("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
-              ("where they come from", origins(species) or ["the file, which says no more of them"]),
-              ("binary interaction", binaries(species)),
-              ("ideal gas", polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"]),
-              ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants go together"]),
-              ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
-              ("units", ["SI inside (kg, m, s, K, mol); the file's own units are converted as its `units` and each number say; "
-                         f"reference pressure of entropies {species.p_ref:g} Pa; diffusion fitted from {species.T_fit[0]:g} to {species.T_fit[1]:g} K"])]
+    blocks = [
+        ("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
+        ("where they come from", origins(species) or ["the file, which says no more of them"]),
+        ("binary interaction", binaries(species)),
+        (
+            "ideal gas",
+            polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"],
+        ),
+        ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants go together"]),
+        ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
+        (
+            "units",
+            [
+                "SI inside (kg, m, s, K, mol); the file's own units are converted as its `units` and each number say; "
+                f"reference pressure of entropies {species.p_ref:g} Pa; diffusion fitted from {species.T_fit[0]:g} to "
+                f"{species.T_fit[1]:g} K"
+            ],
+        ),
+    ]
     return "\n".join("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]) for title, lines in blocks if lines)
-
-

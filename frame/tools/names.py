@@ -2,6 +2,7 @@
 
 KERNELS.md is what it prints without options (a test compares): `python -m frame names > KERNELS.md`.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -18,9 +19,17 @@ SHAPES = {"": "point", "ns": "species", "ns*ns": "pair of species", "nq": "varia
 
 def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
-    names = commands.add_parser("names", help="what may be launched: collections with their other names, single kernels, and every quantity")
+    names = commands.add_parser(
+        "names", help="what may be launched: collections with their other names, single kernels, and every quantity"
+    )
     add_mixture(names, required=False)
-    names.add_argument("--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels, listed too")
+    names.add_argument(
+        "--register",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="declarations of the host's own kernels, listed too",
+    )
 
 
 def main(given, options) -> None:
@@ -31,17 +40,35 @@ def main(given, options) -> None:
 
 def page(options, said="names") -> list[str]:
     """The lines; the kernels of a collection are those for these options."""
-    return [f"<!-- written by python -m frame {said}; do not edit -->", "# What may be launched", "",
-            "A host launches a collection by its name or by the name that the routine has in solvers of this family, in any case of letters; a kernel by its "
-            "own name. `Mixture.properties` takes the names of quantities. Names in brackets are used where they are given.", "",
-            "## Collections", "", *collections(options), "", "## Kernels", "",
-            "Used by: collections that contain the kernel, with the options they need for it where these are not the default.", "", *single(), "",
-            "## Quantities", "", *quantities()]
+    return [
+        f"<!-- written by python -m frame {said}; do not edit -->",
+        "# What may be launched",
+        "",
+        "A host launches a collection by its name or by the name that the routine has in solvers of this family, in "
+        "any case of letters; a kernel by its "
+        "own name. `Mixture.properties` takes the names of quantities. Names in brackets are used where they are "
+        "given.",
+        "",
+        "## Collections",
+        "",
+        *collections(options),
+        "",
+        "## Kernels",
+        "",
+        "Used by: collections that contain the kernel, with the options they need for it where these are not the "
+        "default.",
+        "",
+        *single(),
+        "",
+        "## Quantities",
+        "",
+        *quantities(),
+    ]
 
 
 def _table(*rows) -> list[str]:
     head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return ["| " + " | ".join(row) + " |" for row in (head, ["---"]*len(head), *body)]
+    return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
 
 
 def collections(options) -> list[str]:
@@ -51,26 +78,56 @@ def collections(options) -> list[str]:
             made = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
             made = f"none: {error}"
-        rows.append((c.name, c.what, " ".join(c.aliases), " ".join([*c.given, *(f"[{q}]" for q in c.optional)]), " ".join(c.outputs), made))
+        rows.append(
+            (
+                c.name,
+                c.what,
+                " ".join(c.aliases),
+                " ".join([*c.given, *(f"[{q}]" for q in c.optional)]),
+                " ".join(c.outputs),
+                made,
+            )
+        )
     return _table(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
 
 
 def single() -> list[str]:
     where = used_by()
-    return _table(("kernel", "makes", "reads", "source", "valid", "used by"), *(
-        (k.name, "; ".join(f"{w} [{registry.quantities[w].unit}] {registry.quantities[w].what}" for w in k.writes), " ".join(k.reads), k.source,
-         k.valid + (f"; {k.note}" if k.note else ""), where[k.name]) for k in registry.kernels.values()))
+    return _table(
+        ("kernel", "makes", "reads", "source", "valid", "used by"),
+        *(
+            (
+                k.name,
+                "; ".join(f"{w} [{registry.quantities[w].unit}] {registry.quantities[w].what}" for w in k.writes),
+                " ".join(k.reads),
+                k.source,
+                k.valid + (f"; {k.note}" if k.note else ""),
+                where[k.name],
+            )
+            for k in registry.kernels.values()
+        ),
+    )
 
 
 def quantities() -> list[str]:
-    return _table(("quantity", "unit", "a value for each", "what", "made by"), *(
-        (q.name, q.unit, SHAPES[q.per], q.what, " ".join(k.name for k in registry.kernels.values() if q.name in k.writes))
-        for q in registry.quantities.values()))
+    return _table(
+        ("quantity", "unit", "a value for each", "what", "made by"),
+        *(
+            (
+                q.name,
+                q.unit,
+                SHAPES[q.per],
+                q.what,
+                " ".join(k.name for k in registry.kernels.values() if q.name in k.writes),
+            )
+            for q in registry.quantities.values()
+        ),
+    )
 
 
 def used_by() -> dict[str, str]:
-    """Kernel -> the collections it stands in: with the default options, else with the fewest other values that bring it in; both
-    without and with what a collection may use beside."""
+    """Kernel -> the collections it stands in: with the default options, else with the fewest other values that bring it
+    in; both without and with what a collection may use beside."""
     found = {name: {} for name in registry.kernels}
     for options, said in _option_sets():
         for c in registry.collections.values():
@@ -86,7 +143,9 @@ def used_by() -> dict[str, str]:
         groups = {}
         for name, said in names.items():
             groups.setdefault(said, []).append(name)
-        out[kernel] = "; ".join(" ".join(group) + (f" ({said})" if said else "") for said, group in groups.items()) or "by itself"
+        out[kernel] = (
+            "; ".join(" ".join(group) + (f" ({said})" if said else "") for said, group in groups.items()) or "by itself"
+        )
     return out
 
 
@@ -96,7 +155,8 @@ def _when(kernel) -> str:
 
 
 def _option_sets():
-    """(all options, what differs from the default in words): none, one or two options changed, as far as they go together."""
+    """(all options, what differs from the default in words): none, one or two options changed, as far as they go
+    together."""
     changes = [(key, value) for key, values in kernels.OPTIONS.items() for value in values[1:]]
     needed = {(key, value) for k in registry.kernels.values() for key, values in k.when for value in values}
     for count in range(3):

@@ -1,4 +1,5 @@
 """Backends: the same verbs on CPU vector units and on CUDA devices."""
+
 from __future__ import annotations
 
 import os
@@ -24,13 +25,15 @@ def get_backend(name: str | None = None, device: int | None = None, threads: int
         name = "cuda" if _cuda_devices() else "cpu"
     if name == "cpu":
         from .cpu import CpuBackend, default_threads
+
         threads = default_threads() if threads is None else threads
         key = ("cpu", threads)
-        make = lambda: CpuBackend(threads)      # noqa: E731
+        make = lambda: CpuBackend(threads)  # noqa: E731
     else:
         from .cuda import CudaBackend
+
         key = ("cuda", 0 if device is None else device)
-        make = lambda: CudaBackend(key[1])      # noqa: E731
+        make = lambda: CudaBackend(key[1])  # noqa: E731
     if key not in _made:
         _made[key] = make()
     return _made[key]
@@ -38,10 +41,13 @@ def get_backend(name: str | None = None, device: int | None = None, threads: int
 
 def _cuda_devices() -> int:
     if not os.path.exists("/dev/nvidiactl") and not os.path.exists("/dev/dxg"):
-        return 0                                # no driver: spare a CPU run the import of CuPy
+        return 0  # no driver: spare a CPU run the import of CuPy
     from .cuda import device_count
+
     try:
         return device_count()
-    except BackendError as error:               # a machine that was bought for its GPU: not in silence
-        warnings.warn(f"backend auto takes the CPU, though an NVIDIA driver is here: {error}", RuntimeWarning, stacklevel=3)
+    except BackendError as error:  # a machine that was bought for its GPU: not in silence
+        warnings.warn(
+            f"backend auto takes the CPU, though an NVIDIA driver is here: {error}", RuntimeWarning, stacklevel=3
+        )
         return 0

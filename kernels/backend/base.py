@@ -1,4 +1,5 @@
 """What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has."""
+
 from __future__ import annotations
 
 import abc
@@ -26,8 +27,8 @@ class Backend(abc.ABC):
         """Uninitialised array, rows contiguous."""
 
     def plan(self, kernels, outputs, mixture, precision: str = "double"):
-        """Kernels joined into one launch, constants laid out as this backend wants them. Raises ArgumentError for a precision
-        that this backend does not have."""
+        """Kernels joined into one launch, constants laid out as this backend wants them. Raises ArgumentError for a
+        precision that this backend does not have."""
         return emit.plan(kernels, outputs, mixture, precision=precision)
 
     @abc.abstractmethod
@@ -54,8 +55,8 @@ class Backend(abc.ABC):
         """Seconds between two marks; may wait."""
 
     def record(self, work):
-        """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing. Raises
-        BackendError where a device cannot record it."""
+        """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing.
+        Raises BackendError where a device cannot record it."""
         return work
 
     @abc.abstractmethod
@@ -66,13 +67,15 @@ class Backend(abc.ABC):
 
     @contextlib.contextmanager
     def session(self, blocks):
-        """For copies to and from these blocks of host memory, which stays in place until the session ends: they need not
-        have happened before that. Yields lanes: contexts whose work is ordered within each, and free between them."""
+        """For copies to and from these blocks of host memory, which stays in place until the session ends: they need
+        not have happened before that. Yields lanes: contexts whose work is ordered within each, and free between
+        them."""
         yield (contextlib.nullcontext(),)
 
     def pin(self, address: int, nbytes: int) -> None:
-        """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to and from it
-        may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not overlap."""
+        """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to
+        and from it may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not
+        overlap."""
 
     def unpin(self, address: int, nbytes: int) -> None:
         """Before the memory is freed."""
@@ -88,7 +91,8 @@ class Backend(abc.ABC):
 
 
 def check_rows(name, array, rows: int, dtype=np.dtype(np.float64)):
-    """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row length)."""
+    """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row
+    length)."""
     shape = tuple(array.shape)
     if array.dtype != dtype:
         raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")
@@ -97,7 +101,10 @@ def check_rows(name, array, rows: int, dtype=np.dtype(np.float64)):
     else:
         strides = array.strides
     if len(shape) != 2 or shape[0] != rows:
-        raise ArgumentError(f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)" + (" or (points,)." if rows == 1 else "."))
+        raise ArgumentError(
+            f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)"
+            + (" or (points,)." if rows == 1 else ".")
+        )
     if shape[1] > 1 and strides[1] != dtype.itemsize:
         raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
-    return strides[0]//dtype.itemsize, shape[1]
+    return strides[0] // dtype.itemsize, shape[1]

@@ -3,6 +3,7 @@
 Keyed by everything that decides the machine code: source, headers, flags, compiler and processor. A broken entry
 (a full disk, a killed job) is rebuilt. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -18,11 +19,17 @@ from ..errors import BackendError
 
 def folder() -> pathlib.Path:
     named = os.environ.get("FRAME_CACHE")
-    path = pathlib.Path(named) if named else pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "castles-frame"
+    path = (
+        pathlib.Path(named)
+        if named
+        else pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "castles-frame"
+    )
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BackendError(f"cannot make the kernel cache folder {path} ({error}); set FRAME_CACHE to a writable one.") from None
+        raise BackendError(
+            f"cannot make the kernel cache folder {path} ({error}); set FRAME_CACHE to a writable one."
+        ) from None
     return path
 
 
@@ -44,7 +51,7 @@ def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
 @contextlib.contextmanager
 def _locked(path: pathlib.Path):
     with open(path, "w") as handle:
-        with contextlib.suppress(OSError):       # a file system without locks: the atomic rename below still holds
+        with contextlib.suppress(OSError):  # a file system without locks: the atomic rename below still holds
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -57,9 +64,9 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
         return path
     try:
         with _locked(where / (name + ".lock")):
-            if _sound(path, check):              # another rank made it while this one waited
+            if _sound(path, check):  # another rank made it while this one waited
                 return path
-            own = f"{name}.{platform.node()}.{os.getpid()}"      # on a shared file system without locks too
+            own = f"{name}.{platform.node()}.{os.getpid()}"  # on a shared file system without locks too
             part, part_check = where / (own + suffix), where / (own + ".sha256")
             try:
                 make(part)
@@ -70,7 +77,9 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
                 part.unlink(missing_ok=True)
                 part_check.unlink(missing_ok=True)
     except OSError as error:
-        raise BackendError(f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder.") from error
+        raise BackendError(
+            f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder."
+        ) from error
     return path
 
 

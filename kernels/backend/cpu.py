@@ -1,4 +1,6 @@
-"""CPU vector units: generated C++, compiled by the system's compiler, loaded through cffi. Nothing else runs the compiler."""
+"""CPU vector units: generated C++, compiled by the system's compiler, loaded through cffi. Nothing else runs the
+compiler."""
+
 from __future__ import annotations
 
 import contextlib
@@ -14,17 +16,28 @@ import cffi
 import numpy as np
 
 from ..codegen import emit
-from . import cache
 from ..errors import ArgumentError, BackendError
+from . import cache
 from .base import Backend, check_rows
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 ALIGN = 64
 # Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
-FLAGS = ["-std=gnu++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC", "-shared", "-fopenmp",
-         "-fno-semantic-interposition", "-Wno-psabi"]
-# Kernels are long chains of dependent operations; put side by side where they are independent of one another, more of them run at once.
-INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")         # g++ only
+FLAGS = [
+    "-std=gnu++17",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fPIC",
+    "-shared",
+    "-fopenmp",
+    "-fno-semantic-interposition",
+    "-Wno-psabi",
+]
+# Kernels are long chains of dependent operations; put side by side where they are independent of one another, more of
+# them run at once.
+INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")  # g++ only
 
 ffi = cffi.FFI()
 ffi.cdef("""
@@ -55,13 +68,17 @@ def target() -> str:
 
 @functools.lru_cache(None)
 def processor(arch: str) -> str:
-    """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target says
-    it all: then a login node can fill the cache for compute nodes with another processor."""
+    """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target
+    says it all: then a login node can fill the cache for compute nodes with another processor."""
     if arch != "native":
         return platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
-        keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part", "cpu family", "model")]
+        keep = [
+            line
+            for line in lines
+            if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part", "cpu family", "model")
+        ]
         return platform.machine() + "\n" + "\n".join(keep)
     except OSError:
         return platform.machine() + platform.processor()
@@ -76,19 +93,36 @@ def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
     def make(path):
         program = shutil.which(wanted)
         if not program:
-            raise BackendError(f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
-                               "install g++, or fill the cache beforehand with python -m frame compile.")
+            raise BackendError(
+                f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
+                "install g++, or fill the cache beforehand with python -m frame compile."
+            )
         file = path.with_suffix(".cpp")
         try:
             file.write_text(source)
-            done = subprocess.run([program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path),
-                                   *(["-lquadmath"] if "FRAME_WIDE" in source else [])], capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    program,
+                    *flags,
+                    *(f"-I{f}" for f in folders),
+                    str(file),
+                    "-o",
+                    str(path),
+                    *(["-lquadmath"] if "FRAME_WIDE" in source else []),
+                ],
+                capture_output=True,
+                text=True,
+            )
         finally:
             file.unlink(missing_ok=True)
         if done.returncode:
             raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
 
-    return cache.entry(f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}", ".so", make)
+    return cache.entry(
+        f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}",
+        ".so",
+        make,
+    )
 
 
 @functools.lru_cache(None)
@@ -101,7 +135,7 @@ def _version(name: str) -> str:
         return note.read_text() if note.is_file() else ""
     real = os.path.realpath(path)
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
-    with contextlib.suppress(OSError):           # a cache filled by somebody else may be read-only
+    with contextlib.suppress(OSError):  # a cache filled by somebody else may be read-only
         if not note.is_file() or note.read_text() != identity:
             part = note.with_name(f"{note.name}.{platform.node()}.{os.getpid()}")
             part.write_text(identity)
@@ -114,7 +148,7 @@ def load(source: str, depends, name: str, extra=()):
     path = shared_object(source, depends, name, extra)
     try:
         return ffi.dlopen(str(path))
-    except OSError:                              # sound by its checksum and yet not loadable: another system's library
+    except OSError:  # sound by its checksum and yet not loadable: another system's library
         path.unlink(missing_ok=True)
         return ffi.dlopen(str(shared_object(source, depends, name, extra)))
 
@@ -132,21 +166,36 @@ class CpuBackend(Backend):
 
     def describe(self) -> dict:
         program = shutil.which(compiler())
-        version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0] if program else "none"
-        return {"name": "cpu", "threads": self.threads, "compiler": version, "target": "-march=" + target(), "cores": os.cpu_count()}
+        version = (
+            subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+            if program
+            else "none"
+        )
+        return {
+            "name": "cpu",
+            "threads": self.threads,
+            "compiler": version,
+            "target": "-march=" + target(),
+            "cores": os.cpu_count(),
+        }
 
     def pad(self, n: int) -> int:
-        return -(-max(n, 1)//16)*16 + 16       # whole packs; 64 bytes or more on top so that rows are not a power of two apart
+        return (
+            -(-max(n, 1) // 16) * 16 + 16
+        )  # whole packs; 64 bytes or more on top so that rows are not a power of two apart
 
     def empty(self, shape, dtype=np.float64):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        size = int(np.prod(shape))*np.dtype(dtype).itemsize
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         try:
             raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
-            raise BackendError(f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too large?") from None
+            raise BackendError(
+                f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too "
+                "large?"
+            ) from None
         at = -raw.ctypes.data % ALIGN
-        return raw[at:at + size].view(dtype).reshape(shape)
+        return raw[at : at + size].view(dtype).reshape(shape)
 
     def compile(self, plan, name):
         # a few points, or arithmetic by library calls: the compiler's time is what counts
@@ -157,7 +206,11 @@ class CpuBackend(Backend):
     def prepare(self, code, constants, plan, arrays):
         count = len(plan.arguments)
         layout = [check_rows(a, arrays[a], plan.rows(a), plan.dtype) for a in plan.arguments]
-        pointers = ffi.new("void *[]", [ffi.cast("void *", arrays[a].ctypes.data) for a in plan.arguments]) if count else ffi.NULL
+        pointers = (
+            ffi.new("void *[]", [ffi.cast("void *", arrays[a].ctypes.data) for a in plan.arguments])
+            if count
+            else ffi.NULL
+        )
         strides = ffi.new("long []", [stride for stride, _ in layout])
         shortest = min(length for _, length in layout)
         data = ffi.cast("void *", constants.ctypes.data)
@@ -202,14 +255,18 @@ def _region(block):
     """The selection as C sees it; kept with the block, which a host loop brings for every chunk."""
     made = block.__dict__.get("_region")
     if made is None:
-        region = ffi.new("frame_region *", {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3], "bytes": block.size})
+        region = ffi.new(
+            "frame_region *",
+            {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3], "bytes": block.size},
+        )
         made = block.__dict__["_region"] = (ffi.cast("void *", block.first), region)
     return made
 
 
 def _rows(view, block):
-    """Address, row stride and bytes of an element of a view; only its shape is looked at here, the caller made the array."""
+    """Address, row stride and bytes of an element of a view; only its shape is looked at here, the caller made the
+    array."""
     if view.shape[0] != block.n[3]:
         raise ArgumentError(f"the view has {view.shape[0]} rows, the selection {block.n[3]} variables.")
     size = view.itemsize
-    return ffi.cast("void *", view.__array_interface__["data"][0]), view.strides[0]//size, size
+    return ffi.cast("void *", view.__array_interface__["data"][0]), view.strides[0] // size, size

@@ -2,6 +2,7 @@
 
 So a login node can fill the cache for compute nodes, and a machine without a GPU can test every CUDA source.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -89,6 +90,10 @@ def resources(log: str) -> dict[str, dict[str, int]]:
 
 
 REPORT = "--ptxas-options=-v"
-_FIGURES = {"registers": r"Used (\d+) registers", "stack": r"(\d+) bytes stack frame",
-            "spill_stores": r"(\d+) bytes spill stores", "spill_loads": r"(\d+) bytes spill loads",
-            "constant": r"(\d+) bytes cmem\[3\]"}
+_FIGURES = {
+    "registers": r"Used (\d+) registers",
+    "stack": r"(\d+) bytes stack frame",
+    "spill_stores": r"(\d+) bytes spill stores",
+    "spill_loads": r"(\d+) bytes spill loads",
+    "constant": r"(\d+) bytes cmem\[3\]",
+}

@@ -1,4 +1,5 @@
 """What a collection costs at a point: operations, counted by running it on a number type that counts, and bytes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -26,9 +27,11 @@ class Cost:
 
 
 def cost(mixture, outputs, arrays) -> Cost:
-    """Cost of the program from `arrays` (name -> (n,) or (rows, n), float64, host) to `outputs`, the mean over its n points.
+    """Cost of the program from `arrays` (name -> (n,) or (rows, n), float64, host) to `outputs`, the mean over its n
+    points.
 
-    Operations as the bodies are written: a compiler may share some, so that a bound made of them could be a little high.
+    Operations as the bodies are written: a compiler may share some, so that a bound made of them could be a little
+    high.
     """
     backend = get_backend("cpu", threads=1)
     program = mixture.program(outputs=outputs, given=tuple(arrays), backend=backend, precision="count")
@@ -38,8 +41,8 @@ def cost(mixture, outputs, arrays) -> Cost:
         bound[name][...] = arrays[name]
     counts = np.zeros(len(KINDS))
     into = ffi.cast("double *", counts.ctypes.data)
-    program._code.frame_counts(into)            # another run of the same library may have counted before
+    program._code.frame_counts(into)  # another run of the same library may have counted before
     program.bind(bound)(n)
     program._code.frame_counts(into)
-    touched = program.plan.reads + program.plan.writes        # one updated in place is read and written
-    return Cost(dict(zip(KINDS, counts/n)), 8*sum(map(program.plan.rows, touched)))
+    touched = program.plan.reads + program.plan.writes  # one updated in place is read and written
+    return Cost(dict(zip(KINDS, counts / n)), 8 * sum(map(program.plan.rows, touched)))

@@ -1,11 +1,13 @@
-"""Writes the source around point bodies: the constants' struct, the loop over points, loads, calls, stores. Never a formula.
+"""Writes the source around point bodies: the constants' struct, the loop over points, loads, calls, stores. Never a
+formula.
 
 CUDA: one thread a point, everything between stays in registers. CPU: stages over blocks of BLOCK points whose
-intermediates stay in L1; a kernel that loops over more than a few species is a stage of its own (it needs the vector registers),
-neighbouring kernels of one formula share one; kernels work on as many packs at a time as they declare. A last partial block
-runs on padded copies, so there is no remainder loop and a point's result does not depend on its place. With one species what
-follows from the composition alone is found once.
+intermediates stay in L1; a kernel that loops over more than a few species is a stage of its own (it needs the vector
+registers), neighbouring kernels of one formula share one; kernels work on as many packs at a time as they declare. A
+last partial block runs on padded copies, so there is no remainder loop and a point's result does not depend on its
+place. With one species what follows from the composition alone is found once.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -17,22 +19,33 @@ from ..declare import PointKernel, quantities
 from ..errors import ArgumentError
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
-BLOCK = 128                 # points; with 30 intermediates 34 KB
-BY_TILES = ("friction_fit", "Tc", "pc")     # what mixture_diffusion by matrix units does without
-LARGE = 2048                # numbers; longer constants stand outside the struct, which keeps a pointer to them
+BLOCK = 128  # points; with 30 intermediates 34 KB
+BY_TILES = ("friction_fit", "Tc", "pc")  # what mixture_diffusion by matrix units does without
+LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
 
 # precision: header on a CPU, number types of a stage there by packs of a value. "mixed": arrays given and returned are
 # single precision, all between is double; "single": arithmetic and constants too. CUDA has those that are in DEVICE.
 PACKS = {1: "vec", 2: "twin", 4: "quad"}
-PRECISIONS = {"double": ("numbers/pack.h", PACKS), "mixed": ("numbers/pack.h", PACKS), "single": ("numbers/pack.h", PACKS),
-              **{name: (header, dict.fromkeys(PACKS, real)) for name, header, real in
-                 (("scalar", "numbers/platform.h", "double"), ("wide", "numbers/platform.h", "wide"), ("count", "numbers/counted.h", "counted"))}}
+PRECISIONS = {
+    "double": ("numbers/pack.h", PACKS),
+    "mixed": ("numbers/pack.h", PACKS),
+    "single": ("numbers/pack.h", PACKS),
+    **{
+        name: (header, dict.fromkeys(PACKS, real))
+        for name, header, real in (
+            ("scalar", "numbers/platform.h", "double"),
+            ("wide", "numbers/platform.h", "wide"),
+            ("count", "numbers/counted.h", "counted"),
+        )
+    },
+}
 DEVICE = ("double", "mixed", "single")
 FLOAT_ARRAYS = ("mixed", "single")
 
 
 def dtype_of(precision: str) -> np.dtype:
-    """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown precision."""
+    """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown
+    precision."""
     if precision not in PRECISIONS:
         raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
     return np.dtype(np.float32 if precision in FLOAT_ARRAYS else np.float64)
@@ -40,11 +53,12 @@ def dtype_of(precision: str) -> np.dtype:
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """How a CUDA kernel is organised. threads: a block; points: a thread; hold: where species inputs stay between sweeps,
-    "registers" (every species loop unrolled), "shared" memory or nowhere ("reload"); unroll: of species loops that are not
-    unrolled entirely; blocks: a multiprocessor, which limits registers (0: no limit); pairs: rows of a panel of a pair
-    matrix, or "units" for the matrix units; constants: read from "constant" or from "shared" memory; persistent: only `blocks`
-    a multiprocessor, which take one stretch of points after the other, so that constants are copied to shared memory once."""
+    """How a CUDA kernel is organised. threads: a block; points: a thread; hold: where species inputs stay between
+    sweeps, "registers" (every species loop unrolled), "shared" memory or nowhere ("reload"); unroll: of species loops
+    that are not unrolled entirely; blocks: a multiprocessor, which limits registers (0: no limit); pairs: rows of a
+    panel of a pair matrix, or "units" for the matrix units; constants: read from "constant" or from "shared" memory;
+    persistent: only `blocks` a multiprocessor, which take one stretch of points after the other, so that constants are
+    copied to shared memory once."""
 
     threads: int = 128
     points: int = 1
@@ -58,8 +72,9 @@ class Launch:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants (those for a GPU's matrix
-    units are doubles in any precision) and those of them that are tables in single precision; on CUDA also how."""
+    """What is to be emitted: kernels in order, external names, kept outputs, sizes, switches, constants (those for a
+    GPU's matrix units are doubles in any precision) and those of them that are tables in single precision; on CUDA also
+    how."""
 
     kernels: tuple[PointKernel, ...]
     reads: tuple[str, ...]
@@ -90,7 +105,8 @@ class Plan:
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """(name, size) in the order of the struct: those that it points to first, then doubles, so that nothing is padded."""
+        """(name, size) in the order of the struct: those that it points to first, then doubles, so that nothing is
+        padded."""
         ordered = sorted(self.values.items(), key=lambda pair: (pair[1].size <= LARGE, -pair[1].itemsize))
         return tuple((name, value.size) for name, value in ordered)
 
@@ -101,10 +117,12 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
     reads: list[str] = []
     values: dict[str, np.ndarray] = {}
     pairs = how.pairs if how else panel_rows(mixture.ns)
-    by_tiles = pairs == "units" and mixture.ns > 1 and "friction_tiles" in mixture.pairs        # in place of BY_TILES
+    by_tiles = pairs == "units" and mixture.ns > 1 and "friction_tiles" in mixture.pairs  # in place of BY_TILES
     for kernel in kernels:
         if precision == "single" and kernel.double_only:
-            raise ArgumentError(f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.")
+            raise ArgumentError(
+                f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it."
+            )
         reads += [r for r in kernel.reads if r not in made and r not in reads]
         made.update(kernel.writes)
         for name in kernel.constants:
@@ -116,38 +134,53 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
             elif name in mixture.pairs:
                 if name not in values and (pairs == "units" or mixture.pairs[name].ndim == 2):
                     values[name] = laid_out(mixture.pairs[name], pairs)
-            elif name in mixture.tables:       # constants are doubles: two single numbers take the place of one
+            elif name in mixture.tables:  # constants are doubles: two single numbers take the place of one
                 table = mixture.tables[name].swapaxes(0, 1) if how else mixture.tables[name]
-                values[name] = np.ascontiguousarray(table).reshape(-1).view(np.float32 if precision == "single" else np.float64)
+                values[name] = (
+                    np.ascontiguousarray(table).reshape(-1).view(np.float32 if precision == "single" else np.float64)
+                )
             elif name in mixture.lacks:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
             elif not optional:
-                raise ArgumentError(f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.")
-    if precision == "single":       # of a GPU's matrix units only those for doubles are accurate enough
+                raise ArgumentError(
+                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
+                )
+    if precision == "single":  # of a GPU's matrix units only those for doubles are accurate enough
         wide = mixture.pairs if pairs == "units" else ()
         values = {name: np.asarray(value, np.float64 if name in wide else np.float32) for name, value in values.items()}
     if outputs is None:
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
-    return Plan(tuple(kernels), tuple(reads), writes, mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}, mixture.flags(), values,
-                tuple(name for name in mixture.tables if name in values), how, precision)
+    return Plan(
+        tuple(kernels),
+        tuple(reads),
+        writes,
+        mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs},
+        mixture.flags(),
+        values,
+        tuple(name for name in mixture.tables if name in values),
+        how,
+        precision,
+    )
 
 
 # ---------------------------------------------------------------- layouts of pair matrices
 
+
 def panel_rows(ns: int) -> int:
-    """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last panel."""
+    """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last
+    panel."""
     if ns <= 10:
         return ns
     return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
 
 
 def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
-    """For matrix_units.h tiles of each matrix, of a quadratic form's half (lower triangle, half the diagonal). For pairs.h that
-    triangle by panels of rows in the order in which they are swept, then half the diagonal."""
+    """For matrix_units.h tiles of each matrix, of a quadratic form's half (lower triangle, half the diagonal). For
+    pairs.h that triangle by panels of rows in the order in which they are swept, then half the diagonal."""
     if matrix.ndim == 3:
         return np.concatenate([tiles(m) for m in matrix])
-    half = np.tril(matrix, -1) + np.diag(0.5*np.diag(matrix))
+    half = np.tril(matrix, -1) + np.diag(0.5 * np.diag(matrix))
     if pairs == "units":
         return tiles(half, triangle=True)
     ns = len(matrix)
@@ -155,21 +188,21 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
     for first in range(0, ns, pairs):
         last = min(first + pairs, ns)
         panels += [matrix[first:last, j] for j in range(first)]
-        panels += [matrix[j + 1:last, j] for j in range(first, last)]
+        panels += [matrix[j + 1 : last, j] for j in range(first, last)]
     return np.concatenate([*panels, np.diag(half)])
 
 
 def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
-    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a time up
-    to the diagonal for a lower triangle, one number a lane. Row 2t + q of a tile is that of species 4q + t."""
+    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a time
+    up to the diagonal for a lower triangle, one number a lane. Row 2t + q of a tile is that of species 4q + t."""
     ns = len(matrix)
-    padded = np.zeros((-(-ns//8)*8, -(-ns//8)*8))
+    padded = np.zeros((-(-ns // 8) * 8, -(-ns // 8) * 8))
     padded[:ns, :ns] = matrix
     lane = np.arange(32)
-    row = 4*(lane//4 % 2) + lane//8
+    row = 4 * (lane // 4 % 2) + lane // 8
     out = []
     for tile in range(0, ns, 8):
-        for step in range(0, min(tile + 8, -(-ns//4)*4) if triangle else -(-ns//4)*4, 4):
+        for step in range(0, min(tile + 8, -(-ns // 4) * 4) if triangle else -(-ns // 4) * 4, 4):
             out.append(padded[tile + row, step + lane % 4])
     return np.concatenate(out)
 
@@ -178,26 +211,33 @@ def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
     kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
-    data = "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants) or "    scalar unused[1];"
+    data = (
+        "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
+        or "    scalar unused[1];"
+    )
     return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
 
 
 def pack_constants(p: Plan, backend):
     """The struct's bytes as float64, and what must be kept alive: arrays that it points to, in the backend's memory."""
-    data, at, keep = np.zeros(8*struct_size(p), np.uint8), 0, []
+    data, at, keep = np.zeros(8 * struct_size(p), np.uint8), 0, []
     for name, size in p.constants:
         value = p.values[name]
         if size > LARGE:
             address, array = backend.resident(value)
             keep.append(array)
             value = np.array([address], dtype=np.uint64)
-        data[at:at + value.nbytes] = value.view(np.uint8)
+        data[at : at + value.nbytes] = value.view(np.uint8)
         at += value.nbytes
     return data.view(np.float64), keep
 
 
 def _defines(p: Plan) -> str:
-    names = {"FRAME_FLOAT_ARRAYS": p.precision in FLOAT_ARRAYS, "FRAME_SINGLE": p.precision == "single", "FRAME_WIDE": p.precision == "wide"}
+    names = {
+        "FRAME_FLOAT_ARRAYS": p.precision in FLOAT_ARRAYS,
+        "FRAME_SINGLE": p.precision == "single",
+        "FRAME_WIDE": p.precision == "wide",
+    }
     return "".join(f"#define {name}\n" for name, wanted in names.items() if wanted)
 
 
@@ -231,7 +271,9 @@ def _dropped(p: Plan) -> dict[PointKernel, set[str]]:
     made: set[str] = set()
     out = {}
     for kernel in p.kernels:
-        out[kernel] = {w for w in kernel.writes if w not in kernel.reads and (w in made or w in p.reads and w not in p.writes)}
+        out[kernel] = {
+            w for w in kernel.writes if w not in kernel.reads and (w in made or w in p.reads and w not in p.writes)
+        }
         made.update(kernel.writes)
     return out
 
@@ -242,39 +284,41 @@ def _nothing(kernel: PointKernel, names: set[str], real: str) -> list[str]:
 
 # ---------------------------------------------------------------- CUDA
 
+
 def struct_size(p: Plan) -> int:
     """Of the constants, in units of 8 bytes."""
-    return max(-(-sum(v.nbytes if v.size <= LARGE else 8 for v in p.values.values())//8), 1)
+    return max(-(-sum(v.nbytes if v.size <= LARGE else 8 for v in p.values.values()) // 8), 1)
 
 
 def in_constant_memory(p: Plan) -> bool:
     """Whether the constants are there (64 KiB less what the compiler itself puts there)."""
-    return p.how.constants == "constant" and 8*struct_size(p) <= 60*1024
+    return p.how.constants == "constant" and 8 * struct_size(p) <= 60 * 1024
 
 
 def column_stride(p: Plan) -> int:
-    """From a species' values in shared memory to the next one's: lanes that are served at once, sixteen for doubles, read four
-    species of four points (eight of single numbers), which so lie in different banks."""
-    return p.how.threads + 32//p.dtype.itemsize
+    """From a species' values in shared memory to the next one's: lanes that are served at once, sixteen for doubles,
+    read four species of four points (eight of single numbers), which so lie in different banks."""
+    return p.how.threads + 32 // p.dtype.itemsize
 
 
 def shared_bytes(p: Plan) -> int:
     """Dynamic shared memory of a block."""
     species = sum(p.rows(a) for a in p.reads if quantities[a].per == "ns" and a not in p.writes)
-    held = p.dtype.itemsize*column_stride(p)*p.how.points*species if p.how.hold == "shared" else 0
-    return held + (8*struct_size(p) if p.how.constants == "shared" else 0)
+    held = p.dtype.itemsize * column_stride(p) * p.how.points * species if p.how.hold == "shared" else 0
+    return held + (8 * struct_size(p) if p.how.constants == "shared" else 0)
 
 
 def _kept_wide(p: Plan) -> list[str]:
-    """Species values that a kernel reads which the launch itself writes: where arrays are narrower than the arithmetic, they
-    stay in registers to the end, so that only results are rounded."""
+    """Species values that a kernel reads which the launch itself writes: where arrays are narrower than the arithmetic,
+    they stay in registers to the end, so that only results are rounded."""
     read = {name for kernel in p.kernels for name in kernel.reads}
     return [w for w in p.writes if quantities[w].per and w in read and p.precision == "mixed"]
 
 
 def cuda_source(p: Plan) -> str:
-    """extern "C" frame_run(constants, n, arrays); arrays: pointer and row stride of each of p.arguments, in one struct, so that a launch
-    has three arguments whatever the program. The body is a function of its own, for pointers to be __restrict__."""
+    """extern "C" frame_run(constants, n, arrays); arrays: pointer and row stride of each of p.arguments, in one struct,
+    so that a launch has three arguments whatever the program. The body is a function of its own, for pointers to be
+    __restrict__."""
     how = p.how
     members = "".join(f" outside *at_{a}; long ld_{a};" for a in p.arguments)
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
@@ -320,40 +364,60 @@ def cuda_source(p: Plan) -> str:
     lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<POINTS>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     unroll = p.ns if how.hold == "registers" else how.unroll
     bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
-    span, prologue = how.threads*how.points, []
+    span, prologue = how.threads * how.points, []
     if shared_bytes(p):
         prologue.append("extern __shared__ double shared_memory[];")
     if how.constants == "shared":
-        prologue += [f"for (int i = threadIdx.x; i < {struct_size(p)}; i += blockDim.x) copy_async(shared_memory + i, (const double *)constants + i);",
-                     "const Mixture &m = *(const Mixture *)shared_memory;"]
+        prologue += [
+            f"for (int i = threadIdx.x; i < {struct_size(p)}; i += blockDim.x) copy_async(shared_memory + i, (const "
+            "double *)constants + i);",
+            "const Mixture &m = *(const Mixture *)shared_memory;",
+        ]
     else:
         prologue.append(f"const Mixture &m = {'mixture' if in_constant_memory(p) else '*constants'};")
     if shared:
-        prologue.append(f"outside *const column = (outside *)(shared_memory + {struct_size(p) if how.constants == 'shared' else 0}) + threadIdx.x;")
-    meet = ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"] if shared_bytes(p) else []
+        prologue.append(
+            "outside *const column = (outside *)(shared_memory + "
+            f"{struct_size(p) if how.constants == 'shared' else 0}) + threadIdx.x;"
+        )
+    meet = (
+        ["copies_done();", "__syncthreads();" if how.constants == "shared" else "__syncwarp();"]
+        if shared_bytes(p)
+        else []
+    )
     if how.persistent:
-        prologue += [*meet, f"UNROLL_BY(1) for (long first = blockIdx.x*{span}L; first < n; first += gridDim.x*{span}L) {{"]
-        copies += ["copies_done();", "__syncwarp();"]*bool(shared)
-        lines += ["__syncwarp();"]*bool(shared) + ["}"]            # other lanes have read this one's column
+        prologue += [
+            *meet,
+            f"UNROLL_BY(1) for (long first = blockIdx.x*{span}L; first < n; first += gridDim.x*{span}L) {{",
+        ]
+        copies += ["copies_done();", "__syncwarp();"] * bool(shared)
+        lines += ["__syncwarp();"] * bool(shared) + ["}"]  # other lanes have read this one's column
     else:
         prologue.append(f"const long first = blockIdx.x*{span}L;")
         copies += meet
     body = "\n    ".join([*prologue, "const Place<POINTS> here(first, n);", *copies, *lines])
-    return (_defines(p) + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n#define COLUMN_STRIDE {column_stride(p)}\n"
-            + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
-            + _include("numbers/matrix_units.h" if how.pairs == "units" else "numbers/thread.h") + "typedef points<POINTS> real;\n" + _struct(p)
-            + "".join(_include(_spelled(h)) for h in headers(p)) + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
-            + f"struct Arrays {{{members} }};\n"
-            + f"POINT_FN void points_of_a_thread(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n"
-            + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n, const Arrays arrays)\n'
-            + f"{{\n    points_of_a_thread(constants, n{given});\n}}\n")
+    return (
+        _defines(p)
+        + f"#define SPECIES_UNROLL {unroll}\n#define POINTS {how.points}\n#define COLUMN_STRIDE {column_stride(p)}\n"
+        + ("#define SPECIES_HELD\n" if how.hold == "registers" else "")
+        + _include("numbers/matrix_units.h" if how.pairs == "units" else "numbers/thread.h")
+        + "typedef points<POINTS> real;\n"
+        + _struct(p)
+        + "".join(_include(_spelled(h)) for h in headers(p))
+        + ("__constant__ Mixture mixture;\n" if in_constant_memory(p) else "")
+        + f"struct Arrays {{{members} }};\n"
+        + f"POINT_FN void points_of_a_thread(const Mixture *constants, const long n{arguments})\n{{\n    {body}\n}}\n"
+        + f'extern "C" __global__ void __launch_bounds__({bounds}) frame_run(const Mixture *constants, const long n, '
+        "const Arrays arrays)\n" + f"{{\n    points_of_a_thread(constants, n{given});\n}}\n"
+    )
 
 
 # ---------------------------------------------------------------- CPU
 
+
 def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
-    """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so known,
-    the given ones first."""
+    """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so
+    known, the given ones first."""
     known = [a for a in ("Y", "X") if p.ns == 1 and a in p.reads and a not in p.writes]
     kernels = []
     for kernel in p.kernels:
@@ -365,7 +429,8 @@ def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
 
 
 def _sweeps(kernel: PointKernel, ns: int) -> bool:
-    """Whether it loops over species, and over more than are worth a stage of their own (to six, 1 or 2 % are won without)."""
+    """Whether it loops over species, and over more than are worth a stage of their own (to six, 1 or 2 % are won
+    without)."""
     return ns > 6 and any(quantities[q].per for q in kernel.reads + kernel.writes)
 
 
@@ -404,9 +469,13 @@ def cpu_source(p: Plan) -> str:
 
     def unvaried(name, real):
         value = f"one_{name}" if name in found else "1.0"
-        return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if quantities[name].per else f"const {real} {name}({value});"
+        return (
+            f"const Held<{real}, 1> {name}{{{{{value}}}}};"
+            if quantities[name].per
+            else f"const {real} {name}({value});"
+        )
 
-    loops = []                  # what is said of each, its number type, its lines
+    loops = []  # what is said of each, its number type, its lines
     if known:
         lines = [f"{types[1]} {a}; load(at_{a} + t, {a});" for a in whole]
         lines.append(f"const {types[1]} known = {' + '.join(f'not_whole({a})' for a in whole)};")
@@ -416,7 +485,7 @@ def cpu_source(p: Plan) -> str:
     stages = _stages((k for k in p.kernels if k not in once), p)
     touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
     for number, stage in enumerate(stages):
-        needed_later = set().union(*touched[number + 1:], p.writes)
+        needed_later = set().union(*touched[number + 1 :], p.writes)
         real = types[_packs(stage[0], p)]
         lines, declared = [], set()
         for kernel in stage:
@@ -434,7 +503,9 @@ def cpu_source(p: Plan) -> str:
                 else:
                     lines.append(f"{real} {name};")
             lines.append(_call(kernel, "m", dropped[kernel]))
-        made = dict.fromkeys(w for k in stage for w in k.writes if not quantities[w].per and w in needed_later and w not in dropped[k])
+        made = dict.fromkeys(
+            w for k in stage for w in k.writes if not quantities[w].per and w in needed_later and w not in dropped[k]
+        )
         lines += [f"store(at_{w} + t, {w});" for w in made]
         loops.append((", ".join(k.name for k in stage), real, lines))
     body = []
@@ -443,20 +514,38 @@ def cpu_source(p: Plan) -> str:
             part = (number - k) % len(loops)
             if part < p.rows(a) and quantities[a].per in ("", "ns"):
                 write, array = "true" if a in p.writes else "false", "given" if a in checked else "at"
-                lines.append(f"ask_ahead<number<{real}>::lanes, {write}>({array}_{a} + t, ld_{a}, {p.rows(a)}, {part}, {len(loops)});")
+                lines.append(
+                    f"ask_ahead<number<{real}>::lanes, {write}>({array}_{a} + t, ld_{a}, {p.rows(a)}, {part}, "
+                    f"{len(loops)});"
+                )
         inside = "\n        ".join(lines)
-        body.append(f"    // {said}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}")
-    pointers = [f"stored *__restrict {'given' if a in checked else 'at'}_{a} = outer[{i}]; const long ld_{a} = stride[{i}];"
-                for i, a in enumerate(p.arguments)]
-    pointers += [f"stored *__restrict at_{n} = scratch + {place[n]}*ROW;" + (f" const long ld_{n} = ROW;" if n in inner else "") for n in [*inner, *checked]]
+        body.append(
+            f"    // {said}\n    for (long t = 0; t < count; t += number<{real}>::lanes) {{\n        {inside}\n    }}"
+        )
+    pointers = [
+        f"stored *__restrict {'given' if a in checked else 'at'}_{a} = outer[{i}]; const long ld_{a} = stride[{i}];"
+        for i, a in enumerate(p.arguments)
+    ]
+    pointers += [
+        f"stored *__restrict at_{n} = scratch + {place[n]}*ROW;" + (f" const long ld_{n} = ROW;" if n in inner else "")
+        for n in [*inner, *checked]
+    ]
     pointers += [f"const stored one_{n} = scratch[{place[f'one_{n}']}*ROW];" for n in found]
     composition = [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in whole]
     for kernel in once:
         composition += _nothing(kernel, dropped[kernel], types[1])
-        composition += [f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w};" for w in kernel.writes if w not in dropped[kernel]]
+        composition += [
+            f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w};"
+            for w in kernel.writes
+            if w not in dropped[kernel]
+        ]
         composition.append(_call(kernel, "m", dropped[kernel]))
-    composition += [f"store(scratch + {place[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});" for a in found]
-    unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner)) + "".join(f" (void)one_{a};" for a in found)
+    composition += [
+        f"store(scratch + {place[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});" for a in found
+    ]
+    unused = " ".join(f"(void)at_{a}; (void)ld_{a};" for a in (*p.arguments, *inner)) + "".join(
+        f" (void)one_{a};" for a in found
+    )
     rows = ", ".join(str(p.rows(a)) for a in p.arguments)
     is_output = ", ".join("true" if a in p.writes else "false" for a in p.arguments)
     is_input = ", ".join("true" if a in p.reads else "false" for a in p.arguments)
@@ -482,13 +571,13 @@ template <int POINTS, bool WRITE> static inline void ask_ahead(const stored *now
 static void composed(const Mixture &m, stored *scratch)
 {{
     (void)m; (void)scratch;
-    {chr(10).join('    ' + line for line in composition).strip()}
+    {chr(10).join("    " + line for line in composition).strip()}
 }}
 
 // all stages over `count` points, a multiple of LANES
 static void block(const Mixture &m, stored *const *outer, const long *stride, stored *scratch, const long count)
 {{
-    {chr(10).join('    ' + line for line in pointers).strip()}
+    {chr(10).join("    " + line for line in pointers).strip()}
     (void)m; (void)scratch; {unused}
 {chr(10).join(body)}
 }}

@@ -1,8 +1,10 @@
-"""Tuning: verify, then time every legal variant of a kernel; keep the choice for (device, kernel, shape, type, compiler).
+"""Tuning: verify, then time every legal variant of a kernel; keep the choice for (device, kernel, shape, type,
+compiler).
 
 Choices live in the kernel cache's folder as JSON, written atomically under a lock. A kernel that was never tuned runs
 with a default: `choice` then returns None. Nothing here knows what a kernel computes.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -36,12 +38,13 @@ def choice(key: Key) -> str | None:
     known = cache.read_notes(FILE).get(key.text)
     if not isinstance(known, dict) or not known:
         return None
-    nearest = min(known, key=lambda points: abs(math.log(int(points)/max(key.points, 1))))
+    nearest = min(known, key=lambda points: abs(math.log(int(points) / max(key.points, 1))))
     return known[nearest].get("variant")
 
 
 def keep(key: Key, variant: str, seconds: float) -> None:
     """Store a choice."""
+
     def change(notes):
         notes.setdefault(key.text, {})[str(key.points)] = {"variant": variant, "seconds": seconds}
 
@@ -55,16 +58,16 @@ class Outcome:
     variant: object
     seconds: float | None = None
     why: str = ""
-    error: float = 0.0               # largest relative difference from the oracle
+    error: float = 0.0  # largest relative difference from the oracle
     report: dict = dataclasses.field(default_factory=dict)
 
 
 def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list[Outcome]:
     """Prepare, verify, then time variants; the fastest first, those left out last.
 
-    prepare(variant) -> (run, report); verify(variant, run) -> largest relative error, raises FrameError when it is wrong;
-    clock(run) -> seconds of one run. What raises is left out and says why. The verified ones are timed in turns, `rounds`
-    of them after one that warms up, so that a disturbance hits all alike; medians count.
+    prepare(variant) -> (run, report); verify(variant, run) -> largest relative error, raises FrameError when it is
+    wrong; clock(run) -> seconds of one run. What raises is left out and says why. The verified ones are timed in turns,
+    `rounds` of them after one that warms up, so that a disturbance hits all alike; medians count.
     """
     outcomes, runs = [], []
     for variant in variants:
@@ -80,7 +83,7 @@ def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list
             outcome.why = f"{type(error).__name__}: {error}"
         if told:
             told(outcome)
-    for turn in range(rounds + 1):
+    for _turn in range(rounds + 1):
         for _, run, times in runs:
             times.append(clock(run))
     for outcome, _, times in runs:

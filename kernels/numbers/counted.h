@@ -1,5 +1,5 @@
-// A double that counts what is done to it, so that the operations of any kernel are known by running it. CPU only, one thread.
-// A fused multiply-add counts as two; what a branch leaves out at a point is not counted at that point.
+// A double that counts what is done to it, so that the operations of any kernel are known by running it. CPU only, one
+// thread. A fused multiply-add counts as two; what a branch leaves out at a point is not counted at that point.
 #pragma once
 #include "numbers/platform.h"
 
@@ -11,25 +11,39 @@ struct counted {
     counted() {}
     counted(double x) : v(x) {}
 };
-static inline counted tally(int kind, double result) { ++operations[kind]; return counted(result); }
-static inline bool chosen(bool result) { ++operations[CHOICE]; return result; }
+static inline counted tally(int kind, double result) {
+    ++operations[kind];
+    return counted(result);
+}
+static inline bool chosen(bool result) {
+    ++operations[CHOICE];
+    return result;
+}
 
 #define BINARY(op, kind) \
     static inline counted operator op(counted a, counted b) { return tally(kind, a.v op b.v); } \
     static inline counted operator op(counted a, double b) { return tally(kind, a.v op b); } \
     static inline counted operator op(double a, counted b) { return tally(kind, a op b.v); }
-BINARY(+, ADD) BINARY(-, ADD) BINARY(*, MULTIPLY) BINARY(/, DIVIDE)
+BINARY(+, ADD)
+BINARY(-, ADD)
+BINARY(*, MULTIPLY) BINARY(/, DIVIDE)
 #undef BINARY
-static inline counted operator-(counted a) { return counted(-a.v); }     // joins the operation before or behind it
+    static inline counted operator-(counted a) {
+    return counted(-a.v);
+} // joins the operation before or behind it
 static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
 static inline counted &operator-=(counted &a, counted b) { return a = a - b; }
-static inline counted &operator*=(counted &a, counted b) { return a = a*b; }
+static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
 #define COMPARE(op) \
     static inline bool operator op(counted a, counted b) { return chosen(a.v op b.v); } \
     static inline bool operator op(counted a, double b) { return chosen(a.v op b); }
-COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+COMPARE(<)
+COMPARE(>)
+COMPARE(<=) COMPARE(>=)
 #undef COMPARE
-static inline counted select(bool c, counted yes, counted no) { return tally(CHOICE, c ? yes.v : no.v); }
+    static inline counted select(bool c, counted yes, counted no) {
+    return tally(CHOICE, c ? yes.v : no.v);
+}
 static inline counted larger(counted a, counted b) { return tally(CHOICE, a.v > b.v ? a.v : b.v); }
 static inline counted smaller(counted a, counted b) { return tally(CHOICE, a.v < b.v ? a.v : b.v); }
 static inline counted fabs(counted x) { return tally(CHOICE, __builtin_fabs(x.v)); }
@@ -40,14 +54,18 @@ static inline counted exp(counted x) { return tally(EXP, __builtin_exp(x.v)); }
 static inline counted expm1(counted x) { return tally(EXP, __builtin_expm1(x.v)); }
 static inline counted log(counted x) { return tally(LOG, __builtin_log(x.v)); }
 static inline counted cbrt(counted x) { return tally(CUBE_ROOT, __builtin_cbrt(x.v)); }
-static inline counted flipped(counted x, counted sign) { return tally(CHOICE, __builtin_copysign(1.0, sign.v)*x.v); }
-static inline counted two_thirds_start(counted x) { const double root = __builtin_cbrt(x.v); return tally(START, root*root); }
-static inline counted inverse_root_start(counted x) { return tally(START, 1.0/__builtin_sqrt(x.v)); }
+static inline counted flipped(counted x, counted sign) { return tally(CHOICE, __builtin_copysign(1.0, sign.v) * x.v); }
+static inline counted two_thirds_start(counted x) {
+    const double root = __builtin_cbrt(x.v);
+    return tally(START, root * root);
+}
+static inline counted inverse_root_start(counted x) { return tally(START, 1.0 / __builtin_sqrt(x.v)); }
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
 static inline counted narrow(counted x) { return x; }
 static inline counted widen(counted x) { return x; }
 static inline int window_of(counted above, counted below, counted &x) {
-    const counted along = smaller(double(CUBIC_WINDOWS)*(above/below), counted(CUBIC_WINDOWS - 0.001)), window = floor_small(along);
+    const counted along = smaller(double(CUBIC_WINDOWS) * (above / below), counted(CUBIC_WINDOWS - 0.001)),
+                  window = floor_small(along);
     x = along - window - 0.5;
     return int(window.v);
 }
@@ -56,8 +74,8 @@ static inline int row_of(counted number, counted &share) {
     share = number - row;
     return int(row.v);
 }
-static inline counted reciprocal(counted x) { return 1.0/x; }
-static inline counted rough_quotient(counted a, counted b) { return a/b; }
+static inline counted reciprocal(counted x) { return 1.0 / x; }
+static inline counted rough_quotient(counted a, counted b) { return a / b; }
 static inline void two_cubics(const double *table, int line, counted x, counted &here, counted &behind) {
     const Cubic *from = (const Cubic *)table + line;
     here = counted(cubic_at(from[0], float(x.v))), behind = counted(cubic_at(from[1], float(x.v)));

@@ -9,7 +9,7 @@
 #define SPECIES_UNROLL 1
 #endif
 
-#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL)   // NVRTC has no constexpr NaN
+#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL) // NVRTC has no constexpr NaN
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
@@ -31,40 +31,43 @@ constexpr bool SPECIES_ARRAYS = true;
 
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
-constexpr double R_UNIVERSAL = 8.31446261815324;  // J/mol/K, CODATA 2018 (exact: k_B N_A)
+constexpr double R_UNIVERSAL = 8.31446261815324; // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
-#ifdef FRAME_FLOAT_ARRAYS        // elements of the arrays that a program is given and fills
+#ifdef FRAME_FLOAT_ARRAYS // elements of the arrays that a program is given and fills
 typedef float outside;
 #else
 typedef double outside;
 #endif
-#ifdef FRAME_SINGLE              // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
+#ifdef FRAME_SINGLE // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
 typedef float scalar;
 constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
 constexpr bool IN_SINGLE = true;
 #else
 typedef double scalar;
-constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;      // WHOLE: how far from 1 the sum of fractions may be
+constexpr double SMALLEST = 1e-300, WHOLE = 1e-6; // WHOLE: how far from 1 the sum of fractions may be
 constexpr bool IN_SINGLE = false;
 #endif
 
 // ---- scalar number types; the CPU pack brings its own overloads of these names
 POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }
-POINT_FN double larger(double a, double b) { return a > b ? a : b; }     // b where one of them is NaN
+POINT_FN double larger(double a, double b) { return a > b ? a : b; } // b where one of them is NaN
 POINT_FN double smaller(double a, double b) { return a < b ? a : b; }
 POINT_FN bool any_of(bool condition) { return condition; }
 POINT_FN bool all_of(bool condition) { return condition; }
 POINT_FN double table_row(const double *table, double row) { return table[int(row)]; }
 // Tables of cubics in single precision: the one at `line` and the one behind it, at x.
-struct alignas(16) Cubic { float c[4]; };
+struct alignas(16) Cubic {
+    float c[4];
+};
 POINT_FN float narrow(double x) { return float(x); }
 POINT_FN double widen(float x) { return x; }
 POINT_FN float larger(float a, float b) { return a > b ? a : b; }
 POINT_FN float smaller(float a, float b) { return a < b ? a : b; }
 constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 512;
-// The window in which above/below < 1 lies, and how far from its middle; the row before a number >= 0, and how far. NaN has some.
+// The window in which above/below < 1 lies, and how far from its middle; the row before a number >= 0, and how far. NaN
+// has some.
 POINT_FN int window_of(double above, double below, float &x) {
-    const double along = smaller(CUBIC_WINDOWS*(above/below), CUBIC_WINDOWS - 0.001);
+    const double along = smaller(CUBIC_WINDOWS * (above / below), CUBIC_WINDOWS - 0.001);
     const int window = int(along);
     x = float(along - window - 0.5);
     return window;
@@ -74,11 +77,11 @@ POINT_FN int row_of(float number, float &share) {
     share = number - float(row);
     return row;
 }
-POINT_FN int table_index(int window, int row) { return window*CUBICS_A_WINDOW + row; }
-POINT_FN float rough_quotient(float a, float b) { return a/b; }
-POINT_FN float reciprocal(float x) { return 1.0f/x; }
-POINT_FN double rough_quotient(double a, double b) { return a/b; }
-POINT_FN float cubic_at(const Cubic &a, float x) { return a.c[0] + x*(a.c[1] + x*(a.c[2] + x*a.c[3])); }
+POINT_FN int table_index(int window, int row) { return window * CUBICS_A_WINDOW + row; }
+POINT_FN float rough_quotient(float a, float b) { return a / b; }
+POINT_FN float reciprocal(float x) { return 1.0f / x; }
+POINT_FN double rough_quotient(double a, double b) { return a / b; }
+POINT_FN float cubic_at(const Cubic &a, float x) { return a.c[0] + x * (a.c[1] + x * (a.c[2] + x * a.c[3])); }
 POINT_FN void two_cubics(const double *table, int line, float x, float &here, float &behind) {
     const Cubic *const from = (const Cubic *)table + line, first = from[0], second = from[1];
     here = cubic_at(first, x);
@@ -87,20 +90,23 @@ POINT_FN void two_cubics(const double *table, int line, float x, float &here, fl
 POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
-POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign)*x; }       // -x where sign is negative
+POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign) * x; } // -x where sign is negative
 // starts of iterations: the CPU pack has rough ones
-POINT_FN double two_thirds_start(double x) { const double root = cbrt(x); return root*root; }
-POINT_FN double inverse_root_start(double x) { return 1.0/sqrt(x); }
+POINT_FN double two_thirds_start(double x) {
+    const double root = cbrt(x);
+    return root * root;
+}
+POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
 
-#ifdef FRAME_WIDE       // before the templates below: built-in types are not found by argument-dependent look-up
+#ifdef FRAME_WIDE // before the templates below: built-in types are not found by argument-dependent look-up
 #include "numbers/wide.h"
 #endif
 
-template <class R> struct number {           // how a number type sits in memory
+template <class R> struct number { // how a number type sits in memory
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef R stored;
-    typedef float narrow;                    // what a table in single precision gives, and an index into it
+    typedef float narrow; // what a table in single precision gives, and an index into it
     typedef int index;
 };
 
@@ -117,37 +123,56 @@ template <> struct number<wide> {
 // Bounds that keep NaN, unlike fmin and fmax.
 template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floor), x); }
 template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
-// a < b of numbers >= 0 but for their last digits: threads compare integers, beside the units for doubles. NaN gives any answer.
+// a < b of numbers >= 0 but for their last digits: threads compare integers, beside the units for doubles. NaN gives
+// any answer.
 template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
 // What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
 // use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several
-template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) { use([](auto &x) -> auto & { return x; }); }
-template <class R> POINT_FN R square(R x) { return x*x; }
-// powers that packs and threads have their own ways to
-template <class R> POINT_FN R inverse(R x) { return 1.0/x; }
-template <class R> POINT_FN R inverse_root(R x) { return 1.0/sqrt(x); }
-template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0/sqrt(sqrt(x)); }
-// atanh(sqrt(w))/sqrt(w) for 0 <= w <= 1/2, relative error 8e-17 (7e-9 in single precision): (it - 1)/w interpolated at Chebyshev points
-template <class R> POINT_FN R atanh_over_root(R w) {
-    const R w2 = w*w;
-    if constexpr (IN_SINGLE) {
-        const R even = 0.33333333 + w2*(0.14301536 + w2*(0.12197567 + w2*(0.57763499 + w2*0.67559262)));
-        const R odd = 0.19999699 + w2*(0.10795217 + w2*(-0.090651369 - w2*0.78514688));
-        return 1.0 + w*(even + w*odd);
-    }
-    const R even = 0.3333333333333334 + w2*(0.14285714289234905 + w2*(0.09090925691372133 + w2*(0.0667674887095401
-                   + w2*(0.06696910695418518 + w2*(0.6578236180746505 + w2*(8.772267647030702 + w2*(40.35748192943202
-                   + w2*(49.85035525102195 + w2*7.62722932289126))))))));
-    const R odd = 0.19999999999985282 + w2*(0.11111110777993315 + w2*(0.07691804772084451 + w2*(0.0574111714749272
-                  + w2*(-0.060455571140087226 + w2*(-2.6150770515827872 + w2*(-21.709744458799758
-                  + w2*(-54.08237546659234 - w2*28.302405205750368)))))));
-    return 1.0 + w*(even + w*odd);
+template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
+    use([](auto &x) -> auto & { return x; });
 }
-template <class Exponent, class R> POINT_FN R power(Exponent, R x) { return exp(Exponent::value*log(x)); }      // 1/16 <= x < 4096, |exponent| < 1
-template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0/cbrt(x)); }      // x^(-2/3), 1/16 <= x < 4096
-template <class R> POINT_FN R two_to(R a, R b) { return exp(LN2*(a*b)); }                   // 2^(a b); threads and packs of AVX-512 do not round the product
-template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2*(a*b)); }
+template <class R> POINT_FN R square(R x) { return x * x; }
+// powers that packs and threads have their own ways to
+template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
+template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
+template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0 / sqrt(sqrt(x)); }
+// atanh(sqrt(w))/sqrt(w) for 0 <= w <= 1/2, relative error 8e-17 (7e-9 in single precision): (it - 1)/w interpolated at
+// Chebyshev points
+template <class R> POINT_FN R atanh_over_root(R w) {
+    const R w2 = w * w;
+    if constexpr (IN_SINGLE) {
+        const R even = 0.33333333 + w2 * (0.14301536 + w2 * (0.12197567 + w2 * (0.57763499 + w2 * 0.67559262)));
+        const R odd = 0.19999699 + w2 * (0.10795217 + w2 * (-0.090651369 - w2 * 0.78514688));
+        return 1.0 + w * (even + w * odd);
+    }
+    const R even = 0.3333333333333334 +
+                   w2 * (0.14285714289234905 +
+                         w2 * (0.09090925691372133 +
+                               w2 * (0.0667674887095401 +
+                                     w2 * (0.06696910695418518 +
+                                           w2 * (0.6578236180746505 +
+                                                 w2 * (8.772267647030702 +
+                                                       w2 * (40.35748192943202 +
+                                                             w2 * (49.85035525102195 + w2 * 7.62722932289126))))))));
+    const R odd = 0.19999999999985282 +
+                  w2 * (0.11111110777993315 +
+                        w2 * (0.07691804772084451 +
+                              w2 * (0.0574111714749272 +
+                                    w2 * (-0.060455571140087226 +
+                                          w2 * (-2.6150770515827872 +
+                                                w2 * (-21.709744458799758 +
+                                                      w2 * (-54.08237546659234 - w2 * 28.302405205750368)))))));
+    return 1.0 + w * (even + w * odd);
+}
+template <class Exponent, class R> POINT_FN R power(Exponent, R x) {
+    return exp(Exponent::value * log(x));
+} // 1/16 <= x < 4096, |exponent| < 1
+template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0 / cbrt(x)); } // x^(-2/3), 1/16 <= x < 4096
+template <class R> POINT_FN R two_to(R a, R b) {
+    return exp(LN2 * (a * b));
+} // 2^(a b); threads and packs of AVX-512 do not round the product
+template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2 * (a * b)); }
 // whether fractions that add up to this are a composition; then 0, else NaN
 template <class R> POINT_FN auto is_whole(const R sum) {
     const R off = sum - 1.0;
@@ -155,9 +180,12 @@ template <class R> POINT_FN auto is_whole(const R sum) {
 }
 template <class R> POINT_FN R not_whole(const R sum) { return select(is_whole(sum), R(0.0), R(NOT_A_NUMBER)); }
 
-// work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers, every
-// index has to be known when the loop is unrolled, whatever its bounds depend on.
-template <int I> struct Constant { static constexpr int value = I; POINT_FN constexpr operator int() const { return I; } };
+// work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers,
+// every index has to be known when the loop is unrolled, whatever its bounds depend on.
+template <int I> struct Constant {
+    static constexpr int value = I;
+    POINT_FN constexpr operator int() const { return I; }
+};
 template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Work &work) {
     if constexpr (I < COUNT) {
         work(Constant<I>());
@@ -169,12 +197,18 @@ template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Wo
 template <class R> struct Rows {
     typename number<R>::stored *base;
     long stride;
-    POINT_FN R operator[](int s) const { R x; load(base + s*stride, x); return x; }
-    POINT_FN void set(int s, R x) const { store(base + s*stride, x); }
+    POINT_FN R operator[](int s) const {
+        R x;
+        load(base + s * stride, x);
+        return x;
+    }
+    POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
 };
 
 // Takes species values that nobody wants.
-struct Discarded { template <class X> POINT_FN void set(int, X) const {} };
+struct Discarded {
+    template <class X> POINT_FN void set(int, X) const {}
+};
 
 // Species values held in registers; constant indices only.
 template <class R, int N> struct Held {

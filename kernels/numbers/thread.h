@@ -1,47 +1,91 @@
 // The CUDA number type: the values at the N points that one thread works on. Division, roots, exp, log start from the
-// special function unit's 20 bits and are refined by fused multiply-adds, without the branches that IEEE arithmetic needs
-// for subnormal and overflowing results: within 1.5 units in the last place where the result is a normal number, else NaN,
-// 0 or infinity. A division costs 6 instructions instead of 12 and a call.
+// special function unit's 20 bits and are refined by fused multiply-adds, without the branches that IEEE arithmetic
+// needs for subnormal and overflowing results: within 1.5 units in the last place where the result is a normal number,
+// else NaN, 0 or infinity. A division costs 6 instructions instead of 12 and a call.
 #pragma once
 #include "numbers/platform.h"
 #include "numbers/binary_powers.h"
 
-#ifdef FRAME_STAND_IN                  // the tests' CUDA on a CPU
-static inline double upper_half(double x) { long long b; memcpy(&b, &x, 8); b &= ~0xffffffffLL; memcpy(&x, &b, 8); return x; }      // 20 bits
-static inline double reciprocal_start(double x) { return upper_half(1.0/x); }
-static inline double rsqrt_start(double x) { return upper_half(1.0/sqrt(x)); }
-static inline float rsqrt_start(float x) { return float(1.0/sqrt(x)); }
+#ifdef FRAME_STAND_IN // the tests' CUDA on a CPU
+static inline double upper_half(double x) {
+    long long b;
+    memcpy(&b, &x, 8);
+    b &= ~0xffffffffLL;
+    memcpy(&x, &b, 8);
+    return x;
+} // 20 bits
+static inline double reciprocal_start(double x) { return upper_half(1.0 / x); }
+static inline double rsqrt_start(double x) { return upper_half(1.0 / sqrt(x)); }
+static inline float rsqrt_start(float x) { return float(1.0 / sqrt(x)); }
 static inline float approximate_power(float x, float exponent) { return powf(x, exponent); }
-static inline float rough_reciprocal(float x) { return 1.0f/x; }
+static inline float rough_reciprocal(float x) { return 1.0f / x; }
 static inline float whole_on_top(float start, float a) { return start + floorf(a); }
-static inline float whole_on_top(float start, float a, float b) { return start + float(floor(double(a)*double(b))); }
+static inline float whole_on_top(float start, float a, float b) { return start + float(floor(double(a) * double(b))); }
 static inline float single(double x) { return float(x); }
-static inline int bits_of(float x) { int b; memcpy(&b, &x, 4); return b; }
-static inline int high_word(double x) { long long b; memcpy(&b, &x, 8); return int(b >> 32); }
-static inline int low_word(double x) { long long b; memcpy(&b, &x, 8); return int(b); }
-static inline double from_words(int high, int low) { return __longlong_as_double(((long long)high << 32) | (unsigned)low); }
+static inline int bits_of(float x) {
+    int b;
+    memcpy(&b, &x, 4);
+    return b;
+}
+static inline int high_word(double x) {
+    long long b;
+    memcpy(&b, &x, 8);
+    return int(b >> 32);
+}
+static inline int low_word(double x) {
+    long long b;
+    memcpy(&b, &x, 8);
+    return int(b);
+}
+static inline double from_words(int high, int low) {
+    return __longlong_as_double(((long long)high << 32) | (unsigned)low);
+}
 #else
-POINT_FN double reciprocal_start(double x) { double y; asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
-POINT_FN double rsqrt_start(double x) { double y; asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); return y; }
-POINT_FN float rsqrt_start(float x) { float y; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
-POINT_FN float approximate_power(float x, float exponent) {       // 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
+POINT_FN double reciprocal_start(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+}
+POINT_FN double rsqrt_start(double x) {
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+}
+POINT_FN float rsqrt_start(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+POINT_FN float approximate_power(float x, float exponent) { // 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
     float y;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y*exponent));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y * exponent));
     return y;
 }
 POINT_FN int high_word(double x) { return __double2hiint(x); }
 POINT_FN int low_word(double x) { return __double2loint(x); }
 POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
-POINT_FN float rough_reciprocal(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }      // to 1 ulp
-POINT_FN float whole_on_top(float start, float a) { return __fadd_rd(a, start); }      // start + the whole number below a, or a b, >= 0
+POINT_FN float rough_reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+} // to 1 ulp
+POINT_FN float whole_on_top(float start, float a) {
+    return __fadd_rd(a, start);
+} // start + the whole number below a, or a b, >= 0
 POINT_FN float whole_on_top(float start, float a, float b) { return __fmaf_rd(a, b, start); }
-POINT_FN float single(double x) { float y = float(x); asm("" : "+f"(y)); return y; }           // which is slow, and not done again
+POINT_FN float single(double x) {
+    float y = float(x);
+    asm("" : "+f"(y));
+    return y;
+} // which is slow, and not done again
 POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
-POINT_FN double cbrt_approximate(double x) { return approximate_power(float(x), 1.0f/3.0f); }
-template <class T> POINT_FN T two_thirds_approximate(T x) { return approximate_power(float(x), 2.0f/3.0f); }       // 0 where x is less than 1e-37
+POINT_FN double cbrt_approximate(double x) { return approximate_power(float(x), 1.0f / 3.0f); }
+template <class T> POINT_FN T two_thirds_approximate(T x) {
+    return approximate_power(float(x), 2.0f / 3.0f);
+} // 0 where x is less than 1e-37
 
 // ---- one value
 POINT_FN double inverted(double x) {
@@ -49,12 +93,13 @@ POINT_FN double inverted(double x) {
     return fma(y, fma(e, e, e), y);
 }
 POINT_FN double quotient(double a, double b) {
-    const double y = inverted(b), q = a*y;
+    const double y = inverted(b), q = a * y;
     return fma(y, fma(-b, q, a), q);
 }
 POINT_FN double root(double x) {
-    const double y = rsqrt_start(x), s = x*y, e = fma(-s, y, 1.0);
-    const double better = fma(s, e*fma(0.375, e, 0.5), s), best = fma(fma(-better, better, x), 0.5*y, better);      // NaN where x is 0 or less
+    const double y = rsqrt_start(x), s = x * y, e = fma(-s, y, 1.0);
+    const double better = fma(s, e * fma(0.375, e, 0.5), s),
+                 best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
 // exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation
@@ -74,11 +119,14 @@ POINT_FN double exponential(double x, bool less_one = false) {
     q = fma(q, r, 0.16666666666666669);
     q = fma(q, r, 0.5);
     const double scale = from_words((low_word(shifted) + 1023) << 20, 0);
-    if (less_one) return fma(scale, fma(r*r, q, r), scale - 1.0);
-    return fma(r*r, q, r + 1.0)*scale;
+    if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
+    return fma(r * r, q, r + 1.0) * scale;
 }
 // 2^(a b), or 2^(a b) - 1, the product not rounded; |a b| < 6e7
-struct BinaryExponent { double k, f; int n, j; };
+struct BinaryExponent {
+    double k, f;
+    int n, j;
+};
 POINT_FN BinaryExponent binary_exponent(double a, double b) {
     const double shifted = fma(a, b, SIXTEENTHS), k = shifted - SIXTEENTHS;
     const int n = low_word(shifted) >> 4;
@@ -90,39 +138,42 @@ POINT_FN double scaled_root_of_two(const BinaryExponent &e) {
 }
 template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
     double sum = c[N - 1];
-    UNROLL for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k]);
+    UNROLL
+    for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k]);
     return sum;
 }
 POINT_FN double power_of_two(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
     const double scale = scaled_root_of_two(e);
-    return fma(scale, e.f*polynomial(TWO_TO, e.f), scale);
+    return fma(scale, e.f * polynomial(TWO_TO, e.f), scale);
 }
 POINT_FN double power_of_two_less_one(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
     const double scale = scaled_root_of_two(e), f = e.f + LOST_IN_ROOTS.at[e.j];
-    return fma(scale, f*polynomial(TWO_TO_LESS_ONE, f), scale - 1.0);
+    return fma(scale, f * polynomial(TWO_TO_LESS_ONE, f), scale - 1.0);
 }
 template <class Exponent> POINT_FN double power_of(Exponent, double x) {
     static constexpr PowerTables t = power_tables(Exponent::value);
     const int high = high_word(x), first = (high >> 16) & 15;
-    const double m = (high & 0x7ff00000) == 0x7ff00000 ? x : from_words((high & 0xfffff) | 0x3ff00000, low_word(x)), r = fma(m, t.c.at[first], -1.0);
-    const double scale = t.of_exponent.at[(high >> 20) & 15]*t.of_c.at[first];
+    const double m = (high & 0x7ff00000) == 0x7ff00000 ? x : from_words((high & 0xfffff) | 0x3ff00000, low_word(x)),
+                 r = fma(m, t.c.at[first], -1.0);
+    const double scale = t.of_exponent.at[(high >> 20) & 15] * t.of_c.at[first];
     double q = t.series[8];
-    UNROLL for (int n = 7; n > 0; --n) q = fma(q, r, t.series[n]);
-    return fma(scale, r*q, scale);
+    UNROLL
+    for (int n = 7; n > 0; --n) q = fma(q, r, t.series[n]);
+    return fma(scale, r * q, scale);
 }
 POINT_FN double inverse_of_root(double x) {
-    const double y = rsqrt_start(x), e = fma(-x*y, y, 1.0);
-    return fma(y*e, fma(0.375, e, 0.5), y);
+    const double y = rsqrt_start(x), e = fma(-x * y, y, 1.0);
+    return fma(y * e, fma(0.375, e, 0.5), y);
 }
 POINT_FN double inverse_of_fourth_root(double x) {
-    const double s = rsqrt_start(x), y = s*rsqrt_start(s), y2 = y*y, e = fma(-x*y2, y2, 1.0);
-    return fma(y*e, fma(5.0/32, e, 0.25), y);
+    const double s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y, e = fma(-x * y2, y2, 1.0);
+    return fma(y * e, fma(5.0 / 32, e, 0.25), y);
 }
 POINT_FN double inverse_of_two_thirds(double x) {
-    const double r = reciprocal_start(cbrt_approximate(x)), r2 = r*r, e = fma(-x*r, r2, 1.0);
-    return fma(r2*e, fma(5.0/9.0, e, 2.0/3.0), r2);
+    const double r = reciprocal_start(cbrt_approximate(x)), r2 = r * r, e = fma(-x * r, r2, 1.0);
+    return fma(r2 * e, fma(5.0 / 9.0, e, 2.0 / 3.0), r2);
 }
 // s in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series (coefficients: fdlibm) beside the leading 2 s
 POINT_FN double log_series(double w) {
@@ -132,159 +183,260 @@ POINT_FN double log_series(double w) {
     q = fma(q, w, 2.222219843214978396e-01);
     q = fma(q, w, 2.857142874366239149e-01);
     q = fma(q, w, 3.999999999940941908e-01);
-    return w*fma(q, w, 6.666666666666735130e-01);
+    return w * fma(q, w, 6.666666666666735130e-01);
 }
-POINT_FN double with_flipped_sign(double x, double sign) { return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x)); }
+POINT_FN double with_flipped_sign(double x, double sign) {
+    return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x));
+}
 POINT_FN double logarithm(double x) {
     const int high = high_word(x), e = (high - 0x3fe6a09e) >> 20;
-    const double m = from_words(high - (e << 20), low_word(x)), k = e, f = m - 1.0, s = quotient(f, m + 1.0), half = 0.5*f*f;
-    const double r = fma(k, 6.93147180369123816490e-01, f - (half - fma(s, half + log_series(s*s), k*1.90821492927058770002e-10)));
+    const double m = from_words(high - (e << 20), low_word(x)), k = e, f = m - 1.0, s = quotient(f, m + 1.0),
+                 half = 0.5 * f * f;
+    const double r = fma(k, 6.93147180369123816490e-01,
+                         f - (half - fma(s, half + log_series(s * s), k * 1.90821492927058770002e-10)));
     return x > 0.0 && x < 1.7976931348623157e308 ? r : NOT_A_NUMBER;
 }
 POINT_FN double cube_root(double x) {
-    const double r = reciprocal_start(cbrt_approximate(x)), e = fma(-x*r, r*r, 1.0), better = fma(r*e, fma(2.0/9.0, e, 1.0/3.0), r);
-    return x > 0.0 ? x*better*better : NOT_A_NUMBER;
+    const double r = reciprocal_start(cbrt_approximate(x)), e = fma(-x * r, r * r, 1.0),
+                 better = fma(r * e, fma(2.0 / 9.0, e, 1.0 / 3.0), r);
+    return x > 0.0 ? x * better * better : NOT_A_NUMBER;
 }
 
 // ---- one value in single precision: the same ways, else the compiler's own library
 POINT_FN float quotient(float a, float b) {
-    const float y = rough_reciprocal(b), q = a*y;
+    const float y = rough_reciprocal(b), q = a * y;
     return fmaf(y, fmaf(-b, q, a), q);
 }
 POINT_FN float inverted(float x) { return quotient(1.0f, x); }
-POINT_FN float root(float x) {          // what has fewer digits counts as 0
-    const float y = rsqrt_start(x), s = x*y, best = fmaf(0.5f*y, fmaf(-s, s, x), s);
+POINT_FN float root(float x) { // what has fewer digits counts as 0
+    const float y = rsqrt_start(x), s = x * y, best = fmaf(0.5f * y, fmaf(-s, s, x), s);
     return fabsf(x) < 1.2e-38f ? 0.0f : best;
 }
 POINT_FN float exponential(float x, bool less_one = false) { return less_one ? expm1f(x) : expf(x); }
 POINT_FN float logarithm(float x) { return x > 0.0f && x < 3.4028234e38f ? logf(x) : float(NOT_A_NUMBER); }
 POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUMBER); }
-POINT_FN float power_of_two(float a, float b) { return exp2f(a*b); }
-POINT_FN float power_of_two_less_one(float a, float b) { return expm1f(a*b*float(LN2)); }
-template <class Exponent> POINT_FN float power_of(Exponent, float x) { return exp2f(float(Exponent::value)*log2f(x)); }
+POINT_FN float power_of_two(float a, float b) { return exp2f(a * b); }
+POINT_FN float power_of_two_less_one(float a, float b) { return expm1f(a * b * float(LN2)); }
+template <class Exponent> POINT_FN float power_of(Exponent, float x) {
+    return exp2f(float(Exponent::value) * log2f(x));
+}
 POINT_FN float inverse_of_root(float x) {
     const float y = rsqrt_start(x);
-    return fmaf(0.5f*y, fmaf(-x*y, y, 1.0f), y);
+    return fmaf(0.5f * y, fmaf(-x * y, y, 1.0f), y);
 }
 POINT_FN float inverse_of_fourth_root(float x) {
-    const float s = rsqrt_start(x), y = s*rsqrt_start(s), y2 = y*y;
-    return fmaf(0.25f*y, fmaf(-x*y2, y2, 1.0f), y);
+    const float s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y;
+    return fmaf(0.25f * y, fmaf(-x * y2, y2, 1.0f), y);
 }
 POINT_FN float inverse_of_two_thirds(float x) {
-    const float r = approximate_power(x, -1.0f/3.0f), r2 = r*r;
-    return fmaf(2.0f/3.0f*r2, fmaf(-x*r, r2, 1.0f), r2);
+    const float r = approximate_power(x, -1.0f / 3.0f), r2 = r * r;
+    return fmaf(2.0f / 3.0f * r2, fmaf(-x * r, r2, 1.0f), r2);
 }
-POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign)*x; }
+POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign) * x; }
 
 // ---- the values of a thread's points
-template <int N> struct mask { bool at[N]; };
+template <int N> struct mask {
+    bool at[N];
+};
 template <int N> struct points {
     scalar v[N];
     POINT_FN points() {}
-    POINT_FN points(double s) { UNROLL for (int k = 0; k < N; ++k) v[k] = scalar(s); }
+    POINT_FN points(double s) {
+        UNROLL
+        for (int k = 0; k < N; ++k) v[k] = scalar(s);
+    }
 };
-#define EACH(expression) { points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
-#define EACH_MASK(expression) { mask<N> r; UNROLL for (int k = 0; k < N; ++k) r.at[k] = expression; return r; }
+#define EACH(expression) \
+    { \
+        points<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) r.v[k] = expression; \
+        return r; \
+    }
+#define EACH_MASK(expression) \
+    { \
+        mask<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) r.at[k] = expression; \
+        return r; \
+    }
 #define BINARY(op, expression) \
-    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = x.v[k], b = y.v[k]; r.v[k] = expression; } return r; } \
-    template <int N> POINT_FN points<N> operator op(points<N> x, double c) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = x.v[k], b = scalar(c); r.v[k] = expression; } return r; } \
-    template <int N> POINT_FN points<N> operator op(double c, points<N> y) { points<N> r; UNROLL for (int k = 0; k < N; ++k) { const scalar a = scalar(c), b = y.v[k]; r.v[k] = expression; } return r; }
-BINARY(+, a + b) BINARY(-, a - b) BINARY(*, a*b)
-template <int N> POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k]))
-template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b)))
-template <int N> POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? inverted(y.v[k]) : quotient(scalar(a), y.v[k]))
+    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { \
+        points<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) { \
+            const scalar a = x.v[k], b = y.v[k]; \
+            r.v[k] = expression; \
+        } \
+        return r; \
+    } \
+    template <int N> POINT_FN points<N> operator op(points<N> x, double c) { \
+        points<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) { \
+            const scalar a = x.v[k], b = scalar(c); \
+            r.v[k] = expression; \
+        } \
+        return r; \
+    } \
+    template <int N> POINT_FN points<N> operator op(double c, points<N> y) { \
+        points<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) { \
+            const scalar a = scalar(c), b = y.v[k]; \
+            r.v[k] = expression; \
+        } \
+        return r; \
+    }
+BINARY(+, a + b)
+BINARY(-, a - b)
+BINARY(*, a *b) template <int N>
+POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k])) template <int N>
+POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b))) template <int N>
+POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? inverted(y.v[k]) : quotient(scalar(a), y.v[k]))
 #undef BINARY
-template <int N> POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k])
-template <int N> POINT_FN points<N> &operator+=(points<N> &x, points<N> y) { return x = x + y; }
+    template <int N>
+    POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k]) template <int N>
+    POINT_FN points<N> &operator+=(points<N> &x, points<N> y) {
+    return x = x + y;
+}
 template <int N> POINT_FN points<N> &operator-=(points<N> &x, points<N> y) { return x = x - y; }
-template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x*y; }
+template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x * y; }
 #define COMPARE(op) \
-    template <int N> POINT_FN mask<N> operator op(points<N> x, points<N> y) EACH_MASK(x.v[k] op y.v[k]) \
-    template <int N> POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op scalar(b))
-COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+    template <int N> \
+    POINT_FN mask<N> operator op(points<N> x, points<N> y) EACH_MASK(x.v[k] op y.v[k]) template <int N> \
+    POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op scalar(b))
+COMPARE(<)
+COMPARE(>)
+COMPARE(<=) COMPARE(>=)
 #undef COMPARE
-template <int N> POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k])
-template <int N> POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k])
-template <int N> POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k])
-template <int N> POINT_FN bool any_of(mask<N> c) { bool any = false; UNROLL for (int k = 0; k < N; ++k) any = any || c.at[k]; return any; }
+    template <int N>
+    POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k]) template <int N>
+    POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k]) template <int N>
+    POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k]) template <int N>
+    POINT_FN bool any_of(mask<N> c) {
+    bool any = false;
+    UNROLL
+    for (int k = 0; k < N; ++k) any = any || c.at[k];
+    return any;
+}
 template <int N> POINT_FN bool all_of(mask<N> c) { return !any_of(!c); }
-template <int N> POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k])
-template <int N> POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k])
-template <int N> POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
-POINT_FN bool roughly_less(double a, double b) { return high_word(a) < high_word(b); }
+template <int N>
+POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k]) template <int N>
+POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k]) template <int N>
+POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
+    POINT_FN bool roughly_less(double a, double b) {
+    return high_word(a) < high_word(b);
+}
 POINT_FN bool roughly_less(float a, float b) { return a < b; }
-template <int N> POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k]))
-template <int N> POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k]))
-template <int N> POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k]))
-template <int N> POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k]))
-template <int N> POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k]))
-template <int N> POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true))
-template <int N> POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k]))
-template <int N> POINT_FN points<N> two_to_less_one(points<N> x, points<N> y) EACH(power_of_two_less_one(x.v[k], y.v[k]))
-template <class Exponent, int N> POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k]))
-template <int N> POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k]))
-template <int N> POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k]))
-template <int N> POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k]))
-template <int N> POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k]))
-template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
-template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))
-template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k]))
-template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
-template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
-template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
-template <int N> POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k]*inverted(b.v[k]))
-// Single precision beside them, and indices into tables.
-template <int N> struct narrow_points {
+template <int N>
+POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k])) template <int N>
+POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k])) template <int N>
+POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k])) template <int N>
+POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k])) template <int N>
+POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k])) template <int N>
+POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true)) template <int N>
+POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k])) template <int N>
+POINT_FN points<N> two_to_less_one(points<N> x, points<N> y)
+    EACH(power_of_two_less_one(x.v[k], y.v[k])) template <class Exponent, int N>
+    POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k])) template <int N>
+    POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k])) template <int N>
+    POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k])) template <int N>
+    POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k])) template <int N>
+    POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k])) template <int N>
+    POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k])) template <int N>
+    POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k])) template <int N>
+    POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k])) template <int N>
+    POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k])) template <int N>
+    POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k])) template <int N>
+    POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])]) template <int N>
+    POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k] * inverted(b.v[k]))
+    // Single precision beside them, and indices into tables.
+    template <int N>
+    struct narrow_points {
     float v[N];
     POINT_FN narrow_points() {}
-    POINT_FN narrow_points(float s) { UNROLL for (int k = 0; k < N; ++k) v[k] = s; }
+    POINT_FN narrow_points(float s) {
+        UNROLL
+        for (int k = 0; k < N; ++k) v[k] = s;
+    }
 };
-template <int N> struct Lines { unsigned at[N]; };
-#define EACH_NARROW(expression) { narrow_points<N> r; UNROLL for (int k = 0; k < N; ++k) r.v[k] = expression; return r; }
-template <int N> POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] + y.v[k])
-template <int N> POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k])
-template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k] - y.v[k])
-template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b)
-template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(x.v[k]*y.v[k])
-template <int N> POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(larger(x.v[k], y.v[k]))
-template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(fminf(x.v[k], y.v[k]))      // a NaN is left out, for the result indexes a table
-template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k]))
-template <int N> POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y) EACH_NARROW(quotient(x.v[k], y.v[k]))
-template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k]))
-template <int N> POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
-// Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point numbers. They
-// index a table, from which a bound keeps NaN; the place in the window carries it.
+template <int N> struct Lines {
+    unsigned at[N];
+};
+#define EACH_NARROW(expression) \
+    { \
+        narrow_points<N> r; \
+        UNROLL \
+        for (int k = 0; k < N; ++k) r.v[k] = expression; \
+        return r; \
+    }
+template <int N>
+POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(x.v[k] + y.v[k]) template <int N>
+    POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k]) template <int N>
+    POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y)
+        EACH_NARROW(x.v[k] - y.v[k]) template <int N>
+        POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b) template <int N>
+        POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y)
+            EACH_NARROW(x.v[k] * y.v[k]) template <int N>
+            POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y)
+                EACH_NARROW(larger(x.v[k], y.v[k])) template <int N>
+                POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y)
+                    EACH_NARROW(fminf(x.v[k], y.v[k])) // a NaN is left out, for the result indexes a table
+    template <int N>
+    POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k])) template <int N>
+    POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y)
+        EACH_NARROW(quotient(x.v[k], y.v[k])) template <int N>
+        POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k])) template <int N>
+        POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
+// Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point
+// numbers. They index a table, from which a bound keeps NaN; the place in the window carries it.
 #define WHOLE_BELOW
-template <int N> struct Whole { narrow_points<N> on_top; };
+            template <int N>
+            struct Whole {
+    narrow_points<N> on_top;
+};
 constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
 constexpr unsigned TOP_BITS = 0x4b000000, ROW_TOP_BITS = 0x4b5a8000;
-template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> a, narrow_points<N> b, float most) {           // a b >= 0
+template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> a, narrow_points<N> b, float most) { // a b >= 0
     Whole<N> r;
-    UNROLL for (int k = 0; k < N; ++k) r.on_top.v[k] = fminf(whole_on_top(TOP, a.v[k], b.v[k]), TOP + most);
+    UNROLL
+    for (int k = 0; k < N; ++k) r.on_top.v[k] = fminf(whole_on_top(TOP, a.v[k], b.v[k]), TOP + most);
     return r;
 }
 template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points<N> &share) {
     Whole<N> r;
-    UNROLL for (int k = 0; k < N; ++k) {
+    UNROLL
+    for (int k = 0; k < N; ++k) {
         r.on_top.v[k] = whole_on_top(ROW_TOP, number.v[k]);
         share.v[k] = number.v[k] - (r.on_top.v[k] - ROW_TOP);
     }
     return r;
 }
-template <int N> POINT_FN points<N> over_windows(Whole<N> x)           // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
-    EACH(IN_SINGLE ? (x.on_top.v[k] - TOP)*(1.0f/CUBIC_WINDOWS) : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) - (4503599627370496.0 + TOP_BITS)/CUBIC_WINDOWS)
+template <int N>
+POINT_FN points<N> over_windows(Whole<N> x) // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+    EACH(IN_SINGLE ? (x.on_top.v[k] - TOP) * (1.0f / CUBIC_WINDOWS)
+                   : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) -
+                         (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS)
 #undef EACH_NARROW
-// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP is such that
-// of the bits of both nothing but this number is left.
-static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS*512u + TOP_BITS == 0, "in 32 bits");
+    // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
+    // is such that of the bits of both nothing but this number is left.
+    static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
 template <int N> POINT_FN Lines<N> table_index(Whole<N> window, Whole<N> row) {
     Lines<N> r;
-    UNROLL for (int k = 0; k < N; ++k) r.at[k] = unsigned(bits_of(row.on_top.v[k]))*CUBIC_WINDOWS + unsigned(bits_of(window.on_top.v[k]));
+    UNROLL
+    for (int k = 0; k < N; ++k)
+        r.at[k] = unsigned(bits_of(row.on_top.v[k])) * CUBIC_WINDOWS + unsigned(bits_of(window.on_top.v[k]));
     return r;
 }
-template <int N> POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here, narrow_points<N> &behind) {
-    UNROLL for (int k = 0; k < N; ++k) {
-        const float4 *const from = (const float4 *)table + line.at[k], first = __ldg(from), second = __ldg(from + CUBIC_WINDOWS);
+template <int N>
+POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here,
+                         narrow_points<N> &behind) {
+    UNROLL
+    for (int k = 0; k < N; ++k) {
+        const float4 *const from = (const float4 *)table + line.at[k], first = __ldg(from),
+                            second = __ldg(from + CUBIC_WINDOWS);
         here.v[k] = cubic_at({first.x, first.y, first.z, first.w}, x.v[k]);
         behind.v[k] = cubic_at({second.x, second.y, second.z, second.w}, x.v[k]);
     }
@@ -305,25 +457,34 @@ template <int N> struct Place {
     const long own, n;
     long at[N];
     bool in[N];
-    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) {         // `first` of the block's
-        UNROLL for (int k = 0; k < N; ++k) {
-            const long t = own + k*blockDim.x;
+    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) { // `first` of the block's
+        UNROLL
+        for (int k = 0; k < N; ++k) {
+            const long t = own + k * blockDim.x;
             in[k] = t < n;
             at[k] = in[k] ? t : n - 1;
         }
     }
-    POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }        // the first point of another thread of the warp
+    POINT_FN long of_lane(int lane) const {
+        return own - (int)(threadIdx.x & 31) + lane;
+    } // the first point of another thread of the warp
 };
 
 // A store under a condition: one instruction and no branch.
 #ifdef FRAME_STAND_IN
-static inline void store_if(bool wanted, outside *to, outside x) { if (wanted) *to = x; }
+static inline void store_if(bool wanted, outside *to, outside x) {
+    if (wanted) *to = x;
+}
 #else
 POINT_FN void store_if(bool wanted, double *to, double x) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f64 [%1], %2; }" :: "r"((int)wanted), "l"(to), "d"(x) : "memory");
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f64 [%1], %2; }" ::"r"((int)wanted), "l"(to),
+                 "d"(x)
+                 : "memory");
 }
 POINT_FN void store_if(bool wanted, float *to, float x) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f32 [%1], %2; }" :: "r"((int)wanted), "l"(to), "f"(x) : "memory");
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f32 [%1], %2; }" ::"r"((int)wanted), "l"(to),
+                 "f"(x)
+                 : "memory");
 }
 #endif
 
@@ -331,13 +492,15 @@ POINT_FN void store_if(bool wanted, float *to, float x) {
 struct OtherPoint {
     const outside *base;
     long stride;
-    POINT_FN double operator[](int s) const { return base[s*stride]; }
+    POINT_FN double operator[](int s) const { return base[s * stride]; }
 };
 struct OtherResult {
     outside *base;
     long stride;
     bool in;
-    POINT_FN void set(int s, double x, bool known = true) const { store_if(in && known, base + s*stride, outside(x)); }
+    POINT_FN void set(int s, double x, bool known = true) const {
+        store_if(in && known, base + s * stride, outside(x));
+    }
 };
 constexpr unsigned WARP = 0xffffffffu;
 
@@ -347,7 +510,9 @@ template <class T> static inline void copy_async(T *to, const T *from) { *to = *
 static inline void copies_done() {}
 #else
 template <class T> POINT_FN void copy_async(T *to, const T *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
+                 "n"(sizeof(T))
+                 : "memory");
 }
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
@@ -359,21 +524,25 @@ template <int N, bool GIVEN = false> struct Field {
     const Place<N> &place;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
-        UNROLL for (int k = 0; k < N; ++k) {
-            const outside *const at = base + (s*stride + place.at[k]);
+        UNROLL
+        for (int k = 0; k < N; ++k) {
+            const outside *const at = base + (s * stride + place.at[k]);
             if constexpr (GIVEN) x.v[k] = __ldg(at);
             else x.v[k] = *at;
         }
         return x;
     }
     POINT_FN void set(int s, points<N> x) const {
-        UNROLL for (int k = 0; k < N; ++k) store_if(place.in[k], base + s*stride + place.at[k], outside(x.v[k]));
+        UNROLL
+        for (int k = 0; k < N; ++k) store_if(place.in[k], base + s * stride + place.at[k], outside(x.v[k]));
     }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
         return {base + (t < place.n ? t : place.n - 1), stride};
     }
-    POINT_FN OtherResult to_lane(int lane) const { return {base + place.of_lane(lane), stride, place.of_lane(lane) < place.n}; }
+    POINT_FN OtherResult to_lane(int lane) const {
+        return {base + place.of_lane(lane), stride, place.of_lane(lane) < place.n};
+    }
 };
 
 // Species values of a thread's points in shared memory: a column of its own.
@@ -381,13 +550,16 @@ template <int N> struct Column {
     outside *base;
     POINT_FN points<N> operator[](int s) const {
         points<N> x;
-        UNROLL for (int k = 0; k < N; ++k) x.v[k] = base[(s*N + k)*COLUMN_STRIDE];
+        UNROLL
+        for (int k = 0; k < N; ++k) x.v[k] = base[(s * N + k) * COLUMN_STRIDE];
         return x;
     }
     template <bool GIVEN> POINT_FN void copy(int s, const Field<N, GIVEN> &from) const {
-        UNROLL for (int k = 0; k < N; ++k) copy_async(base + (s*N + k)*COLUMN_STRIDE, from.base + s*from.stride + from.place.at[k]);
+        UNROLL
+        for (int k = 0; k < N; ++k)
+            copy_async(base + (s * N + k) * COLUMN_STRIDE, from.base + s * from.stride + from.place.at[k]);
     }
     POINT_FN OtherPoint of_lane(int lane) const {
-        return {base - (int)(threadIdx.x & 31) + lane, (long)(N*COLUMN_STRIDE)};
+        return {base - (int)(threadIdx.x & 31) + lane, (long)(N * COLUMN_STRIDE)};
     }
 };

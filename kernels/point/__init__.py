@@ -1,4 +1,5 @@
 """The kernels of the project: importing this package declares them."""
+
 from . import ideal_gas  # noqa: F401  (order: collections come last)
 from .equations import cubic, ideal_equation  # noqa: F401
 from .transport import chung, lucas, ideal_transport, diffusion  # noqa: F401

@@ -3,48 +3,49 @@
 
 // sum(f_i weight_i) of mole or mass fractions f; NaN where they are not a composition (|sum f - 1| > WHOLE): everything
 // that depends on it is then NaN too, at this point only.
-template <class R, class M, class Species>
-POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
-    R mean = fraction[0]*weight[0], sum = fraction[0];
-    FOR_SPECIES(s, M::NS - 1) {
+template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
+    R mean = fraction[0] * weight[0], sum = fraction[0];
+    FOR_SPECIES (s, M::NS - 1) {
         const R f = fraction[s + 1];
-        mean += f*weight[s + 1];
+        mean += f * weight[s + 1];
         sum += f;
     }
     return select(is_whole(sum), mean, R(NOT_A_NUMBER));
 }
 
-template <class M, class R, class Species>
-POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {
+template <class M, class R, class Species> POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {
     const R moles = mean_of<R, M>(m.inv_W, Y);
-    W = 1.0/moles;
-    R_s = R_UNIVERSAL*moles;
+    W = 1.0 / moles;
+    R_s = R_UNIVERSAL * moles;
 }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void mole_fractions(const M &m, const Species &Y, const R W, Out &X) {
-    FOR_SPECIES(s, M::NS) X.set(s, Y[s]*m.inv_W[s]*W);
+    FOR_SPECIES (s, M::NS) X.set(s, Y[s] * m.inv_W[s] * W);
 }
 
-template <class M, class Species, class Out>
-POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
-    const auto scale = 1.0/mean_of<decltype(X[0]), M>(m.W, X);
-    FOR_SPECIES(s, M::NS) Y.set(s, X[s]*m.W[s]*scale);
+template <class M, class Species, class Out> POINT_FN void mass_fractions(const M &m, const Species &X, Out &Y) {
+    const auto scale = 1.0 / mean_of<decltype(X[0]), M>(m.W, X);
+    FOR_SPECIES (s, M::NS) Y.set(s, X[s] * m.W[s] * scale);
 }
 
-// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. It starts from 0, like the sum over
-// species on both sides below: the compiler then fuses both in the same way, and a point's bits do not depend on its neighbours.
+// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. It starts from 0, like the sum
+// over species on both sides below: the compiler then fuses both in the same way, and a point's bits do not depend on
+// its neighbours.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT]) {
-    UNROLL for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-    FOR_SPECIES(s, M::NS) {
+    UNROLL
+    for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+    FOR_SPECIES (s, M::NS) {
         const R y = Y[s];
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] += y*coefficient[k*M::NS + s];
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] += y * coefficient[k * M::NS + s];
     }
 }
 
 // Mixture NASA-7 coefficients [J/kg/K, ...]. Ranges meet at each species' own T_mid; a pack (or warp) that lies wholly
-// below the lowest or above the highest needs one table only, and one with points of both kinds no choice for each species.
+// below the lowest or above the highest needs one table only, and one with points of both kinds no choice for each
+// species.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     const auto below = T < m.T_mid_lowest[0], above = T >= m.T_mid_highest[0];
@@ -54,13 +55,17 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
         R high[COUNT];
         nasa_sum<COUNT, M>(m.nasa_low, Y, c);
         nasa_sum<COUNT, M>(m.nasa_high, Y, high);
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] = select(below, c[k], high[k]);
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] = select(below, c[k], high[k]);
     } else {
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-        FOR_SPECIES(s, M::NS) {
-            const R y = Y[s], low = select(T < m.T_mid[s], y, R(0.0)), high = y - low;      // one of them is 0
-            UNROLL for (int k = 0; k < COUNT; ++k) c[k] += low*m.nasa_low[k*M::NS + s];
-            UNROLL for (int k = 0; k < COUNT; ++k) c[k] += high*m.nasa_high[k*M::NS + s];
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+        FOR_SPECIES (s, M::NS) {
+            const R y = Y[s], low = select(T < m.T_mid[s], y, R(0.0)), high = y - low; // one of them is 0
+            UNROLL
+            for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
+            UNROLL
+            for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
         }
     }
 }
@@ -68,28 +73,32 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
 template <class R> POINT_FN R known_temperature(R T) { return select(T > 0.0 && T < 1e9, T, R(NOT_A_NUMBER)); }
 
 template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
-    return c[0] + T*(c[1] + T*(c[2] + T*(c[3] + T*c[4])));
+    return c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4])));
 }
 
-// Nine coefficients, any number of ranges: c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 the constants of h and s.
+// Nine coefficients, any number of ranges: c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 the constants of h and
+// s.
 template <class M, class R> POINT_FN R nasa9_coefficient(const M &m, const R T, int k, int s) {
-    R c = R(m.nasa9[k*M::NS + s]);
-    for (int r = 1; r < M::NASA9_RANGES; ++r) c = select(T >= m.nasa9_break[(r - 1)*M::NS + s], R(m.nasa9[(r*9 + k)*M::NS + s]), c);
+    R c = R(m.nasa9[k * M::NS + s]);
+    for (int r = 1; r < M::NASA9_RANGES; ++r)
+        c = select(T >= m.nasa9_break[(r - 1) * M::NS + s], R(m.nasa9[(r * 9 + k) * M::NS + s]), c);
     return c;
 }
 
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa9_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
-    UNROLL for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-    FOR_SPECIES(s, M::NS) {
+    UNROLL
+    for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
+    FOR_SPECIES (s, M::NS) {
         const R y = Y[s];
-        UNROLL for (int k = 0; k < COUNT; ++k) c[k] += y*nasa9_coefficient(m, T, k, s);
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] += y * nasa9_coefficient(m, T, k, s);
     }
 }
 
 template <class R, int N> POINT_FN R nasa9_cp(const R T, const R (&c)[N]) {
-    const R inv_T = 1.0/T;
-    return c[2] + inv_T*(c[1] + inv_T*c[0]) + T*(c[3] + T*(c[4] + T*(c[5] + T*c[6])));
+    const R inv_T = 1.0 / T;
+    return c[2] + inv_T * (c[1] + inv_T * c[0]) + T * (c[3] + T * (c[4] + T * (c[5] + T * c[6])));
 }
 
 template <class M, class R, class Species>
@@ -99,12 +108,13 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
         R c[8];
         nasa9_mixture(m, T, Y, c);
         cp_ig = nasa9_cp(T, c);
-        h_ig = c[7] - c[0]/T + c[1]*log(T) + T*(c[2] + T*(c[3]*0.5 + T*(c[4]*(1.0/3.0) + T*(c[5]*0.25 + T*(c[6]*0.2)))));
+        h_ig = c[7] - c[0] / T + c[1] * log(T) +
+               T * (c[2] + T * (c[3] * 0.5 + T * (c[4] * (1.0 / 3.0) + T * (c[5] * 0.25 + T * (c[6] * 0.2)))));
     } else {
         R c[6];
         nasa_mixture(m, T, Y, c);
         cp_ig = nasa_cp(T, c);
-        h_ig = c[5] + T*(c[0] + T*(c[1]*0.5 + T*(c[2]*(1.0/3.0) + T*(c[3]*0.25 + T*(c[4]*0.2)))));
+        h_ig = c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
     }
 }
 
@@ -112,12 +122,14 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
 template <class M, class R> POINT_FN R species_cp(const M &m, const R T, int s) {
     if constexpr (M::NASA9_RANGES > 0) {
         R c[7];
-        UNROLL for (int k = 0; k < 7; ++k) c[k] = nasa9_coefficient(m, T, k, s);
+        UNROLL
+        for (int k = 0; k < 7; ++k) c[k] = nasa9_coefficient(m, T, k, s);
         return nasa9_cp(T, c);
     } else {
         R c[5];
         const auto low = T < m.T_mid[s];
-        UNROLL for (int k = 0; k < 5; ++k) c[k] = select(low, R(m.nasa_low[k*M::NS + s]), R(m.nasa_high[k*M::NS + s]));
+        UNROLL
+        for (int k = 0; k < 5; ++k) c[k] = select(low, R(m.nasa_low[k * M::NS + s]), R(m.nasa_high[k * M::NS + s]));
         return nasa_cp(T, c);
     }
 }
@@ -128,22 +140,24 @@ template <class M, class R, class Species> POINT_FN R entropy_of_temperature(con
     if constexpr (M::NASA9_RANGES > 0) {
         R c[9];
         nasa9_mixture(m, T, Y, c);
-        const R inv_T = 1.0/T;
-        return c[2]*log(T) - inv_T*(c[1] + inv_T*(c[0]*0.5)) + T*(c[3] + T*(c[4]*0.5 + T*(c[5]*(1.0/3.0) + T*(c[6]*0.25)))) + c[8];
+        const R inv_T = 1.0 / T;
+        return c[2] * log(T) - inv_T * (c[1] + inv_T * (c[0] * 0.5)) +
+               T * (c[3] + T * (c[4] * 0.5 + T * (c[5] * (1.0 / 3.0) + T * (c[6] * 0.25)))) + c[8];
     } else {
         R c[7];
         nasa_mixture(m, T, Y, c);
-        return c[0]*log(T) + T*(c[1] + T*(c[2]*0.5 + T*(c[3]*(1.0/3.0) + T*(c[4]*0.25)))) + c[6];
+        return c[0] * log(T) + T * (c[1] + T * (c[2] * 0.5 + T * (c[3] * (1.0 / 3.0) + T * (c[4] * 0.25)))) + c[6];
     }
 }
 
-template <class M, class R, class Species> POINT_FN R entropy_of_mixing(const M &m, const R p, const Species &Y, const R W) {
+template <class M, class R, class Species>
+POINT_FN R entropy_of_mixing(const M &m, const R p, const Species &Y, const R W) {
     R mixing = R(0.0);
-    FOR_SPECIES(s, M::NS) {
-        const R x = Y[s]*m.inv_W[s]*W;
-        mixing += select(x > SMALLEST, x*log(at_least(x, SMALLEST)), R(0.0));
+    FOR_SPECIES (s, M::NS) {
+        const R x = Y[s] * m.inv_W[s] * W;
+        mixing += select(x > SMALLEST, x * log(at_least(x, SMALLEST)), R(0.0));
     }
-    return R_UNIVERSAL*(mixing + log(p*m.inv_p_ref[0]))/W;
+    return R_UNIVERSAL * (mixing + log(p * m.inv_p_ref[0])) / W;
 }
 
 template <class M, class R, class Species>
@@ -151,7 +165,6 @@ POINT_FN void ideal_gas_entropy(const M &m, const R T, const R p, const Species 
     s_ig = entropy_of_temperature(m, T, Y) - entropy_of_mixing(m, p, Y, W);
 }
 
-template <class M, class R>
-POINT_FN void total_enthalpy(const M &, const R h, const R u, const R v, const R w, R &h0) {
-    h0 = h + 0.5*(u*u + v*v + w*w);
+template <class M, class R> POINT_FN void total_enthalpy(const M &, const R h, const R u, const R v, const R w, R &h0) {
+    h0 = h + 0.5 * (u * u + v * v + w * w);
 }

@@ -1,4 +1,5 @@
 """Composition, ideal-gas properties, total enthalpy."""
+
 from ..declare import point_kernel, quantity
 
 quantity("T", "K", "temperature")
@@ -19,16 +20,63 @@ quantity("s_ig", "J/kg/K", "ideal-gas entropy at T, p and this composition")
 COMPOSITION = "Y >= 0, sum(Y) = 1 within 1e-6 (else NaN)"
 NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
 
-point_kernel("molar_mass", header="ideal_gas.h", packs=4, reads="Y", writes="W R_s", constants="inv_W",
-             source="definition, 1/W = sum(Y_i/W_i)", valid=COMPOSITION)
-point_kernel("mole_fractions", header="ideal_gas.h", packs=4, reads="Y W", writes="X", constants="inv_W",
-             source="definition, X_i = Y_i W/W_i", valid=COMPOSITION)
-point_kernel("mass_fractions", header="ideal_gas.h", packs=4, reads="X", writes="Y", constants="W",
-             source="definition, Y_i = X_i W_i/sum(X_j W_j)", valid=COMPOSITION.replace("Y", "X"))
-point_kernel("ideal_gas", header="ideal_gas.h", packs=2, reads="T Y", writes="cp_ig h_ig", constants=NASA,
-             source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients; McBride, Zehe & Gordon 2002 (NASA TP-2002-211556), 9",
-             valid="T within the species' ranges; extrapolated beyond")
-point_kernel("ideal_gas_entropy", header="ideal_gas.h", packs=2, reads="T p Y W", writes="s_ig", constants=NASA + " inv_p_ref",
-             source="McBride, Gordon & Reno 1993, 7 coefficients, or 9; ideal mixing", valid="p > 0")
-point_kernel("total_enthalpy", header="ideal_gas.h", packs=4, reads="h u v w", writes="h0",
-             source="definition, h + |u|^2/2", valid="everywhere")
+point_kernel(
+    "molar_mass",
+    header="ideal_gas.h",
+    packs=4,
+    reads="Y",
+    writes="W R_s",
+    constants="inv_W",
+    source="definition, 1/W = sum(Y_i/W_i)",
+    valid=COMPOSITION,
+)
+point_kernel(
+    "mole_fractions",
+    header="ideal_gas.h",
+    packs=4,
+    reads="Y W",
+    writes="X",
+    constants="inv_W",
+    source="definition, X_i = Y_i W/W_i",
+    valid=COMPOSITION,
+)
+point_kernel(
+    "mass_fractions",
+    header="ideal_gas.h",
+    packs=4,
+    reads="X",
+    writes="Y",
+    constants="W",
+    source="definition, Y_i = X_i W_i/sum(X_j W_j)",
+    valid=COMPOSITION.replace("Y", "X"),
+)
+point_kernel(
+    "ideal_gas",
+    header="ideal_gas.h",
+    packs=2,
+    reads="T Y",
+    writes="cp_ig h_ig",
+    constants=NASA,
+    source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients; McBride, Zehe & Gordon 2002 (NASA "
+    "TP-2002-211556), 9",
+    valid="T within the species' ranges; extrapolated beyond",
+)
+point_kernel(
+    "ideal_gas_entropy",
+    header="ideal_gas.h",
+    packs=2,
+    reads="T p Y W",
+    writes="s_ig",
+    constants=NASA + " inv_p_ref",
+    source="McBride, Gordon & Reno 1993, 7 coefficients, or 9; ideal mixing",
+    valid="p > 0",
+)
+point_kernel(
+    "total_enthalpy",
+    header="ideal_gas.h",
+    packs=4,
+    reads="h u v w",
+    writes="h0",
+    source="definition, h + |u|^2/2",
+    valid="everywhere",
+)

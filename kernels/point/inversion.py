@@ -1,35 +1,83 @@
 """States from other variables than T and p: T from (h, p), (e, rho) or (s, p), p from (rho, T); composition given.
 
-Each is taken where its names are given: properties("T c", h=..., p=..., Y=...). T_start, when given, starts the iteration.
-`unconverged` tells hosts by point what was not found.
+Each is taken where its names are given: properties("T c", h=..., p=..., Y=...). T_start, when given, starts the
+iteration. `unconverged` tells hosts by point what was not found.
 """
+
 from ..declare import kernels, point_kernel, quantity
 
 quantity("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K")
-quantity("unconverged", "1", "0: T found; 1: no state has the value given, T is where h, s or e jumps over it; 2: nothing found, T is NaN")
+quantity(
+    "unconverged",
+    "1",
+    "0: T found; 1: no state has the value given, T is where h, s or e jumps over it; 2: nothing found, T is NaN",
+)
 
 PAIRS, NASA = (" ".join(kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
 SINGLE = "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, in boiling mixtures by any amount"
 METHOD = "Newton's method in a bracket of 20 to 6000 K, 60 steps at most"
-NOTE = ("1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a temperature "
-        "where an f_i changes sign, since a' jumps there")
+NOTE = (
+    "1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a "
+    "temperature "
+    "where an f_i changes sign, since a' jumps there"
+)
 
 
 def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0"):
     for start in ("", " T_start"):
-        point_kernel(f"temperature_from_{name}{start.replace(' T', '')}", header="inversion.h", reads=reads + start, writes="T unconverged",
-                     given=given + start, constants=f"{PAIRS} {NASA}{more}", source=METHOD, valid=valid, note=NOTE, when={"equation": "pr srk"},
-                     double_only=SINGLE)
+        point_kernel(
+            f"temperature_from_{name}{start.replace(' T', '')}",
+            header="inversion.h",
+            reads=reads + start,
+            writes="T unconverged",
+            given=given + start,
+            constants=f"{PAIRS} {NASA}{more}",
+            source=METHOD,
+            valid=valid,
+            note=NOTE,
+            when={"equation": "pr srk"},
+            double_only=SINGLE,
+        )
 
 
 inversion("h_p", "h p Y R_s", "h")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
 inversion("e_rho", "e rho Y R_s", "e rho", valid="T between 20 and 6000 K; 1/rho > b")
-for name, reads, given, more in (("h", "h Y", "h", ""), ("e", "e Y R_s", "e", ""), ("s_p", "s p Y W", "s", " inv_p_ref")):
-    point_kernel(f"ideal_temperature_from_{name}", header="inversion.h", reads=reads, writes="T unconverged", given=given, constants=f"{NASA}{more}",
-                 source=METHOD, valid="T between 20 and 6000 K", when={"equation": "ideal"}, double_only=SINGLE)
-point_kernel("ideal_pressure", header="inversion.h", reads="rho T R_s", writes="p", given="rho", source="definition, p = rho R_s T",
-             valid="rho > 0, T > 0", when={"equation": "ideal"})
-point_kernel("cubic_pressure", header="inversion.h", reads="rho T R_s a_mix b_mix shift_mix", writes="p Z vol v_free", given="rho",
-             source="Peng & Robinson 1976 or Soave 1972 (originals not seen)", valid="1/rho > b (else NaN); p may be negative",
-             when={"equation": "pr srk"}, note="the density given chooses the root")
+for name, reads, given, more in (
+    ("h", "h Y", "h", ""),
+    ("e", "e Y R_s", "e", ""),
+    ("s_p", "s p Y W", "s", " inv_p_ref"),
+):
+    point_kernel(
+        f"ideal_temperature_from_{name}",
+        header="inversion.h",
+        reads=reads,
+        writes="T unconverged",
+        given=given,
+        constants=f"{NASA}{more}",
+        source=METHOD,
+        valid="T between 20 and 6000 K",
+        when={"equation": "ideal"},
+        double_only=SINGLE,
+    )
+point_kernel(
+    "ideal_pressure",
+    header="inversion.h",
+    reads="rho T R_s",
+    writes="p",
+    given="rho",
+    source="definition, p = rho R_s T",
+    valid="rho > 0, T > 0",
+    when={"equation": "ideal"},
+)
+point_kernel(
+    "cubic_pressure",
+    header="inversion.h",
+    reads="rho T R_s a_mix b_mix shift_mix",
+    writes="p Z vol v_free",
+    given="rho",
+    source="Peng & Robinson 1976 or Soave 1972 (originals not seen)",
+    valid="1/rho > b (else NaN); p may be negative",
+    when={"equation": "pr srk"},
+    note="the density given chooses the root",
+)

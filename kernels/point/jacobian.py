@@ -1,10 +1,11 @@
 """The Jacobian Gamma = dU/dQ of conserved in primitive variables, its inverse, and both times a vector.
 
-Q = (p, u, v, w, T, Y_1 .. Y_ns-1), the order in which solvers of this family keep it, and U in the same order: (rho, rho u,
-rho v, rho w, rho E, rho Y_1 .. rho Y_ns-1), E = e + |u|^2/2; nq = ns + 4. The last mass fraction is 1 less the others. Partial
-density rho_ns is U_1 less the other rho Y_k. Gamma holds `rho_p_prime` in place of rho_p: given by the host, made from
-a velocity V_p, or else rho_p itself, and Gamma is then dU/dQ.
+Q = (p, u, v, w, T, Y_1 .. Y_ns-1), the order in which solvers of this family keep it, and U in the same order: (rho,
+rho u, rho v, rho w, rho E, rho Y_1 .. rho Y_ns-1), E = e + |u|^2/2; nq = ns + 4. The last mass fraction is 1 less the
+others. Partial density rho_ns is U_1 less the other rho Y_k. Gamma holds `rho_p_prime` in place of rho_p: given by the
+host, made from a velocity V_p, or else rho_p itself, and Gamma is then dU/dQ.
 """
+
 from ..declare import point_kernel, quantity
 
 quantity("V_p", "m/s", "preconditioning velocity: takes the place of the sound speed")
@@ -23,10 +24,23 @@ def kernel(name, reads, writes, source, valid, **more):
     point_kernel(name, header="jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
-kernel("preconditioning", "V_p rho rho_T h_p h_T", "rho_p_prime", "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T) with V_p for c", "V_p > 0", given="V_p")
+kernel(
+    "preconditioning",
+    "V_p rho rho_T h_p h_T",
+    "rho_p_prime",
+    "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T) with V_p for c",
+    "V_p > 0",
+    given="V_p",
+)
 kernel("no_preconditioning", "rho_p", "rho_p_prime", "definition", "everywhere")
-kernel("sound_speed_from_density_and_enthalpy", "rho rho_p rho_T h_p h_T", "c", "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)", "c real",
-       given="rho rho_p rho_T h_p h_T")
+kernel(
+    "sound_speed_from_density_and_enthalpy",
+    "rho rho_p rho_T h_p h_T",
+    "c",
+    "1/c^2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)",
+    "c real",
+    given="rho rho_p rho_T h_p h_T",
+)
 kernel("gamma_matrix", STATE, "gamma_jacobian", SOURCE, "everywhere")
 kernel("gamma_inverse_matrix", STATE, "gamma_inverse", SOURCE, DETERMINANT)
 kernel("gamma_product", f"dQ {STATE}", "dU", SOURCE, "everywhere", given="dQ")

@@ -1,139 +1,169 @@
 // Sums over pairs of species with a constant symmetric matrix: sum_ij y_i K_ij z_j.
-// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it, and half the
-// diagonal behind it. matrix_units.h has the same sums for the matrix units of a GPU.
+// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it, and
+// half the diagonal behind it. matrix_units.h has the same sums for the matrix units of a GPU.
 #pragma once
 #ifndef MATRIX_UNITS
 
 // One panel of ROWS rows starting at row `first`: adds the panel's share (half diagonal and strictly lower part).
-template <int P> POINT_FN constexpr int panel_start(int panel) { return P*P*(panel*(panel - 1)/2) + panel*(P*(P - 1)/2); }
+template <int P> POINT_FN constexpr int panel_start(int panel) {
+    return P * P * (panel * (panel - 1) / 2) + panel * (P * (P - 1) / 2);
+}
 
 template <int ROWS, class R, class Vectors, class First>
-POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum, R &zz) {
+POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum,
+                        R &zz) {
     R row_y[ROWS], row_z[ROWS], y, z;
-    UNROLL for (int i = 0; i < ROWS; ++i) {
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
-        row_y[i] = y*half_diagonal[first + i];
-        row_z[i] = z*half_diagonal[first + i];
+        row_y[i] = y * half_diagonal[first + i];
+        row_z[i] = z * half_diagonal[first + i];
     }
-    FOR_SPECIES(j, first) {
+    FOR_SPECIES (j, first) {
         yz(j, y, z);
-        UNROLL for (int i = 0; i < ROWS; ++i) {
-            row_y[i] += y*k[j*ROWS + i];
-            row_z[i] += z*k[j*ROWS + i];
+        UNROLL
+        for (int i = 0; i < ROWS; ++i) {
+            row_y[i] += y * k[j * ROWS + i];
+            row_z[i] += z * k[j * ROWS + i];
         }
     }
-    k += first*ROWS;
+    k += first * ROWS;
     int at = 0;
-    UNROLL for (int j = 0; j < ROWS; ++j) {
+    UNROLL
+    for (int j = 0; j < ROWS; ++j) {
         yz(first + j, y, z);
-        UNROLL for (int i = j + 1; i < ROWS; ++i, ++at) {
-            row_y[i] += y*k[at];
-            row_z[i] += z*k[at];
+        UNROLL
+        for (int i = j + 1; i < ROWS; ++i, ++at) {
+            row_y[i] += y * k[at];
+            row_z[i] += z * k[at];
         }
     }
-    UNROLL for (int i = 0; i < ROWS; ++i) {
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) {
         yz(first + i, y, z);
-        yy += y*row_y[i];
-        yz_sum += y*row_z[i];
-        yz_sum += z*row_y[i];
-        zz += z*row_z[i];
+        yy += y * row_y[i];
+        yz_sum += y * row_z[i];
+        yz_sum += z * row_y[i];
+        zz += z * row_z[i];
     }
 }
 
 template <class M, class R, class Vectors>
 POINT_FN void panels_two(const scalar *k, const Vectors &yz, R &yy, R &yz_sum, R &zz) {
-    constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
-    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
 #ifdef SPECIES_HELD
-    for_constants<full>([&](auto panel) { panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, Constant<panel.value*P>(), yy, yz_sum, zz); });
+    for_constants<full>([&](auto panel) {
+        panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, Constant<panel.value * P>(), yy, yz_sum, zz);
+    });
 #else
-    for (int panel = 0; panel < full; ++panel) panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, panel*P, yy, yz_sum, zz);
+    for (int panel = 0; panel < full; ++panel)
+        panel_two<P>(k + panel_start<P>(panel), half_diagonal, yz, panel * P, yy, yz_sum, zz);
 #endif
-    if constexpr (rest > 0) panel_two<rest>(k + panel_start<P>(full), half_diagonal, yz, Constant<full*P>(), yy, yz_sum, zz);
+    if constexpr (rest > 0)
+        panel_two<rest>(k + panel_start<P>(full), half_diagonal, yz, Constant<full * P>(), yy, yz_sum, zz);
     yy = yy + yy;
     zz = zz + zz;
 }
 
-// The same for one panel, row by row: y and z stay in registers instead of the rows' sums. The rows are not to be interleaved:
-// there are no registers for more than one.
+// The same for one panel, row by row: y and z stay in registers instead of the rows' sums. The rows are not to be
+// interleaved: there are no registers for more than one.
 template <class M, class R>
 POINT_FN void triangle_two(const scalar *k, const R *y, const R *z, R &yy, R &yz_sum, R &zz) {
-    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
-    UNROLL for (int i = 0; i < M::NS; ++i) {
-        R row_y = y[i]*half_diagonal[i], row_z = z[i]*half_diagonal[i];
+    UNROLL
+    for (int i = 0; i < M::NS; ++i) {
+        R row_y = y[i] * half_diagonal[i], row_z = z[i] * half_diagonal[i];
         int at = i - 1;
-        UNROLL for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
-            row_y += y[j]*k[at];
-            row_z += z[j]*k[at];
+        UNROLL
+        for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
+            row_y += y[j] * k[at];
+            row_z += z[j] * k[at];
         }
-        yy += y[i]*row_y;
-        yz_sum += y[i]*row_z;
-        yz_sum += z[i]*row_y;
-        zz += z[i]*row_z;
+        yy += y[i] * row_y;
+        yz_sum += y[i] * row_z;
+        yz_sum += z[i] * row_y;
+        zz += z[i] * row_z;
         asm volatile("");
     }
     yy = yy + yy;
     zz = zz + zz;
 }
 
-// yKy, yKz, zKz in one sweep; pair(s, Y_s, x, y, z) gives the two vectors' elements from a species value and one number of
-// the point.
+// yKy, yKz, zKz in one sweep; pair(s, Y_s, x, y, z) gives the two vectors' elements from a species value and one number
+// of the point.
 template <class M, class R, class Species, class Pair>
 POINT_FN void quadratic_two(const scalar *k, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
-    if constexpr (number<R>::lanes > 1) {       // a CPU's stack is in L1: nothing is computed twice
+    if constexpr (number<R>::lanes > 1) { // a CPU's stack is in L1: nothing is computed twice
         R y[M::NS], z[M::NS];
-        FOR_SPECIES(s, M::NS) pair(s, Y[s], x, y[s], z[s]);
+        FOR_SPECIES (s, M::NS) pair(s, Y[s], x, y[s], z[s]);
         if constexpr (M::NS <= M::PANEL) triangle_two<M>(k, y, z, yy, yz_sum, zz);
-        else one_by_one([&](auto part) {        // the accumulators of one pack fill the registers
-            panels_two<M>(k, [&](int s, auto &ys, auto &zs) { ys = part(y[s]), zs = part(z[s]); }, part(yy), part(yz_sum), part(zz));
-        }, yy);
-    }
-    else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
+        else
+            one_by_one(
+                [&](auto part) { // the accumulators of one pack fill the registers
+                    panels_two<M>(
+                        k, [&](int s, auto &ys, auto &zs) { ys = part(y[s]), zs = part(z[s]); }, part(yy), part(yz_sum),
+                        part(zz));
+                },
+                yy);
+    } else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
 }
 
 template <int ROWS, class R, class Vector, class First>
 POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector &y, First first) {
     R row[ROWS], sum = R(0.0);
-    UNROLL for (int i = 0; i < ROWS; ++i) row[i] = y(first + i)*half_diagonal[first + i];
-    FOR_SPECIES(j, first) {
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) row[i] = y(first + i) * half_diagonal[first + i];
+    FOR_SPECIES (j, first) {
         const R yj = y(j);
-        UNROLL for (int i = 0; i < ROWS; ++i) row[i] += yj*k[j*ROWS + i];
+        UNROLL
+        for (int i = 0; i < ROWS; ++i) row[i] += yj * k[j * ROWS + i];
     }
-    k += first*ROWS;
+    k += first * ROWS;
     int at = 0;
-    UNROLL for (int j = 0; j < ROWS; ++j) {
+    UNROLL
+    for (int j = 0; j < ROWS; ++j) {
         const R yj = y(first + j);
-        UNROLL for (int i = j + 1; i < ROWS; ++i, ++at) row[i] += yj*k[at];
+        UNROLL
+        for (int i = j + 1; i < ROWS; ++i, ++at) row[i] += yj * k[at];
     }
-    UNROLL for (int i = 0; i < ROWS; ++i) sum += y(first + i)*row[i];
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) sum += y(first + i) * row[i];
     return sum;
 }
 
 // yKy of one vector; element(s, Y_s)
 template <class M, class R, class Species, class Element>
 POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &element) {
-    constexpr int P = M::PANEL, full = M::NS/P, rest = M::NS%P;
-    const scalar *half_diagonal = k + M::NS*(M::NS - 1)/2;
+    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     const auto y = [&](int s) { return element(s, Y[s]); };
     R sum = R(0.0);
 #ifdef SPECIES_HELD
-    for_constants<full>([&](auto panel) { sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, Constant<panel.value*P>()); });
+    for_constants<full>([&](auto panel) {
+        sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, Constant<panel.value * P>());
+    });
 #else
-    for (int panel = 0; panel < full; ++panel) sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, panel*P);
+    for (int panel = 0; panel < full; ++panel)
+        sum += panel_one<P, R>(k + panel_start<P>(panel), half_diagonal, y, panel * P);
 #endif
-    if constexpr (rest > 0) sum += panel_one<rest, R>(k + panel_start<P>(full), half_diagonal, y, Constant<full*P>());
+    if constexpr (rest > 0) sum += panel_one<rest, R>(k + panel_start<P>(full), half_diagonal, y, Constant<full * P>());
     return sum + sum;
 }
 #endif
 
-// y M y with the three matrices of a_ij = pair_constant - 2 pair_linear s + pair_square s^2 (option mixing = pseudocritical)
-template <class R> struct PairSums { R constant, linear, square; };
+// y M y with the three matrices of a_ij = pair_constant - 2 pair_linear s + pair_square s^2 (option mixing =
+// pseudocritical)
+template <class R> struct PairSums {
+    R constant, linear, square;
+};
 template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const M &m, const Species &Y) {
     if constexpr (M::mixing_pseudocritical) {
         const auto itself = [](int, const R y) { return y; };
-        return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself), quadratic_one<M, R>(m.pair_square, Y, itself)};
+        return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself),
+                quadratic_one<M, R>(m.pair_square, Y, itself)};
     } else return {R(0.0), R(0.0), R(0.0)};
 }
 
@@ -144,23 +174,24 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
     if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
     else {
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
-        FOR_SPECIES(s, M::NS) {
+        FOR_SPECIES (s, M::NS) {
             yz(s, y, z);
             sum_y += y;
             sum_z += z;
         }
-        yy = sum_y*sum_y, yz_sum = sum_y*sum_z, zz = sum_z*sum_z;
+        yy = sum_y * sum_y, yz_sum = sum_y * sum_z, zz = sum_z * sum_z;
         if constexpr (M::kij_lowrank) {
-            UNROLL for (int r = 0; r < M::KIJ_RANK; ++r) {
+            UNROLL
+            for (int r = 0; r < M::KIJ_RANK; ++r) {
                 R a = R(0.0), b = R(0.0);
-                FOR_SPECIES(s, M::NS) {
+                FOR_SPECIES (s, M::NS) {
                     yz(s, y, z);
-                    a += y*m.kij_factor[r*M::NS + s];
-                    b += z*m.kij_factor[r*M::NS + s];
+                    a += y * m.kij_factor[r * M::NS + s];
+                    b += z * m.kij_factor[r * M::NS + s];
                 }
-                yy -= m.kij_sign[r]*(a*a);
-                yz_sum -= m.kij_sign[r]*(a*b);
-                zz -= m.kij_sign[r]*(b*b);
+                yy -= m.kij_sign[r] * (a * a);
+                yz_sum -= m.kij_sign[r] * (a * b);
+                zz -= m.kij_sign[r] * (b * b);
             }
         }
         if constexpr (M::kij_sparse) {
@@ -168,10 +199,10 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
                 R yi, zi, yj, zj;
                 yz(int(m.kij_first[pair]), yi, zi);
                 yz(int(m.kij_second[pair]), yj, zj);
-                const scalar twice = 2*m.kij_value[pair];
-                yy -= twice*(yi*yj);
-                yz_sum -= m.kij_value[pair]*(yi*zj + zi*yj);
-                zz -= twice*(zi*zj);
+                const scalar twice = 2 * m.kij_value[pair];
+                yy -= twice * (yi * yj);
+                yz_sum -= m.kij_value[pair] * (yi * zj + zi * yj);
+                zz -= twice * (zi * zj);
             }
         }
     }

@@ -2,14 +2,14 @@
 
 What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
 beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
-acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys that
-Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's c, for the
-equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with `association-factor`,
-`diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of viscosity, temperature,
-exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
+acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys
+that Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's
+c, for the equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with
+`association-factor`, `diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of
+viscosity, temperature, exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
 
-Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess, unless the caller
-asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
+Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess,
+unless the caller asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
 """
 
 import math
@@ -20,9 +20,9 @@ import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from ..errors import MixtureError
 from .atomic_weights import ATOMIC_WEIGHT
 from .critical import filled
-from ..errors import MixtureError
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
 from .units import Units
 
@@ -146,8 +146,9 @@ class _File:
 
 
 def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
-    """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas, Peng-Robinson).
-    fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may be absent (nan).
+    """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas,
+    Peng-Robinson). fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may
+    be absent (nan).
 
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
@@ -180,15 +181,31 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     arrays = _polynomials([row.pop("polynomials") for row in rows])
     arrays |= {field: np.array([row[field] for row in rows]) for field in rows[0]}
     # checked before k_ij is formed from a and b
-    bare = SpeciesData.from_arrays(names, **arrays, p_ref=p_ref.pop(), T_fit=_fit_range(node), sources=sources,
-                                   origin=origin, without_critical=ideal, where=str(path))
+    bare = SpeciesData.from_arrays(
+        names,
+        **arrays,
+        p_ref=p_ref.pop(),
+        T_fit=_fit_range(node),
+        sources=sources,
+        origin=origin,
+        without_critical=ideal,
+        where=str(path),
+    )
     kij = _binary(names, nodes, bare.a)
     if kij.any():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")         # given above
-            bare = SpeciesData.from_arrays(names, **arrays, kij=kij, p_ref=bare.p_ref, T_fit=bare.T_fit,
-                                           sources=sources, origin=origin, without_critical=ideal,
-                                           where=str(path))
+            warnings.simplefilter("ignore")  # given above
+            bare = SpeciesData.from_arrays(
+                names,
+                **arrays,
+                kij=kij,
+                p_ref=bare.p_ref,
+                T_fit=bare.T_fit,
+                sources=sources,
+                origin=origin,
+                without_critical=ideal,
+                where=str(path),
+            )
     return bare, node.data["name"]
 
 
@@ -225,7 +242,7 @@ def _species_of(file, phase):
     def pick(source, names):
         if source not in sections:
             folder, _, section = source.rpartition("/")
-            sections[source] = (_File(file.path.parent/folder) if folder else file).section(section)
+            sections[source] = (_File(file.path.parent / folder) if folder else file).section(section)
         available = sections[source]
         names = list(available) if names == "all" else names
         if not isinstance(names, list):
@@ -253,10 +270,10 @@ def _species_row(node, composition, weights, fill, ideal):
     for element in composition.data:
         if element not in weights:
             composition.fail(f"element {element!r} has no atomic weight; a top-level `elements` entry can give one.")
-        mass += weights[element]*composition.number(element)
+        mass += weights[element] * composition.number(element)
     if not mass > 0:
         composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
-    row["W"] = mass*1e-3
+    row["W"] = mass * 1e-3
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
     if ideal and not fill and _eos(node) is None and not node.has("critical-parameters"):
         critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
@@ -281,7 +298,7 @@ def _species_row(node, composition, weights, fill, ideal):
 def _viscosity_law(extra, key, last):
     """[viscosity Pa s, temperature K, constant or exponent], nan where the species has none."""
     if not extra.has(key):
-        return [math.nan]*3
+        return [math.nan] * 3
     block = extra.child(key)
     block.only("viscosity", "temperature", last[0], "note")
     return [block.number("viscosity", "Pa*s"), block.number("temperature", "K"), block.number(*last)]
@@ -290,10 +307,14 @@ def _viscosity_law(extra, key, last):
 def _liquid(extra):
     """[temperature K, pressure Pa, density kg/m3] of a measured liquid state, nan where the species has none."""
     if not extra.has("liquid-density"):
-        return [math.nan]*3
+        return [math.nan] * 3
     block = extra.child("liquid-density")
     block.only("temperature", "pressure", "density", "note")
-    return [block.number("temperature", "K"), block.number("pressure", "Pa", default=ONE_ATM), block.number("density", "kg/m^3")]
+    return [
+        block.number("temperature", "K"),
+        block.number("pressure", "Pa", default=ONE_ATM),
+        block.number("density", "kg/m^3"),
+    ]
 
 
 def _thermo(node):
@@ -325,19 +346,28 @@ def _polynomials(species):
     """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)]: seven for all, or nine for all."""
     if all(len(rows[0]) == 7 for _, rows in species):
         # one range: both halves are it, and they meet at its upper end
-        return {"T_min": np.array([T[0] for T, _ in species]), "T_mid": np.array([T[1] for T, _ in species]),
-                "T_max": np.array([T[-1] for T, _ in species]), "nasa_low": np.array([rows[0] for _, rows in species]),
-                "nasa_high": np.array([rows[-1] for _, rows in species])}
+        return {
+            "T_min": np.array([T[0] for T, _ in species]),
+            "T_mid": np.array([T[1] for T, _ in species]),
+            "T_max": np.array([T[-1] for T, _ in species]),
+            "nasa_low": np.array([rows[0] for _, rows in species]),
+            "nasa_high": np.array([rows[-1] for _, rows in species]),
+        }
     most = max(len(rows) for _, rows in species)
     nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
-    return {"nasa9": np.array([rows + rows[-1:]*(most - len(rows)) for rows in nine]),
-            "T_break": np.array([T + T[-1:]*(most + 1 - len(T)) for T, _ in species]), "nasa_low": None, "nasa_high": None, "T_mid": None}
+    return {
+        "nasa9": np.array([rows + rows[-1:] * (most - len(rows)) for rows in nine]),
+        "T_break": np.array([T + T[-1:] * (most + 1 - len(T)) for T, _ in species]),
+        "nasa_low": None,
+        "nasa_high": None,
+        "T_mid": None,
+    }
 
 
 def _eos(node):
     """The Peng-Robinson map of a species, None when it has none."""
     models = node.data.get("equation-of-state")
-    for number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
+    for _number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
         block = _Node(data, f"{node.where}: equation-of-state", node.units)
         if block.data.get("model") == MODEL:
             return block
@@ -345,7 +375,8 @@ def _eos(node):
 
 
 def _critical(node, fill=None):
-    """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes before critical-parameters.
+    """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes
+    before critical-parameters.
 
     fill: the species' composition, when what is absent is to be looked up or estimated, number by number.
     """
@@ -354,31 +385,39 @@ def _critical(node, fill=None):
     row = {"Vc": math.nan, "volume_translation": math.nan, "origin": {}}
     for block in (critical, eos):
         if block is not None and block.has("volume-translation"):
-            row["volume_translation"] = block.number("volume-translation", "m^3/kmol")*1e-3
+            row["volume_translation"] = block.number("volume-translation", "m^3/kmol") * 1e-3
     if critical is not None and critical.has("critical-molar-volume"):
-        row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol")*1e-3
+        row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol") * 1e-3
     wanted = ("a", "b", "acentric-factor")
     given = [key for key in wanted if eos is not None and eos.has(key)]
     if len(given) == 3 or (given and critical is None):
-        row |= {"a": eos.number("a", "Pa*m^6/kmol^2")*1e-6, "b": eos.number("b", "m^3/kmol")*1e-3,
-                "omega": eos.number("acentric-factor")}
+        row |= {
+            "a": eos.number("a", "Pa*m^6/kmol^2") * 1e-6,
+            "b": eos.number("b", "m^3/kmol") * 1e-3,
+            "omega": eos.number("acentric-factor"),
+        }
         for key in ("a", "b"):
             if not row[key] > 0:
                 eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
-        row["Tc"] = row["a"]*OMEGA_B/(row["b"]*OMEGA_A*GAS_CONSTANT)
-        row["pc"] = OMEGA_B*GAS_CONSTANT*row["Tc"]/row["b"]
+        row["Tc"] = row["a"] * OMEGA_B / (row["b"] * OMEGA_A * GAS_CONSTANT)
+        row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / row["b"]
     elif fill is not None and not (critical is not None and all(critical.has(key) for key, *_ in CRITICAL)):
         data = _transport(node)
         absent, origin = filled(node.where, node.data["name"], fill, data["diameter"], data["well_depth"])
-        given = {field for key, field, _ in CRITICAL if critical is not None and critical.has(key)} | ({"Vc"} if row["Vc"] > 0 else set())
+        given = {field for key, field, _ in CRITICAL if critical is not None and critical.has(key)} | (
+            {"Vc"} if row["Vc"] > 0 else set()
+        )
         row |= {field: value for field, value in absent.items() if field not in given}
         row["origin"] = {field: text for field, text in origin.items() if field not in given}
         for key, field, unit in CRITICAL:
             if field in given:
                 row[field] = critical.number(key, unit)
     elif critical is None:
-        node.fail("critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
-                  f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks them up or estimates them).")
+        node.fail(
+            "critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
+            f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks "
+            "them up or estimates them)."
+        )
     else:
         row |= {field: critical.number(key, unit) for key, field, unit in CRITICAL}
         for key, field, _ in CRITICAL[:2]:
@@ -390,7 +429,7 @@ def _critical(node, fill=None):
 
 def _binary(names, nodes, a):
     """k_ij from binary-a, in whichever of the two species it stands; twice with different values is an error."""
-    kij, said = np.zeros((len(names),)*2), {}
+    kij, said = np.zeros((len(names),) * 2), {}
     for i, node in enumerate(nodes):
         eos = _eos(node)
         if eos is None or not eos.has("binary-a"):
@@ -404,10 +443,10 @@ def _binary(names, nodes, a):
             j = names.index(other)
             if i == j:
                 pairs.fail("names the species itself, wanted another one.")
-            value = pairs.number(other, "Pa*m^6/kmol^2")*1e-6
+            value = pairs.number(other, "Pa*m^6/kmol^2") * 1e-6
             if said.setdefault((min(i, j), max(i, j)), value) != value:
                 pairs.fail(f"{other}: got {value:g} Pa m6/mol2, but {other!r} gives another value for the same pair.")
-            kij[i, j] = kij[j, i] = 1 - value/math.sqrt(a[i]*a[j])
+            kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
     return kij
 
 
@@ -423,12 +462,19 @@ def _transport(node, omega=None):
     if geometry not in GEOMETRY:
         block.fail(f"geometry is {geometry!r}, wanted atom, linear or nonlinear.")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
-        warnings.warn(f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
-                      "equation of state, which is used for all models (Cantera uses one for each).", stacklevel=6)
-    return {"geometry": GEOMETRY[geometry], "diameter": block.number("diameter")*ANGSTROM,
-            "well_depth": block.number("well-depth"), "dipole": block.number("dipole", default=0.0),
-            "polarizability": block.number("polarizability", default=0.0)*ANGSTROM**3,
-            "rotational_relaxation": block.number("rotational-relaxation", default=0.0)}
+        warnings.warn(
+            f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
+            "equation of state, which is used for all models (Cantera uses one for each).",
+            stacklevel=6,
+        )
+    return {
+        "geometry": GEOMETRY[geometry],
+        "diameter": block.number("diameter") * ANGSTROM,
+        "well_depth": block.number("well-depth"),
+        "dipole": block.number("dipole", default=0.0),
+        "polarizability": block.number("polarizability", default=0.0) * ANGSTROM**3,
+        "rotational_relaxation": block.number("rotational-relaxation", default=0.0),
+    }
 
 
 def _fit_range(phase):

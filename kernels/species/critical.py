@@ -1,11 +1,14 @@
-"""Critical properties that a mixture file does not give: looked up by name in the optional package chemicals, or estimated.
+"""Critical properties that a mixture file does not give: looked up by name in the optional package chemicals, or
+estimated.
 
-Only when asked for (option critical = fill); every number says where it comes from. A molecule is taken from the data base only if its formula
-is the species' own and its values are measured ones: neither group contributions nor a single atom's solid (carbon) count.
+Only when asked for (option critical = fill); every number says where it comes from. A molecule is taken from the data
+base only if its formula is the species' own and its values are measured ones: neither group contributions nor a single
+atom's solid (carbon) count.
 
-Estimate for radicals and whatever else is not there, from the Lennard-Jones parameters of the transport data by Chung's own relations for a
-simple fluid: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc = 0.291 R Tc/Vc, omega = 0.
+Estimate for radicals and whatever else is not there, from the Lennard-Jones parameters of the transport data by Chung's
+own relations for a simple fluid: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc = 0.291 R Tc/Vc, omega = 0.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -15,12 +18,22 @@ from ..errors import MixtureError
 from .data import GAS_CONSTANT
 
 NOBLE = ("He", "Ne", "Ar", "Kr", "Xe")
-ESTIMATES = ("JOBACK", "WILSON_JASPERSON", "FEDORS", "GRIGORAS", "HEKAYATI", "MEISSNER", "MODIFIED_WILSON_JASPERSON", "IHMELS")
+ESTIMATES = (
+    "JOBACK",
+    "WILSON_JASPERSON",
+    "FEDORS",
+    "GRIGORAS",
+    "HEKAYATI",
+    "MEISSNER",
+    "MODIFIED_WILSON_JASPERSON",
+    "IHMELS",
+)
 RULE = "estimated: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3, pc = 0.291 R Tc/Vc, omega = 0"
 
 
 def looked_up(name: str, composition: dict) -> tuple[dict, dict]:
-    """({Tc, pc, omega, Vc}, {field: origin}) of the data base, in K, Pa, m3/mol; empty where it has not all of Tc, pc, omega."""
+    """({Tc, pc, omega, Vc}, {field: origin}) of the data base, in K, Pa, m3/mol; empty where it has not all of Tc, pc,
+    omega."""
     try:
         import chemicals
         from chemicals.identifiers import search_chemical
@@ -31,15 +44,22 @@ def looked_up(name: str, composition: dict) -> tuple[dict, dict]:
         return {}, {}
     try:
         found = search_chemical(name)
-        same = "+" not in found.formula and "-" not in found.formula and \
-            {k: float(v) for k, v in chemicals.elements.simple_formula_parser(found.formula).items()} == atoms
+        same = (
+            "+" not in found.formula
+            and "-" not in found.formula
+            and {k: float(v) for k, v in chemicals.elements.simple_formula_parser(found.formula).items()} == atoms
+        )
     except ValueError:
         return {}, {}
     if not same:
         return {}, {}
     values, origin = {}, {}
-    for field, get, methods in (("Tc", chemicals.Tc, chemicals.Tc_methods), ("pc", chemicals.Pc, chemicals.Pc_methods),
-                                ("omega", chemicals.omega, chemicals.omega_methods), ("Vc", chemicals.Vc, chemicals.Vc_methods)):
+    for field, get, methods in (
+        ("Tc", chemicals.Tc, chemicals.Tc_methods),
+        ("pc", chemicals.Pc, chemicals.Pc_methods),
+        ("omega", chemicals.omega, chemicals.omega_methods),
+        ("Vc", chemicals.Vc, chemicals.Vc_methods),
+    ):
         method = next((m for m in methods(found.CASs) if m.upper() not in ESTIMATES), None)
         value = get(found.CASs, method=method) if method else None
         if value is not None:
@@ -52,9 +72,13 @@ def estimated(diameter: float, well_depth: float) -> tuple[dict, dict]:
     """The same from diameter [m] and well depth [K] by RULE; empty where these are not known."""
     if not (math.isfinite(diameter) and math.isfinite(well_depth) and diameter > 0 and well_depth > 0):
         return {}, {}
-    Tc, Vc = 1.2593*well_depth, (diameter*1e10/0.809)**3*1e-6
-    values = {"Tc": Tc, "pc": 0.291*GAS_CONSTANT*Tc/Vc, "omega": 0.0, "Vc": Vc}
-    absent = "" if importlib.util.find_spec("chemicals") else " (the package chemicals, which may have measured ones, is not installed)"
+    Tc, Vc = 1.2593 * well_depth, (diameter * 1e10 / 0.809) ** 3 * 1e-6
+    values = {"Tc": Tc, "pc": 0.291 * GAS_CONSTANT * Tc / Vc, "omega": 0.0, "Vc": Vc}
+    absent = (
+        ""
+        if importlib.util.find_spec("chemicals")
+        else " (the package chemicals, which may have measured ones, is not installed)"
+    )
     return values, dict.fromkeys(values, RULE + absent)
 
 
@@ -64,6 +88,9 @@ def filled(where: str, name: str, composition: dict, diameter: float, well_depth
     if not values:
         values, origin = estimated(diameter, well_depth)
     if not values:
-        raise MixtureError(f"{where}: critical-parameters is missing, the package chemicals has no measured ones for this name and formula (or is not "
-                           "installed), and there are no transport data (diameter, well-depth) to estimate them from.")
+        raise MixtureError(
+            f"{where}: critical-parameters is missing, the package chemicals has no measured ones for this name and "
+            "formula (or is not "
+            "installed), and there are no transport data (diameter, well-depth) to estimate them from."
+        )
     return values, origin

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..errors import MixtureError
 
-GAS_CONSTANT = 8.31446261815324     # J/mol/K, exact (SI 2019)
-OMEGA_A = 0.45723552892138218       # Peng & Robinson 1976, to the last digit of a double
+GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
+OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
 OMEGA_B = 0.0777960739038885
 ONE_ATM = 101325.0
-NASA_CONTINUITY = 1e-3              # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
-KIJ_LIMIT = 0.9                     # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
+NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
+KIJ_LIMIT = 0.9  # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
 
 # field: (unit, lowest, highest, what). The bounds hold any real molecule and catch a number given in another unit.
 BOUNDS = {
@@ -35,9 +35,17 @@ BOUNDS = {
     "T_mid": ("K", 1.0, 1e5, "temperature where the NASA polynomials meet"),
     "T_max": ("K", 1.0, 1e5, "highest temperature of the NASA polynomials"),
 }
-CRITICAL = ("Tc", "pc", "omega")        # may be unknown where only the ideal gas is wanted
-OPTIONAL = ("Vc", "dipole", "diameter", "well_depth", "polarizability", "rotational_relaxation", "fuller_volume",
-            "volume_translation")
+CRITICAL = ("Tc", "pc", "omega")  # may be unknown where only the ideal gas is wanted
+OPTIONAL = (
+    "Vc",
+    "dipole",
+    "diameter",
+    "well_depth",
+    "polarizability",
+    "rotational_relaxation",
+    "fuller_volume",
+    "volume_translation",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,37 +59,39 @@ class SpeciesData:
     """
 
     names: tuple
-    W: np.ndarray                       # kg/mol
-    Tc: np.ndarray                      # K
-    pc: np.ndarray                      # Pa
+    W: np.ndarray  # kg/mol
+    Tc: np.ndarray  # K
+    pc: np.ndarray  # Pa
     omega: np.ndarray
-    a: np.ndarray                       # Pa m6/mol2, without alpha(T)
-    b: np.ndarray                       # m3/mol
-    kij: np.ndarray                     # (ns, ns)
-    Vc: np.ndarray                      # m3/mol, measured
-    dipole: np.ndarray                  # debye
-    kappa_assoc: np.ndarray             # Chung's association factor
-    nasa_low: np.ndarray                # (ns, 7), T < T_mid
-    nasa_high: np.ndarray               # (ns, 7)
-    T_min: np.ndarray                   # K
+    a: np.ndarray  # Pa m6/mol2, without alpha(T)
+    b: np.ndarray  # m3/mol
+    kij: np.ndarray  # (ns, ns)
+    Vc: np.ndarray  # m3/mol, measured
+    dipole: np.ndarray  # debye
+    kappa_assoc: np.ndarray  # Chung's association factor
+    nasa_low: np.ndarray  # (ns, 7), T < T_mid
+    nasa_high: np.ndarray  # (ns, 7)
+    T_min: np.ndarray  # K
     T_mid: np.ndarray
     T_max: np.ndarray
     geometry: np.ndarray
-    diameter: np.ndarray                # m
-    well_depth: np.ndarray              # K
-    polarizability: np.ndarray          # m3
-    rotational_relaxation: np.ndarray   # at 298 K
+    diameter: np.ndarray  # m
+    well_depth: np.ndarray  # K
+    polarizability: np.ndarray  # m3
+    rotational_relaxation: np.ndarray  # at 298 K
     fuller_volume: np.ndarray
-    volume_translation: np.ndarray      # m3/mol, Peneloux's c: v = v_eos - c
-    p_ref: float                        # Pa, pressure of the ideal-gas entropies
-    T_fit: tuple                        # (T_low, T_high) [K]
-    sources: dict                       # name -> {block: note}, what the file says of its numbers
-    origin: dict = dataclasses.field(default_factory=dict)   # name -> {field: text}, numbers that were not in the file
-    nasa9: np.ndarray = None            # (ns, ranges, 9) instead of nasa_low, nasa_high (then nan), None when those are used
-    T_break: np.ndarray = None          # (ns, ranges + 1) [K], ends of those ranges
-    sutherland: np.ndarray = None       # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
-    power_law: np.ndarray = None        # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
-    liquid: np.ndarray = None           # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
+    volume_translation: np.ndarray  # m3/mol, Peneloux's c: v = v_eos - c
+    p_ref: float  # Pa, pressure of the ideal-gas entropies
+    T_fit: tuple  # (T_low, T_high) [K]
+    sources: dict  # name -> {block: note}, what the file says of its numbers
+    origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
+    nasa9: np.ndarray = None  # (ns, ranges, 9) instead of nasa_low, nasa_high (then nan), None when those are used
+    T_break: np.ndarray = None  # (ns, ranges + 1) [K], ends of those ranges
+    sutherland: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
+    power_law: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
+    liquid: np.ndarray = (
+        None  # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
+    )
 
     @property
     def ns(self):
@@ -90,20 +100,48 @@ class SpeciesData:
     liquid_T, liquid_p, liquid_density = (property(lambda self, k=k: self.liquid[:, k]) for k in range(3))
 
     @classmethod
-    def from_arrays(cls, names, W, omega, nasa_low, nasa_high, T_mid, *, Tc=None, pc=None, a=None, b=None, kij=None,
-                    T_min=200.0, T_max=3500.0, kappa_assoc=0.0, geometry=-1, p_ref=ONE_ATM, T_fit=None, sources=None,
-                    origin=None, nasa9=None, T_break=None, sutherland=None, power_law=None, liquid=None,
-                    without_critical=False, where="species data", **optional):
+    def from_arrays(
+        cls,
+        names,
+        W,
+        omega,
+        nasa_low,
+        nasa_high,
+        T_mid,
+        *,
+        Tc=None,
+        pc=None,
+        a=None,
+        b=None,
+        kij=None,
+        T_min=200.0,
+        T_max=3500.0,
+        kappa_assoc=0.0,
+        geometry=-1,
+        p_ref=ONE_ATM,
+        T_fit=None,
+        sources=None,
+        origin=None,
+        nasa9=None,
+        T_break=None,
+        sutherland=None,
+        power_law=None,
+        liquid=None,
+        without_critical=False,
+        where="species data",
+        **optional,
+    ):
         """Build from arrays of length ns (scalars are spread), with the same checks as a file gets.
 
         Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc,
-        dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation; absent means
-        unknown (nan).
-        nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials instead of nasa_low, nasa_high, T_mid (pass None). A species
-        with fewer ranges repeats its last one, with the last temperature again.
+        dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation; absent
+        means unknown (nan).
+        nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials instead of nasa_low, nasa_high, T_mid
+        (pass None). A species with fewer ranges repeats its last one, with the last temperature again.
         without_critical: Tc, pc and omega may be unknown (nan): such species serve the ideal gas only.
         `where` starts the messages. Raises MixtureError; warns when the NASA polynomials do not meet at T_mid.
         """
+
         def bad(text):
             raise MixtureError(f"{where}: {text}")
 
@@ -145,15 +183,15 @@ class SpeciesData:
                 bad(f"{field} is missing, wanted Tc and pc, or a and b.")
         data = {field: array(field, value, (ns,)) for field, value in (data | given).items()}
         if "Tc" in data:
-            with np.errstate(all="ignore"):         # a zero or negative pc is refused below, by name
-                data["a"] = OMEGA_A*(GAS_CONSTANT*data["Tc"])**2/data["pc"]
-                data["b"] = OMEGA_B*GAS_CONSTANT*data["Tc"]/data["pc"]
+            with np.errstate(all="ignore"):  # a zero or negative pc is refused below, by name
+                data["a"] = OMEGA_A * (GAS_CONSTANT * data["Tc"]) ** 2 / data["pc"]
+                data["b"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / data["pc"]
         else:
             if not without_critical:
                 check("a", data["a"], 1e-6, 1e6, "Pa m6/mol2")
                 check("b", data["b"], 1e-7, 1e-1, "m3/mol")
-            data["Tc"] = data["a"]*OMEGA_B/(data["b"]*OMEGA_A*GAS_CONSTANT)
-            data["pc"] = OMEGA_B*GAS_CONSTANT*data["Tc"]/data["b"]
+            data["Tc"] = data["a"] * OMEGA_B / (data["b"] * OMEGA_A * GAS_CONSTANT)
+            data["pc"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / data["b"]
         for field, (unit, low, high, _) in BOUNDS.items():
             check(field, data[field], low, high, unit)
         for s, name in enumerate(names):
@@ -174,20 +212,30 @@ class SpeciesData:
         for field, value in (("sutherland", sutherland), ("power_law", power_law)):
             data[field] = array(field, np.full((ns, 3), np.nan) if value is None else value, (ns, 3), spread=False)
             for name, row in zip(names, data[field]):
-                if not (np.isnan(row).all() or (np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100)):
-                    bad(f"species {name!r}: {field} is {row.tolist()}, wanted a viscosity [Pa s], a temperature [K] and a constant.")
+                if not (
+                    np.isnan(row).all() or (np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100)
+                ):
+                    bad(
+                        f"species {name!r}: {field} is {row.tolist()}, wanted a viscosity [Pa s], a temperature [K] "
+                        "and a constant."
+                    )
 
         data["liquid"] = array("liquid", np.full((ns, 3), np.nan) if liquid is None else liquid, (ns, 3), spread=False)
         for name, row in zip(names, data["liquid"]):
             if not (np.isnan(row).all() or ((row > 0) & (row < (1e4, 1e10, 1e5))).all()):
-                bad(f"species {name!r}: liquid is {row.tolist()}, wanted a temperature [K], a pressure [Pa] and a density [kg/m3].")
+                bad(
+                    f"species {name!r}: liquid is {row.tolist()}, wanted a temperature [K], a pressure [Pa] and a "
+                    "density [kg/m3]."
+                )
 
         kij = data["kij"] = array("kij", 0.0 if kij is None else kij, (ns, ns), spread=kij is None)
         for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
             bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}.")
         for i, j in np.argwhere((kij != kij.T) | (np.eye(ns, dtype=bool) & (kij != 0))):
-            bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
-                "wanted a symmetric matrix with a zero diagonal.")
+            bad(
+                f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
+                "wanted a symmetric matrix with a zero diagonal."
+            )
         if not (isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf):
             bad(f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
         if T_fit is None:
@@ -199,27 +247,36 @@ class SpeciesData:
 
         for value in data.values():
             value.flags.writeable = False
-        out = cls(names=names, p_ref=float(p_ref), T_fit=T_fit, sources=dict(sources or {}), origin=dict(origin or {}), **data)
+        out = cls(
+            names=names, p_ref=float(p_ref), T_fit=T_fit, sources=dict(sources or {}), origin=dict(origin or {}), **data
+        )
         for s, name in enumerate(names):
             for what, T, below, above in out.jumps(s, NASA_CONTINUITY):
-                warnings.warn(f"{where}: species {name!r}: {what} jumps from {below:g} to {above:g} at T_mid = {T:g} K.", stacklevel=2)
+                warnings.warn(
+                    f"{where}: species {name!r}: {what} jumps from {below:g} to {above:g} at T_mid = {T:g} K.",
+                    stacklevel=2,
+                )
         return out
 
     def polynomial(self, s, T, above=True):
-        """cp/R, h/RT and s/R of species s at T [K] (...); at a temperature where ranges meet, of the one above or below it."""
+        """cp/R, h/RT and s/R of species s at T [K] (...); at a temperature where ranges meet, of the one above or below
+        it."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
-            rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s:s + 1], nasa7
+            rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s : s + 1], nasa7
         else:
             rows, breaks, evaluate = self.nasa9[s], self.T_break[s, 1:-1], nasa9
         return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
 
     def jumps(self, s, limit):
-        """[(name, T, below, above)] of cp/R, h/RT, s/R that differ by more than `limit` (of the larger of 1 and the value) where ranges meet."""
+        """[(name, T, below, above)] of cp/R, h/RT, s/R that differ by more than `limit` (of the larger of 1 and the
+        value) where ranges meet."""
         out = []
-        for T in np.unique(self.T_mid[s:s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
-            for what, low, high in zip(("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T)):
-                if abs(high - low) > limit*max(1.0, abs(low)):
+        for T in np.unique(self.T_mid[s : s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
+            for what, low, high in zip(
+                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T)
+            ):
+                if abs(high - low) > limit * max(1.0, abs(low)):
                     out.append((what, float(T), float(low), float(high)))
         return out
 
@@ -228,8 +285,9 @@ class SpeciesData:
         for field in fields:
             for s in np.flatnonzero(np.isnan(getattr(self, field))):
                 unit, _, _, what = BOUNDS[field]
-                raise MixtureError(f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; "
-                                   f"{purpose} needs it.")
+                raise MixtureError(
+                    f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; {purpose} needs it."
+                )
 
     def index(self, name):
         """Position of a species; MixtureError lists those present when there is none of that name."""
@@ -238,19 +296,32 @@ class SpeciesData:
         return self.names.index(name)
 
     def with_fit_range(self, T_low, T_high):
-        """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to min(T_max))."""
+        """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to
+        min(T_max))."""
         return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
 
     def subset(self, names):
         """The same data for some of the species, in the order given. T_fit is derived anew unless it had been set."""
         pick = [self.index(n) for n in names]
         derived = self.T_fit == (self.T_min.max(), self.T_max.min())
-        fields = (set(BOUNDS) | {"geometry", "nasa_low", "nasa_high", "nasa9", "T_break", "sutherland", "power_law", "liquid"}) - {"Tc", "pc"}
+        fields = (
+            set(BOUNDS) | {"geometry", "nasa_low", "nasa_high", "nasa9", "T_break", "sutherland", "power_law", "liquid"}
+        ) - {"Tc", "pc"}
         arrays = {f: getattr(self, f)[pick] for f in fields if getattr(self, f) is not None}
         out = type(self).from_arrays(
-            [self.names[s] for s in pick], a=self.a[pick], b=self.b[pick], kij=self.kij[np.ix_(pick, pick)],
-            p_ref=self.p_ref, T_fit=None if derived else self.T_fit, without_critical=bool(np.isnan(self.Tc).any()),
-            **{kept: {n: getattr(self, kept)[n] for n in names if n in getattr(self, kept)} for kept in ("sources", "origin")}, **arrays)
+            [self.names[s] for s in pick],
+            a=self.a[pick],
+            b=self.b[pick],
+            kij=self.kij[np.ix_(pick, pick)],
+            p_ref=self.p_ref,
+            T_fit=None if derived else self.T_fit,
+            without_critical=bool(np.isnan(self.Tc).any()),
+            **{
+                kept: {n: getattr(self, kept)[n] for n in names if n in getattr(self, kept)}
+                for kept in ("sources", "origin")
+            },
+            **arrays,
+        )
         # Tc and pc as they were given, not through a and b and back
         return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]))
 
@@ -263,19 +334,20 @@ def _locked(value):
 def nasa7(coeff, T):
     """cp/R, h/RT and s/R of NASA-7 coefficients (..., 7) at T [K] (...)."""
     a0, a1, a2, a3, a4, a5, a6 = np.moveaxis(np.asarray(coeff, float), -1, 0)
-    cp = a0 + T*(a1 + T*(a2 + T*(a3 + T*a4)))
-    h = a0 + T*(a1/2 + T*(a2/3 + T*(a3/4 + T*a4/5))) + a5/T
-    s = a0*np.log(T) + T*(a1 + T*(a2/2 + T*(a3/3 + T*a4/4))) + a6
+    cp = a0 + T * (a1 + T * (a2 + T * (a3 + T * a4)))
+    h = a0 + T * (a1 / 2 + T * (a2 / 3 + T * (a3 / 4 + T * a4 / 5))) + a5 / T
+    s = a0 * np.log(T) + T * (a1 + T * (a2 / 2 + T * (a3 / 3 + T * a4 / 4))) + a6
     return cp, h, s
 
 
 def nasa9(coeff, T):
-    """The same of nine coefficients (..., 9): c0/T^2 ... c6 T^4, h/RT with c7/T, s/R with c8 (McBride, Zehe & Gordon, NASA TP-2002-211556)."""
+    """The same of nine coefficients (..., 9): c0/T^2 ... c6 T^4, h/RT with c7/T, s/R with c8 (McBride, Zehe & Gordon,
+    NASA TP-2002-211556)."""
     c0, c1, c2, c3, c4, c5, c6, c7, c8 = np.moveaxis(np.asarray(coeff, float), -1, 0)
     log = np.log(T)
-    cp = (c0/T + c1)/T + c2 + T*(c3 + T*(c4 + T*(c5 + T*c6)))
-    h = (-c0/T + c1*log + c7)/T + c2 + T*(c3/2 + T*(c4/3 + T*(c5/4 + T*c6/5)))
-    s = (-c0/(2*T) - c1)/T + c2*log + T*(c3 + T*(c4/2 + T*(c5/3 + T*c6/4))) + c8
+    cp = (c0 / T + c1) / T + c2 + T * (c3 + T * (c4 + T * (c5 + T * c6)))
+    h = (-c0 / T + c1 * log + c7) / T + c2 + T * (c3 / 2 + T * (c4 / 3 + T * (c5 / 4 + T * c6 / 5)))
+    s = (-c0 / (2 * T) - c1) / T + c2 * log + T * (c3 + T * (c4 / 2 + T * (c5 / 3 + T * c6 / 4))) + c8
     return cp, h, s
 
 
@@ -283,9 +355,15 @@ def _nine(rows, T_break, ns, names, bad):
     """Checked nasa9 and T_break, and what stands for the seven-coefficient fields."""
     rows, T_break = np.array(rows, float), np.array(T_break, float)
     if rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1):
-        bad(f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and ({ns}, ranges + 1).")
+        bad(
+            f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and ({ns}, ranges + "
+            "1)."
+        )
     for name, row, T in zip(names, rows, T_break):
         if not (np.isfinite(row).all() and np.isfinite(T).all() and (np.diff(T) >= 0).all() and 0 <= T[0] < T[-1]):
-            bad(f"species {name!r}: nasa9 has {row.tolist()} between {T.tolist()} K, wanted finite numbers and ascending temperatures.")
+            bad(
+                f"species {name!r}: nasa9 has {row.tolist()} between {T.tolist()} K, wanted finite numbers and "
+                "ascending temperatures."
+            )
     unused = np.full((ns, 7), np.nan)
     return rows, T_break, unused, unused.copy(), T_break[:, 1].copy(), T_break[:, 0].copy(), T_break[:, -1].copy()

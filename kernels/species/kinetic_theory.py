@@ -1,9 +1,10 @@
-"""Low-pressure binary diffusion coefficients from kinetic theory, as polynomials: Cantera's in ln T, and one of the reciprocal.
+"""Low-pressure binary diffusion coefficients from kinetic theory, as polynomials: Cantera's in ln T, and one of the
+reciprocal.
 
     p D_ij = (3/16) sqrt(2 pi/m_ij) (k T)^(3/2) / (pi sigma_ij^2 Omega11(T*_ij, delta*_ij))                    [Pa m2/s]
 
-m_ij is the reduced mass, T* = k T/eps_ij, delta* = mu_i mu_j/(2 (4 pi eps_0) eps_ij sigma_ij^3). Combining rules: sigma_ij
-the arithmetic mean, eps_ij the geometric mean, both corrected when one partner is polar and the other is not
+m_ij is the reduced mass, T* = k T/eps_ij, delta* = mu_i mu_j/(2 (4 pi eps_0) eps_ij sigma_ij^3). Combining rules:
+sigma_ij the arithmetic mean, eps_ij the geometric mean, both corrected when one partner is polar and the other is not
 (Hirschfelder, Curtiss & Bird 1954, sec. 8.6; original not seen). Tables, interpolation and fit follow Cantera's
 GasTransport, so that D can be compared with Cantera digit by digit.
 """
@@ -12,17 +13,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import monchick_mason as mm
 from ..errors import MixtureError
+from . import monchick_mason as mm
 
-BOLTZMANN = 1.380649e-23            # J/K, exact (SI 2019)
-AVOGADRO = 6.02214076e23            # 1/mol, exact (SI 2019)
-EPSILON_0 = 8.8541878128e-12        # F/m, CODATA 2018
-DEBYE = 1e-21/299792458.0           # C m
+BOLTZMANN = 1.380649e-23  # J/K, exact (SI 2019)
+AVOGADRO = 6.02214076e23  # 1/mol, exact (SI 2019)
+EPSILON_0 = 8.8541878128e-12  # F/m, CODATA 2018
+DEBYE = 1e-21 / 299792458.0  # C m
 
-N_TEMPERATURES = 50                 # equally spaced in T, ends included: Cantera's choice
+N_TEMPERATURES = 50  # equally spaced in T, ends included: Cantera's choice
 DEGREE = 4
-FRICTION_NODES = 60                 # of friction_fit
+FRICTION_NODES = 60  # of friction_fit
 FRICTION_DEGREE = 3
 
 
@@ -48,40 +49,51 @@ def _omega22_a_star(t_star, delta):
     """
     t_star, delta = np.asarray(t_star, float), np.asarray(delta, float)
     poly22, poly_a = _delta_polynomials()
-    above = np.searchsorted(mm.T_STAR, t_star, side="right")         # rows with T*_row <= t_star
+    above = np.searchsorted(mm.T_STAR, t_star, side="right")  # rows with T*_row <= t_star
     first = np.clip(above - 1, 0, len(mm.T_STAR) - 4)
     rows = first[..., None] + np.arange(3)
     pair = np.arange(len(delta))[:, None, None]
     log_t = np.log(mm.T_STAR)
     x, x1, x2, x3 = np.log(t_star), log_t[first], log_t[first + 1], log_t[first + 2]
     # Lagrange weights of the parabola
-    w = np.stack([(x - x2)*(x - x3)/((x1 - x2)*(x1 - x3)),
-                  (x - x1)*(x - x3)/((x2 - x1)*(x2 - x3)),
-                  (x - x1)*(x - x2)/((x3 - x1)*(x3 - x2))], axis=-1)
+    w = np.stack(
+        [
+            (x - x2) * (x - x3) / ((x1 - x2) * (x1 - x3)),
+            (x - x1) * (x - x3) / ((x2 - x1) * (x2 - x3)),
+            (x - x1) * (x - x2) / ((x3 - x1) * (x3 - x2)),
+        ],
+        axis=-1,
+    )
     o22 = _table_rows(delta, mm.OMEGA22, poly22)[pair, rows]
     a = _table_rows(delta, mm.A_STAR, poly_a)[pair, rows]
-    return (w*o22).sum(-1), (w*a).sum(-1)
+    return (w * o22).sum(-1), (w * a).sum(-1)
 
 
 def omega11(t_star, delta):
     """Reduced collision integral Omega(1,1)* = Omega(2,2)*/A*, (n, m) for t_star (n, m) and delta (n,)."""
     o22, a = _omega22_a_star(t_star, delta)
-    return o22/a
+    return o22 / a
 
 
 def species_viscosity(species, T):
-    """mu_i = 5/16 sqrt(pi m k T)/(pi sigma^2 Omega22(T*, delta*)) [Pa s], (ns, nT): low-pressure viscosities of the species (Chapman-Enskog)."""
+    """mu_i = 5/16 sqrt(pi m k T)/(pi sigma^2 Omega22(T*, delta*)) [Pa s], (ns, nT): low-pressure viscosities of the
+    species (Chapman-Enskog)."""
     each = np.arange(len(species.names))
     mass, diameter, depth, delta = pair_parameters(species, each, each)
-    mass = (2*mass)[:, None]                                         # of one molecule, not the reduced mass of two
-    return (5/16*np.sqrt(np.pi*mass*BOLTZMANN*T)
-            / (np.pi*diameter[:, None]**2*_omega22_a_star(T/depth[:, None], delta)[0]))
+    mass = (2 * mass)[:, None]  # of one molecule, not the reduced mass of two
+    return (
+        5
+        / 16
+        * np.sqrt(np.pi * mass * BOLTZMANN * T)
+        / (np.pi * diameter[:, None] ** 2 * _omega22_a_star(T / depth[:, None], delta)[0])
+    )
 
 
 def viscosity_fit(species, law, T_low, T_high):
-    """(factor, constant), each (ns,), of mu = factor T^1.5/(T + constant) (law "sutherland") or factor T^constant ("powerlaw"), by least squares
-    of the relative residuals against species_viscosity at 50 temperatures from T_low to T_high [K]. Where Sutherland's constant would leave a
-    pole within the range it is -T_low/2; species without data get nan. Raises MixtureError when the range is no range."""
+    """(factor, constant), each (ns,), of mu = factor T^1.5/(T + constant) (law "sutherland") or factor T^constant
+    ("powerlaw"), by least squares of the relative residuals against species_viscosity at 50 temperatures from T_low to
+    T_high [K]. Where Sutherland's constant would leave a pole within the range it is -T_low/2; species without data get
+    nan. Raises MixtureError when the range is no range."""
     if not 0 < T_low < T_high < np.inf:
         raise MixtureError(f"viscosity fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.")
     T = np.geomspace(T_low, T_high, N_TEMPERATURES)
@@ -93,75 +105,84 @@ def viscosity_fit(species, law, T_low, T_high):
             out[:, s] = np.exp(log_factor), exponent
         else:
             # T^1.5/mu = (T + S)/factor is linear in T; divided by itself, the residuals are relative
-            whole = T**1.5/mu
-            (slope, at_zero), *_ = np.linalg.lstsq(np.stack([T/whole, 1/whole], 1), np.ones(T.size), rcond=None)
-            S = max(at_zero/slope, -0.5*T_low)
-            out[:, s] = 1/np.mean(whole/(T + S)), S
+            whole = T**1.5 / mu
+            (slope, at_zero), *_ = np.linalg.lstsq(np.stack([T / whole, 1 / whole], 1), np.ones(T.size), rcond=None)
+            S = max(at_zero / slope, -0.5 * T_low)
+            out[:, s] = 1 / np.mean(whole / (T + S)), S
     return out
 
 
 def pair_parameters(species, i, j):
-    """Reduced mass [kg], diameter [m], well depth [K] and delta* [-] of the pairs (i, j); index arrays of one length."""
+    """Reduced mass [kg], diameter [m], well depth [K] and delta* [-] of the pairs (i, j); index arrays of one
+    length."""
     species.require("diameter", "well_depth", "dipole", "polarizability", purpose="kinetic-theory diffusion")
-    sigma, eps, dipole = species.diameter, species.well_depth, species.dipole*DEBYE
-    mass = species.W[i]*species.W[j]/(AVOGADRO*(species.W[i] + species.W[j]))
-    diameter = 0.5*(sigma[i] + sigma[j])
-    depth = np.sqrt(eps[i]*eps[j])
-    delta = 0.5*dipole[i]*dipole[j]/(4*np.pi*EPSILON_0*BOLTZMANN*depth*diameter**3)
+    sigma, eps, dipole = species.diameter, species.well_depth, species.dipole * DEBYE
+    mass = species.W[i] * species.W[j] / (AVOGADRO * (species.W[i] + species.W[j]))
+    diameter = 0.5 * (sigma[i] + sigma[j])
+    depth = np.sqrt(eps[i] * eps[j])
+    delta = 0.5 * dipole[i] * dipole[j] / (4 * np.pi * EPSILON_0 * BOLTZMANN * depth * diameter**3)
     # one polar, one not: the dipole induces one in its partner, which deepens and narrows the well
     polar, plain = np.where(dipole[i] > 0, i, j), np.where(dipole[i] > 0, j, i)
-    mu_star2 = dipole[polar]**2/(4*np.pi*EPSILON_0*BOLTZMANN*eps[polar]*sigma[polar]**3)
-    xi = 1 + 0.25*species.polarizability[plain]/sigma[plain]**3*mu_star2*np.sqrt(eps[polar]/eps[plain])
+    mu_star2 = dipole[polar] ** 2 / (4 * np.pi * EPSILON_0 * BOLTZMANN * eps[polar] * sigma[polar] ** 3)
+    xi = 1 + 0.25 * species.polarizability[plain] / sigma[plain] ** 3 * mu_star2 * np.sqrt(eps[polar] / eps[plain])
     xi = np.where((dipole[i] > 0) != (dipole[j] > 0), xi, 1.0)
-    return mass, diameter*xi**(-1/6), depth*xi**2, delta
+    return mass, diameter * xi ** (-1 / 6), depth * xi**2, delta
 
 
 def binary_diffusion(species, T, i, j):
     """p D_ij [Pa m2/s], (pairs, nT), straight from the collision integrals; T [K] (nT,), i and j (pairs,)."""
     T, i, j = np.asarray(T, float), np.asarray(i), np.asarray(j)
     mass, diameter, depth, delta = (v[:, None] for v in pair_parameters(species, i, j))
-    return (3/16*np.sqrt(2*np.pi/mass)*(BOLTZMANN*T)**1.5
-            / (np.pi*diameter**2*omega11(T/depth, delta[:, 0])))
+    return (
+        3
+        / 16
+        * np.sqrt(2 * np.pi / mass)
+        * (BOLTZMANN * T) ** 1.5
+        / (np.pi * diameter**2 * omega11(T / depth, delta[:, 0]))
+    )
 
 
 def binary_fit(species, T_low, T_high):
     """Coefficients (5, ns, ns) of p D_ij = T^1.5 sum_k coeff[k, i, j] ln(T)^k [Pa m2/s]; symmetric in i, j.
 
-    Least squares over 50 temperatures equally spaced from T_low to T_high [K], relative residuals. Below T_low and above
-    T_high the polynomial is an extrapolation. Raises MixtureError when a species lacks Lennard-Jones data or the range
-    is no range.
+    Least squares over 50 temperatures equally spaced from T_low to T_high [K], relative residuals. Below T_low and
+    above T_high the polynomial is an extrapolation. Raises MixtureError when a species lacks Lennard-Jones data or the
+    range is no range.
     """
     _check_range(T_low, T_high)
     ns = len(species.names)
     i, j = np.triu_indices(ns)
     T = np.linspace(T_low, T_high, N_TEMPERATURES)
-    value = binary_diffusion(species, T, i, j)/T**1.5
+    value = binary_diffusion(species, T, i, j) / T**1.5
     log_low, log_high = np.log(T_low), np.log(T_high)
-    middle, half = 0.5*(log_high + log_low), 0.5*(log_high - log_low)
+    middle, half = 0.5 * (log_high + log_low), 0.5 * (log_high - log_low)
     return _symmetric(_relative_fit(np.log(T), value, middle, half, DEGREE), i, j, ns)
 
 
 def friction_fit(species, T_low, T_high):
     """Coefficients (4, ns, ns) of the reciprocal, T^1.5/(p D_ij) = sum_k coeff[k, i, j] T^(-k/4) [K^1.5/(Pa m2/s)].
 
-    The friction of a pair, which sums over pairs want, without a division; T^(1/4) is two square roots. Least squares of the
-    relative residuals at Chebyshev points of T^(-1/4), so near the smallest maximum. Against the collision integrals: 1.8 %
-    at most over 80 to 3500 K (pairs with water), 0.32 % over 300 to 3000 K; binary_fit, of one degree more, is off by
-    2.5 and 0.17 %. Beyond the range the reciprocal stays positive: T^(-1/4) hardly changes there. Arguments and errors as binary_fit.
+    The friction of a pair, which sums over pairs want, without a division; T^(1/4) is two square roots. Least squares
+    of the relative residuals at Chebyshev points of T^(-1/4), so near the smallest maximum. Against the collision
+    integrals: 1.8 % at most over 80 to 3500 K (pairs with water), 0.32 % over 300 to 3000 K; binary_fit, of one degree
+    more, is off by 2.5 and 0.17 %. Beyond the range the reciprocal stays positive: T^(-1/4) hardly changes there.
+    Arguments and errors as binary_fit.
     """
     _check_range(T_low, T_high)
     ns = len(species.names)
     i, j = np.triu_indices(ns)
     ends = T_low**-0.25, T_high**-0.25
-    middle, half = 0.5*(ends[0] + ends[1]), 0.5*(ends[0] - ends[1])
-    tau = middle + half*np.cos(np.pi*(np.arange(FRICTION_NODES) + 0.5)/FRICTION_NODES)
+    middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[0] - ends[1])
+    tau = middle + half * np.cos(np.pi * (np.arange(FRICTION_NODES) + 0.5) / FRICTION_NODES)
     T = tau**-4
-    return _symmetric(_relative_fit(tau, T**1.5/binary_diffusion(species, T, i, j), middle, half, FRICTION_DEGREE), i, j, ns)
+    return _symmetric(
+        _relative_fit(tau, T**1.5 / binary_diffusion(species, T, i, j), middle, half, FRICTION_DEGREE), i, j, ns
+    )
 
 
 def pair_fit(species, model):
-    """What option `diffusion` = model has for a pair over the species' T_fit: friction_fit for "kinetic", binary_fit for
-    "cantera". (5, ns, ns): the shorter one ends with zeros."""
+    """What option `diffusion` = model has for a pair over the species' T_fit: friction_fit for "kinetic", binary_fit
+    for "cantera". (5, ns, ns): the shorter one ends with zeros."""
     fit = {"kinetic": friction_fit, "cantera": binary_fit}[model](species, *species.T_fit)
     return np.concatenate([fit, np.zeros((5 - len(fit), *fit.shape[1:]))])
 
@@ -172,18 +193,18 @@ def _check_range(T_low, T_high):
 
 
 def _relative_fit(x, value, middle, half, degree):
-    """Coefficients (pairs, degree + 1) in powers of x of the least-squares fits through value (pairs, points), residuals
-    relative. Fitted in (x - middle)/half, in [-1, 1]: that keeps the columns apart (in plain ln T their condition number
-    exceeds 1e7)."""
-    columns = np.vander((x - middle)/half, degree + 1, increasing=True)
+    """Coefficients (pairs, degree + 1) in powers of x of the least-squares fits through value (pairs, points),
+    residuals relative. Fitted in (x - middle)/half, in [-1, 1]: that keeps the columns apart (in plain ln T their
+    condition number exceeds 1e7)."""
+    columns = np.vander((x - middle) / half, degree + 1, increasing=True)
     # divide each row by its value, so that the right-hand side is one
-    q, r = np.linalg.qr(columns/value[:, :, None])
+    q, r = np.linalg.qr(columns / value[:, :, None])
     fit = np.linalg.solve(r, q.sum(axis=1)[..., None])[..., 0]
-    shift = np.zeros((degree + 1, degree + 1))                     # powers of (x - middle)/half written in x
+    shift = np.zeros((degree + 1, degree + 1))  # powers of (x - middle)/half written in x
     power = np.array([1.0])
     for k in range(degree + 1):
-        shift[k, :k + 1] = power
-        power = np.convolve(power, [-middle/half, 1/half])
+        shift[k, : k + 1] = power
+        power = np.convolve(power, [-middle / half, 1 / half])
     return fit @ shift
 
 

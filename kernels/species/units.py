@@ -1,28 +1,65 @@
-"""Units as Cantera YAML files write them: a number in the file's default units, or text such as "3.45 bar*L^2/mol^2"."""
+"""Units as Cantera YAML files write them: a number in the file's default units, or text such as "3.45
+bar*L^2/mol^2"."""
 
 import math
 
 # name: (factor to kg m s K kmol, powers of (kg, m, s, K, kmol))
 _BASE = {
-    "kg": (1.0, (1, 0, 0, 0, 0)), "g": (1e-3, (1, 0, 0, 0, 0)),
-    "m": (1.0, (0, 1, 0, 0, 0)), "micron": (1e-6, (0, 1, 0, 0, 0)),
-    "angstrom": (1e-10, (0, 1, 0, 0, 0)), "Å": (1e-10, (0, 1, 0, 0, 0)),
-    "s": (1.0, (0, 0, 1, 0, 0)), "min": (60.0, (0, 0, 1, 0, 0)), "hr": (3600.0, (0, 0, 1, 0, 0)),
+    "kg": (1.0, (1, 0, 0, 0, 0)),
+    "g": (1e-3, (1, 0, 0, 0, 0)),
+    "m": (1.0, (0, 1, 0, 0, 0)),
+    "micron": (1e-6, (0, 1, 0, 0, 0)),
+    "angstrom": (1e-10, (0, 1, 0, 0, 0)),
+    "Å": (1e-10, (0, 1, 0, 0, 0)),
+    "s": (1.0, (0, 0, 1, 0, 0)),
+    "min": (60.0, (0, 0, 1, 0, 0)),
+    "hr": (3600.0, (0, 0, 1, 0, 0)),
     "K": (1.0, (0, 0, 0, 1, 0)),
-    "kmol": (1.0, (0, 0, 0, 0, 1)), "kgmol": (1.0, (0, 0, 0, 0, 1)), "mol": (1e-3, (0, 0, 0, 0, 1)),
-    "gmol": (1e-3, (0, 0, 0, 0, 1)), "mole": (1e-3, (0, 0, 0, 0, 1)), "molec": (1/6.02214076e26, (0, 0, 0, 0, 1)),
-    "J": (1.0, (1, 2, -2, 0, 0)), "cal": (4.184, (1, 2, -2, 0, 0)), "erg": (1e-7, (1, 2, -2, 0, 0)),
+    "kmol": (1.0, (0, 0, 0, 0, 1)),
+    "kgmol": (1.0, (0, 0, 0, 0, 1)),
+    "mol": (1e-3, (0, 0, 0, 0, 1)),
+    "gmol": (1e-3, (0, 0, 0, 0, 1)),
+    "mole": (1e-3, (0, 0, 0, 0, 1)),
+    "molec": (1 / 6.02214076e26, (0, 0, 0, 0, 1)),
+    "J": (1.0, (1, 2, -2, 0, 0)),
+    "cal": (4.184, (1, 2, -2, 0, 0)),
+    "erg": (1e-7, (1, 2, -2, 0, 0)),
     "eV": (1.602176634e-19, (1, 2, -2, 0, 0)),
-    "N": (1.0, (1, 1, -2, 0, 0)), "dyn": (1e-5, (1, 1, -2, 0, 0)),
-    "Pa": (1.0, (1, -1, -2, 0, 0)), "bar": (1e5, (1, -1, -2, 0, 0)), "atm": (101325.0, (1, -1, -2, 0, 0)),
-    "L": (1e-3, (0, 3, 0, 0, 0)), "l": (1e-3, (0, 3, 0, 0, 0)), "liter": (1e-3, (0, 3, 0, 0, 0)),
-    "cc": (1e-6, (0, 3, 0, 0, 0)), "1": (1.0, (0, 0, 0, 0, 0)),
+    "N": (1.0, (1, 1, -2, 0, 0)),
+    "dyn": (1e-5, (1, 1, -2, 0, 0)),
+    "Pa": (1.0, (1, -1, -2, 0, 0)),
+    "bar": (1e5, (1, -1, -2, 0, 0)),
+    "atm": (101325.0, (1, -1, -2, 0, 0)),
+    "L": (1e-3, (0, 3, 0, 0, 0)),
+    "l": (1e-3, (0, 3, 0, 0, 0)),
+    "liter": (1e-3, (0, 3, 0, 0, 0)),
+    "cc": (1e-6, (0, 3, 0, 0, 0)),
+    "1": (1.0, (0, 0, 0, 0, 0)),
 }
-_PREFIX = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "h": 1e2, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9,
-           "p": 1e-12, "f": 1e-15}
-_KINDS = {"mass": "kg", "length": "m", "time": "s", "quantity": "kmol", "pressure": "Pa", "energy": "J",
-          "temperature": "K"}
-_IGNORED = ("activation-energy", "current")         # of no use to property data
+_PREFIX = {
+    "T": 1e12,
+    "G": 1e9,
+    "M": 1e6,
+    "k": 1e3,
+    "h": 1e2,
+    "d": 1e-1,
+    "c": 1e-2,
+    "m": 1e-3,
+    "u": 1e-6,
+    "n": 1e-9,
+    "p": 1e-12,
+    "f": 1e-15,
+}
+_KINDS = {
+    "mass": "kg",
+    "length": "m",
+    "time": "s",
+    "quantity": "kmol",
+    "pressure": "Pa",
+    "energy": "J",
+    "temperature": "K",
+}
+_IGNORED = ("activation-energy", "current")  # of no use to property data
 
 
 def _tokens(text):
@@ -33,14 +70,14 @@ def _tokens(text):
             word += c
             continue
         name, _, power = word.partition("^")
-        out.append((name.strip(), sign*float(power) if power else sign))
+        out.append((name.strip(), sign * float(power) if power else sign))
         sign, word = (-1 if c == "/" else 1), ""
     return out
 
 
 def parse(text):
     """(factor to SI with kmol, powers) of a unit such as "Pa*m^6/kmol^2". ValueError names what is not known."""
-    factor, powers = 1.0, [0.0]*5
+    factor, powers = 1.0, [0.0] * 5
     for name, power in _tokens(text):
         if name in _BASE:
             scale, dims = _BASE[name]
@@ -50,7 +87,7 @@ def parse(text):
         else:
             raise ValueError(f"unknown unit {name!r} in {text!r}")
         factor *= scale**power
-        powers = [p + power*d for p, d in zip(powers, dims)]
+        powers = [p + power * d for p, d in zip(powers, dims)]
     return factor, tuple(powers)
 
 
@@ -76,7 +113,8 @@ class Units:
         return Units(factors)
 
     def convert(self, value, unit):
-        """A number, or text with or without a unit, in `unit` (made of K, Pa, m, kmol). ValueError says what is wrong."""
+        """A number, or text with or without a unit, in `unit` (made of K, Pa, m, kmol). ValueError says what is
+        wrong."""
         number, _, given = str(value).strip().partition(" ")
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise ValueError(f"got {value!r}, wanted a number in {unit}")
@@ -88,9 +126,9 @@ class Units:
             raise ValueError(f"got {value!r}, wanted a finite number in {unit}")
         if not given.strip():
             for name, power in _tokens(unit):
-                number *= self.factors.get(name, 1.0)**power
+                number *= self.factors.get(name, 1.0) ** power
             return number
         factor, powers = parse(given.strip())
         if powers != parse(unit)[1]:
             raise ValueError(f"got {value!r}, wanted a unit of the kind {unit}")
-        return number*factor
+        return number * factor

@@ -1,56 +1,60 @@
 // Block team whose results, too, are staged in shared memory and leave by the bulk copy engine (sm_90): one instruction
-// writes the whole contiguous piece of POINTS points, whatever NS is. Two buffers: one leaves while the next is computed.
+// writes the whole contiguous piece of POINTS points, whatever NS is. Two buffers: one leaves while the next is
+// computed.
 #pragma once
 #include "loops.h"
 
-#if defined(FRAME_STAND_IN)         // the tests' stand-in for a GPU
+#if defined(FRAME_STAND_IN) // the tests' stand-in for a GPU
 POINT_FN void bulk_store(real *to, const real *from, int bytes) { memcpy(to, from, bytes); }
 POINT_FN void bulk_close() {}
 template <int LEFT> POINT_FN void bulk_wait() {}
 POINT_FN void bulk_fence() {}
 #else
-POINT_FN void bulk_store(real *to, const real *from, int bytes)
-{
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                 :: "l"(__cvta_generic_to_global(to)), "r"((unsigned)__cvta_generic_to_shared(from)), "r"(bytes) : "memory");
+POINT_FN void bulk_store(real *to, const real *from, int bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+                 "r"((unsigned)__cvta_generic_to_shared(from)), "r"(bytes)
+                 : "memory");
 }
 POINT_FN void bulk_close() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-template <int LEFT> POINT_FN void bulk_wait() { asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(LEFT) : "memory"); }
+template <int LEFT> POINT_FN void bulk_wait() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
 POINT_FN void bulk_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 #endif
 
-POINT_FN void over_teams(const Loops &a)
-{
+POINT_FN void over_teams(const Loops &a) {
     typedef Pack<VECTOR> P;
-    constexpr int PIECE = POINTS*NS*NS, GRAIN = 16/sizeof(real);
+    constexpr int PIECE = POINTS * NS * NS, GRAIN = 16 / sizeof(real);
     static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
     alignas(128) extern __shared__ double shared_memory[];
-    real *const buffer = (real *)shared_memory;                             // two pieces, then the inputs
-    real *const in = buffer + 2*((PIECE + 31)/32*32);
+    real *const buffer = (real *)shared_memory; // two pieces, then the inputs
+    real *const in = buffer + 2 * ((PIECE + 31) / 32 * 32);
     const int me = threadIdx.x;
     int turn = 0;
-    ROLLED for (long first = blockIdx.x*(long)POINTS; first < a.n; first += gridDim.x*(long)POINTS, turn ^= 1) {
-        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, values = points*NS, all = values*NS;
-        real *const ax = in, *const bx = ax + POINTS*NS, *const ay = bx + POINTS*NS, *const by = ay + POINTS*NS;
-        real *const made = buffer + turn*((PIECE + 31)/32*32), *const out = a.out + first*NS*NS;
-        ROLLED for (int i = me; i < values; i += BLOCK) {
-            ax[i] = a.ax[first*NS + i], bx[i] = a.bx[first*NS + i];
-            ay[i] = a.ay[first*NS + i], by[i] = a.by[first*NS + i];
+    ROLLED
+    for (long first = blockIdx.x * (long)POINTS; first < a.n; first += gridDim.x * (long)POINTS, turn ^= 1) {
+        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, values = points * NS, all = values * NS;
+        real *const ax = in, *const bx = ax + POINTS * NS, *const ay = bx + POINTS * NS, *const by = ay + POINTS * NS;
+        real *const made = buffer + turn * ((PIECE + 31) / 32 * 32), *const out = a.out + first * NS * NS;
+        ROLLED
+        for (int i = me; i < values; i += BLOCK) {
+            ax[i] = a.ax[first * NS + i], bx[i] = a.bx[first * NS + i];
+            ay[i] = a.ay[first * NS + i], by[i] = a.by[first * NS + i];
         }
-        if (me == 0) bulk_wait<1>();            // the copy before last has read this buffer
+        if (me == 0) bulk_wait<1>(); // the copy before last has read this buffer
         __syncthreads();
-        UNROLL_BY(4) for (int i = me*VECTOR; i < all; i += BLOCK*VECTOR) {
-            const int j = i/NS, x = i - j*NS + j/NS*NS;
+        UNROLL_BY(4) for (int i = me * VECTOR; i < all; i += BLOCK * VECTOR) {
+            const int j = i / NS, x = i - j * NS + j / NS * NS;
             *(P *)(made + i) = outer(fetch<P>(ax + x), fetch<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
         }
-        bulk_fence();                           // each thread's own stores, before the copy engine reads them
+        bulk_fence(); // each thread's own stores, before the copy engine reads them
         __syncthreads();
-        const int whole = all/GRAIN*GRAIN;
+        const int whole = all / GRAIN * GRAIN;
         if (me == 0) {
-            if (whole) bulk_store(out, made, whole*int(sizeof(real)));
+            if (whole) bulk_store(out, made, whole * int(sizeof(real)));
             bulk_close();
         }
         if (me < all - whole) out[whole + me] = made[whole + me];
     }
-    if (me == 0) bulk_wait<0>();                // shared memory must outlive the copies
+    if (me == 0) bulk_wait<0>(); // shared memory must outlive the copies
 }

@@ -2,8 +2,7 @@
 #pragma once
 #include "loops.h"
 
-POINT_FN void over_blocks(const Loops &a, int threads)
-{
+POINT_FN void over_blocks(const Loops &a, int threads) {
     const long whole = a.n - a.n % WIDTH;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {

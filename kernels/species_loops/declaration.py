@@ -1,4 +1,5 @@
 """The species-loop kernel, declared once: names, formula, layouts, organisations, and the oracle they all share."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -10,11 +11,13 @@ import numpy as np
 
 NAME = "species_loop"
 FORMULA = "out[y, x] = ax[x] ay[y] + bx[x] by[y] at each point, x and y from 0 to ns - 1"
-READS = ("ax", "bx", "ay", "by")            # ns values a point
-WRITES = ("out",)                           # ns*ns values a point
+READS = ("ax", "bx", "ay", "by")  # ns values a point
+WRITES = ("out",)  # ns*ns values a point
 SOURCE = "M. Carilli, talk on the CASTLES + Kokkos framework (2017), part 2: bandwidth-bound inner loops"
-LAYOUTS = {"left": "point fastest: ax (ns, points), out (ns*ns, points)",
-           "right": "species fastest: ax (points, ns), out (points, ns*ns)"}
+LAYOUTS = {
+    "left": "point fastest: ax (ns, points), out (ns*ns, points)",
+    "right": "species fastest: ax (points, ns), out (points, ns*ns)",
+}
 STRATEGIES = {
     "naive": "a thread (CPU: a vector) a point, nothing unrolled",
     "compiler-unrolled": "the same loops, unrolled as the compiler likes",
@@ -34,10 +37,11 @@ DEPENDS = (*sorted(HERE.glob("*.h")), HERE.parent / "numbers" / "platform.h")
 class Variant:
     """One way to compile and launch a strategy.
 
-    label: its line in tables (strategy and tile). header, call: the C++ that does it. macros: its numbers. aligned: arrays
-    have to start, and rows to follow, on so many bytes. CUDA: threads a block, `covers` points a block, bytes of dynamic
-    shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many blocks as points need);
-    roomy: the compiler may give one block all registers, where by itself it would rather spill than lose occupancy.
+    label: its line in tables (strategy and tile). header, call: the C++ that does it. macros: its numbers. aligned:
+    arrays have to start, and rows to follow, on so many bytes. CUDA: threads a block, `covers` points a block, bytes of
+    dynamic shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many blocks as points
+    need); roomy: the compiler may give one block all registers, where by itself it would rather spill than lose
+    occupancy.
     """
 
     strategy: str
@@ -57,7 +61,7 @@ class Variant:
     def id(self) -> str:
         numbers = [f"{k.lower()}={v}" for k, v in self.macros]
         numbers += [f"{k}={getattr(self, k)}" for k in ("threads", "shared", "resident") if getattr(self, k)]
-        numbers += ["roomy"]*self.roomy
+        numbers += ["roomy"] * self.roomy
         return f"{self.layout}: {self.label}; {self.header} {' '.join(numbers)}"
 
     def source(self, ns: int, dtype) -> str:
@@ -72,21 +76,25 @@ def real(dtype) -> str:
 
 def shapes(layout: str, ns: int, n: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Shapes of an input and of the output; n is the row length where points are fastest."""
-    return ((ns, n), (ns*ns, n)) if layout == "left" else ((n, ns), (n, ns*ns))
+    return ((ns, n), (ns * ns, n)) if layout == "left" else ((n, ns), (n, ns * ns))
 
 
 def oracle(layout: str, ax, bx, ay, by):
     """(values, sum of the terms' sizes) by NumPy broadcasting in float64; inputs and results in the layout's shapes."""
     ax, bx, ay, by = (np.asarray(a, dtype=np.float64) for a in (ax, bx, ay, by))
-    one, other = ((slice(None), None), (None, slice(None))) if layout == "left" else ((slice(None), slice(None), None), (slice(None), None))
-    first, second = ax[other]*ay[one], bx[other]*by[one]
+    one, other = (
+        ((slice(None), None), (None, slice(None)))
+        if layout == "left"
+        else ((slice(None), slice(None), None), (slice(None), None))
+    )
+    first, second = ax[other] * ay[one], bx[other] * by[one]
     shape = (-1, ax.shape[1]) if layout == "left" else (ax.shape[0], -1)
     return (first + second).reshape(shape), (abs(first) + abs(second)).reshape(shape)
 
 
 def bytes_a_point(ns: int, dtype) -> int:
     """Inputs read once and outputs written once."""
-    return (len(READS)*ns + ns*ns)*np.dtype(dtype).itemsize
+    return (len(READS) * ns + ns * ns) * np.dtype(dtype).itemsize
 
 
 @functools.cache

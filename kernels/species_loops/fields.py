@@ -1,4 +1,5 @@
 """Arrays of the species loops: inputs, a poisoned output, and the check of what a variant wrote into it."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,9 +7,9 @@ import numpy as np
 from ..errors import FrameError, VariantUnsuitable
 from .declaration import READS, Variant, oracle, shapes
 
-ROUNDINGS = 2           # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
-SAMPLE = 1024           # points of a large field that are compared one by one
-WHOLE = 1e-11           # how far the sum over a large field may be off: rounding of a sum of 1e9 terms
+ROUNDINGS = 2  # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
+SAMPLE = 1024  # points of a large field that are compared one by one
+WHOLE = 1e-11  # how far the sum over a large field may be off: rounding of a sum of 1e9 terms
 
 
 class WrongResult(FrameError):
@@ -28,7 +29,9 @@ class Fields:
         row = engine.pad(n, dtype) if layout == "left" else n
         small, large = shapes(layout, ns, row)
         edges = np.arange(min(n, 64))
-        self.points = np.arange(n) if n <= every else np.unique(np.concatenate([edges, n - 1 - edges, rng.integers(0, n, every)]))
+        self.points = (
+            np.arange(n) if n <= every else np.unique(np.concatenate([edges, n - 1 - edges, rng.integers(0, n, every)]))
+        )
         self.arrays, self.sample, sums = {}, {}, {}
         for name in READS:
             host = rng.random(small, dtype=self.dtype) + self.dtype.type(0.5)
@@ -55,24 +58,33 @@ class Fields:
         missing = np.isnan(got)
         if missing.any():
             raise WrongResult(f"{missing.sum()} of {got.size} outputs were not written.")
-        error = float((np.abs(got - self.expected)/self.size).max())
-        if not error <= ROUNDINGS*np.finfo(self.dtype).eps:
-            raise WrongResult(f"off by {error:.1e} of the terms' size, wanted {ROUNDINGS*np.finfo(self.dtype).eps:.1e}.")
+        error = float((np.abs(got - self.expected) / self.size).max())
+        if not error <= ROUNDINGS * np.finfo(self.dtype).eps:
+            raise WrongResult(
+                f"off by {error:.1e} of the terms' size, wanted {ROUNDINGS * np.finfo(self.dtype).eps:.1e}."
+            )
         total = float(out[self._at(slice(0, self.n))].sum(dtype=np.float64))
-        if not abs(total - self.total) <= max(WHOLE, ROUNDINGS*np.finfo(self.dtype).eps)*self.total:
-            raise WrongResult(f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing.")
-        if self.layout == "left" and self.n < out.shape[1] and not np.isnan(self.engine.to_host(out[:, self.n:])).all():
+        if not abs(total - self.total) <= max(WHOLE, ROUNDINGS * np.finfo(self.dtype).eps) * self.total:
+            raise WrongResult(
+                f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing."
+            )
+        if (
+            self.layout == "left"
+            and self.n < out.shape[1]
+            and not np.isnan(self.engine.to_host(out[:, self.n :])).all()
+        ):
             raise WrongResult("wrote past the last point.")
         return error
 
 
 def row_length(variant: Variant, arrays, addresses) -> int:
-    """The arrays' common row length in values; VariantUnsuitable when they do not start and follow on `aligned` bytes."""
+    """The arrays' common row length in values; VariantUnsuitable when they do not start and follow on `aligned`
+    bytes."""
     size = arrays["out"].dtype.itemsize
-    rows = {arrays[a].strides[0]//size for a in (*READS, "out")} if variant.layout == "left" else {0}
+    rows = {arrays[a].strides[0] // size for a in (*READS, "out")} if variant.layout == "left" else {0}
     if len(rows) > 1:
         raise VariantUnsuitable(f"{variant.id}: rows of different lengths {sorted(rows)}.")
-    if any(address % variant.aligned for address in addresses) or min(rows)*size % variant.aligned:
+    if any(address % variant.aligned for address in addresses) or min(rows) * size % variant.aligned:
         raise VariantUnsuitable(f"{variant.id}: arrays are not aligned to {variant.aligned} bytes.")
     return min(rows)
 
@@ -85,10 +97,11 @@ def broadcasting(layout: str, ns: int, arrays, n: int):
         out = out.reshape(ns, ns, -1)[:, :, :n]
 
         def run():
-            out[...] = ax[None]*ay[:, None] + bx[None]*by[:, None]
+            out[...] = ax[None] * ay[:, None] + bx[None] * by[:, None]
     else:
         out = out.reshape(n, ns, ns)
 
         def run():
-            out[...] = ax[:, None, :]*ay[:, :, None] + bx[:, None, :]*by[:, :, None]
+            out[...] = ax[:, None, :] * ay[:, :, None] + bx[:, None, :] * by[:, :, None]
+
     return run

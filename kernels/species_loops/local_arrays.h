@@ -3,17 +3,20 @@
 #pragma once
 #include "loops.h"
 
-template <class P> POINT_FN void loops_at(const Loops &a, const long t)
-{
+template <class P> POINT_FN void loops_at(const Loops &a, const long t) {
     P ay[TILE], by[TILE];
-    ROLLED for (int tile = 0; tile < NS; tile += TILE) {
+    ROLLED
+    for (int tile = 0; tile < NS; tile += TILE) {
         const int count = tile + TILE < NS ? TILE : NS - tile;
-        ROLLED for (int j = 0; j < count; ++j) {
+        ROLLED
+        for (int j = 0; j < count; ++j) {
             ay[j] = fetch<P>(a.ay + at(a, tile + j, t));
             by[j] = fetch<P>(a.by + at(a, tile + j, t));
         }
-        ROLLED for (int x = 0; x < NS; ++x)
-            ROLLED for (int j = 0; j < count; ++j)
-                put(a.out + at(a, tile + j, x, t), outer(fetch<P>(a.ax + at(a, x, t)), fetch<P>(a.bx + at(a, x, t)), ay[j], by[j]));
+        ROLLED
+        for (int x = 0; x < NS; ++x) ROLLED
+        for (int j = 0; j < count; ++j)
+            put(a.out + at(a, tile + j, x, t),
+                outer(fetch<P>(a.ax + at(a, x, t)), fetch<P>(a.bx + at(a, x, t)), ay[j], by[j]));
     }
 }

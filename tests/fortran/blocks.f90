@@ -112,10 +112,10 @@ contains
     external :: frame_castles_populateinputstripe, frame_castles_populateoutputstripe
     if (way == 1) then
       call frame_castles_populateinputstripe(tag//char(0), array, %val(nx + 2*halo), %val(ny + 2*halo), %val(nz), &
-          %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(1), %val(1), %val(first), %val(last))
+     %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(1), %val(1), %val(first), %val(last))
     else
       call frame_castles_populateoutputstripe(tag//char(0), array, %val(nx + 2*halo), %val(ny + 2*halo), %val(nz), &
-          %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(1), %val(1), %val(first), %val(last))
+     %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(1), %val(1), %val(first), %val(last))
     end if
   end subroutine
 
@@ -147,7 +147,7 @@ contains
     call fill(nx, ny, nz, rho, e, T, mu)
     call frame_pin(rho); call frame_pin(T); call frame_pin(mu)          ! and e not
     call frame_block('air', [frame_in('rho', rho), frame_in('e', e), frame_in('T', T), frame_out('T', T), frame_out('mu', mu)], &
-        lo=[lo, 1], hi=[hi, nz])
+                     lo=[lo, 1], hi=[hi, nz])
     call frame_unpin(rho); call frame_unpin(T); call frame_unpin(mu)    ! before fill allocates them anew
     call verify('block call', nx, ny, nz, e, T, mu)
 
@@ -155,13 +155,13 @@ contains
     call fill(nx, ny, nz, rho, e, T, mu)
     mu(lo(1):hi(1), lo(2):hi(2), :) = 0
     call frame_block('air', [frame_in('rho', rho(hi(1):lo(1):-1, lo(2):hi(2), ::2)), frame_in('e', e(hi(1):lo(1):-1, lo(2):hi(2), ::2)), &
-        frame_in('T', T(hi(1):lo(1):-1, lo(2):hi(2), ::2)), frame_out('T', T(hi(1):lo(1):-1, lo(2):hi(2), ::2)), &
-        frame_out('mu', mu(hi(1):lo(1):-1, lo(2):hi(2), ::2))])
+                          frame_in('T', T(hi(1):lo(1):-1, lo(2):hi(2), ::2)), frame_out('T', T(hi(1):lo(1):-1, lo(2):hi(2), ::2)), &
+                             frame_out('mu', mu(hi(1):lo(1):-1, lo(2):hi(2), ::2))])
     if (nz > 1) then
       if (any(mu(lo(1):hi(1), lo(2):hi(2), 2::2) /= 0)) wrong = wrong + 1
     end if
     call frame_block('air', [frame_in('rho', rho), frame_in('e', e), frame_in('T', T), frame_out('T', T), frame_out('mu', mu)], &
-        lo=[lo, 1], hi=[hi, nz], stat=stat)
+                     lo=[lo, 1], hi=[hi, nz], stat=stat)
     if (stat /= 0) wrong = wrong + 1
     call verify('reversed sections', nx, ny, nz, e, T, mu)
   end subroutine
@@ -174,8 +174,8 @@ contains
     call fill(nx, ny, nz, rho, e, T, mu)
     allocate(given(nx + 2*halo, ny + 2*halo, nz, 4), got(nx + 2*halo, ny + 2*halo, nz, 2), source=untouched)
     given(:,:,:,1) = rho; given(:,:,:,2) = e; given(:,:,:,3) = T
-    call frame_castles_block('air'//char(0), 'rho, e, T'//char(0), given, 'T, mu'//char(0), got, %val(nx + 2*halo), %val(ny + 2*halo), &
-        %val(nz), %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(4), %val(2))
+call frame_castles_block('air'//char(0), 'rho, e, T'//char(0), given, 'T, mu'//char(0), got, %val(nx + 2*halo), %val(ny + 2*halo), &
+                    %val(nz), %val(halo + 1), %val(halo + nx), %val(halo + 1), %val(halo + ny), %val(1), %val(nz), %val(4), %val(2))
     call verify('old block call', nx, ny, nz, e, got(:,:,:,1), got(:,:,:,2))
   end subroutine
 end program

@@ -3,20 +3,20 @@
 ! The results file (stream): ns, nq, nx, ny, nz, fringes; Q; then rho, h, c, h0 or e, mu, D.
 program mixture
   use frame_interface, only: frame_setparameter, frame_initialize, frame_loadmixture, frame_getspecies, frame_finalize, frame_report, &
-      frame_populatepreosshareddata, frame_populatechungshareddata, frame_get, frame_setoption
+                             frame_populatepreosshareddata, frame_populatechungshareddata, frame_get, frame_setoption
 #ifdef WITH_MPI
   use mpi
   use frame_interface, only: frame_setcomm
 #endif
   implicit none
   external :: frame_castles_populateinputstripe, frame_castles_populateoutputstripe, frame_tvproperties_eosthermalproperties, &
-      frame_tvproperties_eosviscousproperties
+    frame_tvproperties_eosviscousproperties
   integer, parameter :: nx = 9, ny = 8, nz = 6, low(3) = [2, 1, 0], high(3) = [1, 3, 2]
   character(300) :: file, arg, out
   integer :: ns, nq, extra, chunk, rank = 0, ierr, i, j, k, s, step, first, last, points, sx, ex, sy, ey, sz, ez, unit
   double precision, allocatable, target :: Q(:,:,:,:), rho(:,:,:), h(:,:,:), c(:,:,:), other(:,:,:), mu(:,:,:), D(:,:,:,:)
   double precision, allocatable :: W(:), Tc(:), pc(:), omega(:), kij(:,:), low7(:,:), high7(:,:), T_mid(:), Vc(:), dipole(:), kappa(:), &
-      fuller(:)
+    fuller(:)
   logical :: from_arrays
 
 #ifdef WITH_MPI
@@ -68,7 +68,7 @@ program mixture
           Q(i,j,k,2:4) = [10d0*i, -3d0*j, 2d0*k]
           Q(i,j,k,5) = 350 + 37*i + 11*j + 5*k + rank
           do s = 1, nq - 5
-            if (s <= ns) Q(i,j,k,5+s) = 1d0/ns + merge(0.3d0/ns, -0.3d0/ns, mod(s, 2) == 1)*sin(0.1d0*(i + j + k)*merge(1, 0, ns > 1))
+          if (s <= ns) Q(i,j,k,5+s) = 1d0/ns + merge(0.3d0/ns, -0.3d0/ns, mod(s, 2) == 1)*sin(0.1d0*(i + j + k)*merge(1, 0, ns > 1))
           end do
           if (extra > 4 .and. mod(ns, 2) == 1 .and. ns > 1) Q(i,j,k,5+ns) = 1 - sum(Q(i,j,k,6:4+ns))
         end do
@@ -76,8 +76,8 @@ program mixture
     end do
     do first = 1, points, chunk
       last = min(first + chunk - 1, points)
-      call frame_castles_populateinputstripe('Q'//char(0), Q, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
-          %val(sz), %val(ez), %val(1), %val(nq), %val(first), %val(last))
+     call frame_castles_populateinputstripe('Q'//char(0), Q, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
+                                             %val(sz), %val(ez), %val(1), %val(nq), %val(first), %val(last))
       call frame_tvproperties_eosthermalproperties(%val(last - first + 1))
       call frame_tvproperties_eosviscousproperties(%val(last - first + 1))
       call fetch('rho', rho, 1)
@@ -105,7 +105,7 @@ contains
     character(*), intent(in) :: tag
     integer, intent(in) :: variables
     double precision, intent(inout) :: array(nx, ny, nz, variables)
-    call frame_castles_populateoutputstripe(tag//char(0), array, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
-        %val(sz), %val(ez), %val(1), %val(variables), %val(first), %val(last))
+call frame_castles_populateoutputstripe(tag//char(0), array, %val(nx), %val(ny), %val(nz), %val(sx), %val(ex), %val(sy), %val(ey), &
+                                            %val(sz), %val(ez), %val(1), %val(variables), %val(first), %val(last))
   end subroutine
 end program

@@ -18,17 +18,17 @@ program single
     call frame_setoption('precision', merge('double', 'mixed ', i == 1))
     call frame_initialize(-1, 100, ns, 1, 0)
     call frame_loadmixture(trim(file))
-    call frame_block('thermal_viscous', [frame_in('T', T8), frame_in('p', p8), frame_in('Y', Y8), frame_out('rho', rho8(:, :, :, i)), &
+ call frame_block('thermal_viscous', [frame_in('T', T8), frame_in('p', p8), frame_in('Y', Y8), frame_out('rho', rho8(:, :, :, i)), &
                                          frame_out('D', D8(:, :, :, :, i))], lo=[2, 1, 1])
-    call frame_block('thermal_viscous', [frame_in('T', T4), frame_in('p', p4), frame_in('Y', Y4), frame_out('rho', rho4(:, :, :, i)), &
+ call frame_block('thermal_viscous', [frame_in('T', T4), frame_in('p', p4), frame_in('Y', Y4), frame_out('rho', rho4(:, :, :, i)), &
                                          frame_out('D', D4(:, :, :, :, i))], lo=[2, 1, 1])
     call frame_finalize()
   end do
   ! what is written into real(4), or passes a view in single precision, is the double result rounded once
   print '(a,3i6)', 'rho', count(rho4(:, :, :, 1) /= real(rho8(:, :, :, 1), 4)), count(rho4(:, :, :, 2) /= rho4(:, :, :, 1)), &
-      count(rho8(:, :, :, 2) /= rho4(:, :, :, 1))
+    count(rho8(:, :, :, 2) /= rho4(:, :, :, 1))
   print '(a,3i6)', 'D', count(D4(:, :, :, :, 1) /= real(D8(:, :, :, :, 1), 4)), count(D4(:, :, :, :, 2) /= D4(:, :, :, :, 1)), &
-      count(D8(:, :, :, :, 2) /= D4(:, :, :, :, 1))
+    count(D8(:, :, :, :, 2) /= D4(:, :, :, :, 1))
   print '(a,2i6)', 'untouched', count(rho4 == -1), count(rho8 == -1)
   print '(a,2l2)', 'sane', minval(rho8(2:, :, :, :)) > 0, all(D8(2:, :, :, :, :) > 0)
   print '(a,i6)', 'rounded', count(rho8(:, :, :, 1) /= rho8(:, :, :, 2))

@@ -3,8 +3,8 @@
 ! -DWITH_MPI builds the cases that need MPI.
 program traps
   use frame_interface, only: lasterror => frame_lasterror, laststatus => frame_laststatus, put => frame_put, get => frame_get, &
-      init => frame_initialize, register => frame_registerkernel, launch => frame_launch, finalize => frame_finalize, &
-      setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin
+                   init => frame_initialize, register => frame_registerkernel, launch => frame_launch, finalize => frame_finalize, &
+                             setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin
 #ifdef WITH_MPI
   use mpi
 #endif
@@ -74,7 +74,7 @@ program traps
   case ('array_by_val')
     call init(-1, 6, 1, 1, 0, status)
     call frame_castles_populateinputstripe('T'//char(0), %val(0), %val(6), %val(1), %val(1), %val(1), %val(6), %val(1), %val(1), &
-        %val(1), %val(1), %val(1), %val(1), %val(1), %val(6))
+                                           %val(1), %val(1), %val(1), %val(1), %val(1), %val(6))
     call laststatus(status); call tell('stripe')
   case ('bounds')
     call init(-1, 6, 1, 1, 0, status)
@@ -229,16 +229,16 @@ contains
   subroutine old_stripe(tag, x0, x1, variables, first, last)
     character(*), intent(in) :: tag
     integer, intent(in) :: x0, x1, variables, first, last
-    call frame_castles_populateinputstripe(tag, T, %val(6), %val(1), %val(1), %val(x0), %val(x1), %val(1), %val(1), %val(1), %val(1), &
-        %val(1), %val(variables), %val(first), %val(last))
+ call frame_castles_populateinputstripe(tag, T, %val(6), %val(1), %val(1), %val(x0), %val(x1), %val(1), %val(1), %val(1), %val(1), &
+                                           %val(1), %val(variables), %val(first), %val(last))
     call laststatus(status)
   end subroutine
 
   subroutine old_section(tag, array)
     character(*), intent(in) :: tag
     double precision, intent(in) :: array(6)
-    call frame_castles_populateinputstripe(tag//char(0), array(2:6:2), %val(3), %val(1), %val(1), %val(1), %val(3), %val(1), %val(1), &
-        %val(1), %val(1), %val(1), %val(1), %val(1), %val(3))
+ call frame_castles_populateinputstripe(tag//char(0), array(2:6:2), %val(3), %val(1), %val(1), %val(1), %val(3), %val(1), %val(1), &
+                                           %val(1), %val(1), %val(1), %val(1), %val(1), %val(3))
     call laststatus(status); call tell(tag)
   end subroutine
 

@@ -3,6 +3,7 @@
 Every function takes arrays with the species axis first and works on float64, on longdouble, or on
 `Tracked` numbers, which carry a first-order bound of their own rounding error (see tracked.py).
 """
+
 from . import cubic
 from .oracle import OPTIONS, evaluate
 from .tracked import EPS, LD, Tracked, value

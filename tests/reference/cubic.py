@@ -1,36 +1,53 @@
 """Cubic equations of state, mixing by van der Waals' rule or by pseudo-critical pairs, textbook double sums; SI units.
 
-Amounts `n` (ns, points) say what the results are for: mole fractions give molar ones, moles per kg (Y_i/W_i) those per kg,
-with R the gas constant of the same amount. Peng & Robinson, Ind. Eng. Chem. Fundam. 15 (1976) 59; alpha for heavy species:
-Robinson & Peng 1978; Soave, Chem. Eng. Sci. 27 (1972) 1197; Peneloux, Rauzy & Freze, Fluid Phase Equilib. 8 (1982) 7
-(originals not seen; the numbers are those several independent codes agree on). The cubic is written in u = Z - B, whose
-physical roots all lie in (0, 1], and solved by bisection between its stationary points: slow, and hard to get wrong.
+Amounts `n` (ns, points) say what the results are for: mole fractions give molar ones, moles per kg (Y_i/W_i) those per
+kg, with R the gas constant of the same amount. Peng & Robinson, Ind. Eng. Chem. Fundam. 15 (1976) 59; alpha for heavy
+species: Robinson & Peng 1978; Soave, Chem. Eng. Sci. 27 (1972) 1197; Peneloux, Rauzy & Freze, Fluid Phase Equilib. 8
+(1982) 7 (originals not seen; the numbers are those several independent codes agree on). The cubic is written in u = Z -
+B, whose physical roots all lie in (0, 1], and solved by bisection between its stationary points: slow, and hard to get
+wrong.
 """
+
 from types import SimpleNamespace
 
 import numpy as np
 
-from .species import OMEGA_A, OMEGA_B, R, ZC
+from .species import OMEGA_A, OMEGA_B, ZC, R
 from .tracked import LD, Tracked, value
 
 ROOT2, CBRT2 = np.sqrt(LD(2)), np.cbrt(LD(2))
 # D = (v + delta1 b)(v + delta2 b); translation: c = slope (zero - Z_RA) R Tc/pc
 EQUATIONS = {
-    "pr": SimpleNamespace(delta1=1 + ROOT2, delta2=1 - ROOT2, omega_a=OMEGA_A, omega_b=OMEGA_B, Zc=ZC, slope=LD("0.50033"), zero=LD("0.25969")),
-    "srk": SimpleNamespace(delta1=LD(1), delta2=LD(0), omega_a=1/(9*(CBRT2 - 1)), omega_b=(CBRT2 - 1)/3, Zc=LD(1)/3,
-                           slope=LD("0.40768"), zero=LD("0.29441")),
+    "pr": SimpleNamespace(
+        delta1=1 + ROOT2,
+        delta2=1 - ROOT2,
+        omega_a=OMEGA_A,
+        omega_b=OMEGA_B,
+        Zc=ZC,
+        slope=LD("0.50033"),
+        zero=LD("0.25969"),
+    ),
+    "srk": SimpleNamespace(
+        delta1=LD(1),
+        delta2=LD(0),
+        omega_a=1 / (9 * (CBRT2 - 1)),
+        omega_b=(CBRT2 - 1) / 3,
+        Zc=LD(1) / 3,
+        slope=LD("0.40768"),
+        zero=LD("0.29441"),
+    ),
 }
 PR = EQUATIONS["pr"]
 
 
 def alpha_kappa(omega, alpha, equation="pr"):
     if equation == "srk":
-        return LD("0.480") + LD("1.574")*omega - LD("0.176")*omega**2
-    light = LD("0.37464") + LD("1.54226")*omega - LD("0.26992")*omega**2
+        return LD("0.480") + LD("1.574") * omega - LD("0.176") * omega**2
+    light = LD("0.37464") + LD("1.54226") * omega - LD("0.26992") * omega**2
     if alpha == "cantera":
-        heavy = LD("0.374642") + LD("1.487503")*omega - LD("0.164423")*omega**2 + LD("0.016666")*omega**3
+        heavy = LD("0.374642") + LD("1.487503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
     elif alpha == "pr78":
-        heavy = LD("0.379642") + LD("1.48503")*omega - LD("0.164423")*omega**2 + LD("0.016666")*omega**3
+        heavy = LD("0.379642") + LD("1.48503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
     else:
         raise ValueError(f"alpha {alpha!r}")
     return np.where(omega <= LD("0.491"), light, heavy)
@@ -41,84 +58,87 @@ def ab(sp, equation="pr"):
     if equation == "pr":
         return sp.a, sp.b
     eos = EQUATIONS[equation]
-    return eos.omega_a*(R*sp.Tc)*(R*sp.Tc)/sp.pc, eos.omega_b*R*sp.Tc/sp.pc
+    return eos.omega_a * (R * sp.Tc) * (R * sp.Tc) / sp.pc, eos.omega_b * R * sp.Tc / sp.pc
 
 
 def pair_energy(sp, equation="pr"):
     """a_ij = sqrt(a_i a_j) (1 - k_ij), the matrix (ns, ns)."""
     a, _ = ab(sp, equation)
-    return np.sqrt(a[:, None]*a[None, :])*(1 - sp.kij)
+    return np.sqrt(a[:, None] * a[None, :]) * (1 - sp.kij)
 
 
 def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
-    """a_ij at alpha = 1, kappa_ij and Tc_ij, (ns, ns), of every pair as a substance of its own (Miller, Harstad & Bellan, Int. J.
-    Multiphase Flow 27 (2001) 1605; original not seen)."""
-    Vc = np.where(np.isnan(value(sp.Vc)), ZC*R*sp.Tc/sp.pc, sp.Vc)
-    Zc, root = sp.pc*Vc/(R*sp.Tc), np.cbrt(Vc)
-    Tc = np.sqrt(sp.Tc[:, None]*sp.Tc)*(1 - sp.kij)
-    Vc, Zc = (root[:, None] + root)**3/8, (Zc[:, None] + Zc)/2
-    pc = Zc*R*Tc/Vc
-    kappa = alpha_kappa((sp.omega[:, None] + sp.omega)/2, alpha, equation)
-    return EQUATIONS[equation].omega_a*(R*Tc)*(R*Tc)/pc, kappa, Tc
+    """a_ij at alpha = 1, kappa_ij and Tc_ij, (ns, ns), of every pair as a substance of its own (Miller, Harstad &
+    Bellan, Int. J. Multiphase Flow 27 (2001) 1605; original not seen)."""
+    Vc = np.where(np.isnan(value(sp.Vc)), ZC * R * sp.Tc / sp.pc, sp.Vc)
+    Zc, root = sp.pc * Vc / (R * sp.Tc), np.cbrt(Vc)
+    Tc = np.sqrt(sp.Tc[:, None] * sp.Tc) * (1 - sp.kij)
+    Vc, Zc = (root[:, None] + root) ** 3 / 8, (Zc[:, None] + Zc) / 2
+    pc = Zc * R * Tc / Vc
+    kappa = alpha_kappa((sp.omega[:, None] + sp.omega) / 2, alpha, equation)
+    return EQUATIONS[equation].omega_a * (R * Tc) * (R * Tc) / pc, kappa, Tc
 
 
 def _pair_mixture(T, n, sp, alpha, equation):
-    """a, a', a'' of the amounts n: a_ij = ac_ij (1 + kappa_ij (1 - sqrt(T/Tc_ij)))^2. The bounds are those of that square written
-    out as a quadratic in sqrt(T), whose terms cancel where it is small."""
+    """a, a', a'' of the amounts n: a_ij = ac_ij (1 + kappa_ij (1 - sqrt(T/Tc_ij)))^2. The bounds are those of that
+    square written out as a quadratic in sqrt(T), whose terms cancel where it is small."""
     ac, kappa, Tc = (x[:, :, None] for x in pseudocritical_pairs(sp, alpha, equation))
-    root = np.sqrt(T/Tc)
-    f, df, d2f = 1 + kappa*(1 - root), -kappa*root/(2*T), kappa*root/(4*T*T)
-    weight = n[:, None]*n*ac
-    sums = [(weight*term).sum(0).sum(0) for term in (f*f, 2*f*df, 2*(df*df + f*d2f))]
-    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa*root))
-    for k, terms in enumerate(((g + q)**2, q*(g + q)/value(T), q*g/value(T)**2)):
+    root = np.sqrt(T / Tc)
+    f, df, d2f = 1 + kappa * (1 - root), -kappa * root / (2 * T), kappa * root / (4 * T * T)
+    weight = n[:, None] * n * ac
+    sums = [(weight * term).sum(0).sum(0) for term in (f * f, 2 * f * df, 2 * (df * df + f * d2f))]
+    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa * root))
+    for k, terms in enumerate(((g + q) ** 2, q * (g + q) / value(T), q * g / value(T) ** 2)):
         if isinstance(sums[k], Tracked):
             # a few roundings of constants and products in each term
-            sums[k] = Tracked(sums[k].val, sums[k].err + 4*(value(weight)*terms).sum((0, 1)).astype(float))
+            sums[k] = Tracked(sums[k].val, sums[k].err + 4 * (value(weight) * terms).sum((0, 1)).astype(float))
     return sums
 
 
 def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
     """a, a', a'' and b of the amounts n (ns, points) at T."""
     if mixing == "pseudocritical":
-        return (*_pair_mixture(T, n, sp, alpha, equation), (n*ab(sp, equation)[1][:, None]).sum(0))
+        return (*_pair_mixture(T, n, sp, alpha, equation), (n * ab(sp, equation)[1][:, None]).sum(0))
     kappa = alpha_kappa(sp.omega, alpha, equation)[:, None]
-    Tc = (sp.Tc if equation != "pr" else sp.a*OMEGA_B/(sp.b*OMEGA_A*R))[:, None]
-    root = np.sqrt(T/Tc)
-    f = 1 + kappa*(1 - root)
+    Tc = (sp.Tc if equation != "pr" else sp.a * OMEGA_B / (sp.b * OMEGA_A * R))[:, None]
+    root = np.sqrt(T / Tc)
+    f = 1 + kappa * (1 - root)
     sign = np.where(value(f) >= 0, LD(1), LD(-1))
-    df = -kappa*root/(2*T)
-    d2f = kappa*root/(4*T*T)
-    z, dz, d2z = n*f*sign, n*df*sign, n*d2f*sign
+    df = -kappa * root / (2 * T)
+    d2f = kappa * root / (4 * T * T)
+    z, dz, d2z = n * f * sign, n * df * sign, n * d2f * sign
     A = pair_energy(sp, equation)
-    a = (z*(A @ z)).sum(0)
-    da = 2*(dz*(A @ z)).sum(0)
-    d2a = 2*(dz*(A @ dz)).sum(0) + 2*(d2z*(A @ z)).sum(0)
-    return a, da, d2a, (n*ab(sp, equation)[1][:, None]).sum(0)
+    a = (z * (A @ z)).sum(0)
+    da = 2 * (dz * (A @ z)).sum(0)
+    d2a = 2 * (dz * (A @ dz)).sum(0) + 2 * (d2z * (A @ z)).sum(0)
+    return a, da, d2a, (n * ab(sp, equation)[1][:, None]).sum(0)
 
 
 def shift(n, sp, o):
     """Volume translation of the amounts n with the options o."""
-    return (n*shift_of_species(sp, o)[:, None]).sum(0)
+    return (n * shift_of_species(sp, o)[:, None]).sum(0)
 
 
 def shift_of_species(sp, o):
-    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn; `fitted`: v - W/rho of a measured liquid, where there is one."""
+    """c_i as given, else Peneloux's correlation with Z_RA of Yamada & Gunn; `fitted`: v - W/rho of a measured liquid,
+    where there is one."""
     equation = o["equation"]
     eos = EQUATIONS[equation]
-    Z_RA = LD("0.29056") - LD("0.08775")*sp.omega
-    c = np.where(np.isnan(value(sp.volume_translation)), eos.slope*(eos.zero - Z_RA)*R*sp.Tc/sp.pc, sp.volume_translation)
+    Z_RA = LD("0.29056") - LD("0.08775") * sp.omega
+    c = np.where(
+        np.isnan(value(sp.volume_translation)), eos.slope * (eos.zero - Z_RA) * R * sp.Tc / sp.pc, sp.volume_translation
+    )
     if o["translation"] == "peneloux":
         return c
     T, p, rho = value(sp.liquid).T
     (a, b), kappa = (tuple(value(x) for x in ab(sp, equation)), alpha_kappa(value(sp.omega), o["alpha"], equation))
-    RT = R*np.where(np.isnan(T), LD(300), T)
-    A = a*(1 + kappa*(1 - np.sqrt(RT/R/value(sp.Tc))))**2*p/RT**2
+    RT = R * np.where(np.isnan(T), LD(300), T)
+    A = a * (1 + kappa * (1 - np.sqrt(RT / R / value(sp.Tc)))) ** 2 * p / RT**2
     known = np.isfinite(rho)
-    u, _ = roots(np.where(known, A, LD("0.1")), np.where(known, b*p/RT, LD("0.01")), eos)
-    v = u*RT/p + b
+    u, _ = roots(np.where(known, A, LD("0.1")), np.where(known, b * p / RT, LD("0.01")), eos)
+    v = u * RT / p + b
     # v is as sensitive as 1/(1 - b/v) = 10 of a liquid makes it to a and b, each some roundings off
-    fitted = Tracked(v - value(sp.W)/rho, 30*np.abs(v).astype(float)) if isinstance(c, Tracked) else v - sp.W/rho
+    fitted = Tracked(v - value(sp.W) / rho, 30 * np.abs(v).astype(float)) if isinstance(c, Tracked) else v - sp.W / rho
     return np.where(known, fitted, c)
 
 
@@ -126,27 +146,28 @@ def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     """T [K], p [Pa], v [m3/mol] of the pseudo-critical point: a and b of the mixture with alpha = 1."""
     eos = EQUATIONS[equation]
     pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "pr78", equation)[0]
-    a = (X*(pairs @ X)).sum(0)
-    b = (X*ab(sp, equation)[1][:, None]).sum(0)
-    Tc = a*eos.omega_b/(b*eos.omega_a*R)
-    pc = eos.omega_b*R*Tc/b
-    return Tc, pc, eos.Zc*R*Tc/pc
+    a = (X * (pairs @ X)).sum(0)
+    b = (X * ab(sp, equation)[1][:, None]).sum(0)
+    Tc = a * eos.omega_b / (b * eos.omega_a * R)
+    pc = eos.omega_b * R * Tc / b
+    return Tc, pc, eos.Zc * R * Tc / pc
 
 
 def _bisect(f, lo, hi, rising):
     for _ in range(200):
-        mid = (lo + hi)/2
+        mid = (lo + hi) / 2
         left = (f(mid) < 0) == rising
         lo, hi = np.where(left, mid, lo), np.where(left, hi, mid)
-        if np.all((hi - lo) <= 4*np.finfo(LD).eps*hi):
+        if np.all((hi - lo) <= 4 * np.finfo(LD).eps * hi):
             break
-    return (lo + hi)/2
+    return (lo + hi) / 2
 
 
 def coefficients(A, B, eos):
-    """c2, c1, c0 of u^3 + c2 u^2 + c1 u + c0 = 0, from 1 = 1/u - A/D with D = u^2 + linear B u + constant B^2 (pr: 4, 2)."""
-    linear, constant = np.rint(2 + eos.delta1 + eos.delta2), np.rint((1 + eos.delta1)*(1 + eos.delta2))
-    return linear*B - 1, constant*B*B - linear*B + A, -constant*B*B
+    """c2, c1, c0 of u^3 + c2 u^2 + c1 u + c0 = 0, from 1 = 1/u - A/D with D = u^2 + linear B u + constant B^2 (pr: 4,
+    2)."""
+    linear, constant = np.rint(2 + eos.delta1 + eos.delta2), np.rint((1 + eos.delta1) * (1 + eos.delta2))
+    return linear * B - 1, constant * B * B - linear * B + A, -constant * B * B
 
 
 def roots(A, B, eos=PR):
@@ -158,14 +179,15 @@ def roots(A, B, eos=PR):
     c2, c1, c0 = coefficients(A, B, eos)
 
     def f(u):
-        return ((u + c2)*u + c1)*u + c0
+        return ((u + c2) * u + c1) * u + c0
+
     with np.errstate(invalid="ignore"):
-        bend = np.sqrt(c2*c2 - 3*c1)
+        bend = np.sqrt(c2 * c2 - 3 * c1)
     # stationary points, max then min; the stable pair of formulas of a quadratic 3u^2 + 2 c2 u + c1
     q = -(c2 + np.where(c2 >= 0, bend, -bend))
-    s1 = q/3
+    s1 = q / 3
     with np.errstate(all="ignore"):
-        s2 = np.where(q == 0, 0, c1/q)
+        s2 = np.where(q == 0, 0, c1 / q)
     top, bottom = np.minimum(s1, s2), np.maximum(s1, s2)
     folded = np.isfinite(bend) & (top > 0)
     with np.errstate(invalid="ignore"):
@@ -179,14 +201,16 @@ def roots(A, B, eos=PR):
 
 
 def residual_gibbs(A, B, u, eos=PR):
-    """g_res/RT of the root u = Z - B: Z - 1 - ln(Z - B) - A L', L' = ln[(Z + delta1 B)/(Z + delta2 B)]/((delta1 - delta2) B)."""
-    return u + B - 1 - np.log(u) - A*departure_log(u + B, B, eos)
+    """g_res/RT of the root u = Z - B: Z - 1 - ln(Z - B) - A L', L' = ln[(Z + delta1 B)/(Z + delta2 B)]/((delta1 -
+    delta2) B)."""
+    return u + B - 1 - np.log(u) - A * departure_log(u + B, B, eos)
 
 
 def compressibility(A, B, root="gibbs", eos=PR):
     """u = Z - B by the stated rule, with its error bound if tracked, and where the rule cannot be decided in float64.
 
-    gibbs: the root of lower residual Gibbs energy; vapour, largest: the largest; liquid: the smallest. Returns (u, undecided).
+    gibbs: the root of lower residual Gibbs energy; vapour, largest: the largest; liquid: the smallest. Returns (u,
+    undecided).
     """
     Av, Bv = value(A), value(B)
     small, large = roots(Av, Bv, eos)
@@ -200,95 +224,121 @@ def compressibility(A, B, root="gibbs", eos=PR):
     else:
         raise ValueError(f"root {root!r}")
     c2, c1, c0 = coefficients(Av, Bv, eos)
-    slope = (3*u + 2*c2)*u + c1
+    slope = (3 * u + 2 * c2) * u + c1
     # three roots or one, or which of two: not decidable when the cubic is this flat or the energies this equal
-    size = u*u*u + np.abs(c2)*u*u + np.abs(c1)*u
-    undecided = np.abs(slope*u) < 1e-7*size
+    size = u * u * u + np.abs(c2) * u * u + np.abs(c1) * u
+    undecided = np.abs(slope * u) < 1e-7 * size
     if root == "gibbs":
         undecided |= (small < large) & (np.abs(gap) < 1e-9)
     other = np.where(u == small, large, small)
-    flat = (3*other + 2*c2)*other + c1
-    undecided |= np.abs(flat*other) < 1e-7*size
+    flat = (3 * other + 2 * c2) * other + c1
+    undecided |= np.abs(flat * other) < 1e-7 * size
     # a double root about to appear elsewhere changes the rule's answer too
     undecided |= near_fold(c2, c1, c0)
     if isinstance(A, Tracked) or isinstance(B, Tracked):
         exact = Tracked(u, np.zeros(u.shape))
         c2, c1, c0 = coefficients(A, B, eos)
-        residual = ((exact + c2)*exact + c1)*exact + c0
+        residual = ((exact + c2) * exact + c1) * exact + c0
         with np.errstate(all="ignore"):
-            u = Tracked(u, residual.err/np.abs(slope).astype(float) + np.abs(u).astype(float) + 2*Bv.astype(float))
+            u = Tracked(u, residual.err / np.abs(slope).astype(float) + np.abs(u).astype(float) + 2 * Bv.astype(float))
     return u, undecided
 
 
 def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
-    """0: the only root; of several 1: the smallest, 2: the largest; 3: dp/dv >= 0. And where that cannot be decided in float64.
+    """0: the only root; of several 1: the smallest, 2: the largest; 3: dp/dv >= 0. And where that cannot be decided in
+    float64.
 
     At p <= 0 there is no largest: what is stable there is on the liquid's side of the spinodal.
     """
     T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in (T, p, Rs, a, b, free, p_v))
-    RT, above = Rs*T, np.where(p > 0, p, LD(1))
-    A, B = a*above/(RT*RT), b*above/RT
+    RT, above = Rs * T, np.where(p > 0, p, LD(1))
+    A, B = a * above / (RT * RT), b * above / RT
     small, large = roots(A, B, eos)
-    u = above*free/RT
+    u = above * free / RT
     flag = np.where(small == large, 0, np.where(np.abs(u - small) < np.abs(u - large), 1, 2))
     flag = np.where(p > 0, flag, 1)
     D, D_v = attraction(free + b, b, eos)
-    cancelled = np.abs(p_v) < 1e-10*(RT/free**2 + a*D_v/D**2)
+    cancelled = np.abs(p_v) < 1e-10 * (RT / free**2 + a * D_v / D**2)
     return np.where(p_v >= 0, 3, flag).astype(LD), cancelled | near_fold(*coefficients(A, B, eos)) & (p > 0)
 
 
 def near_fold(c2, c1, c0):
     """True where the number of physical roots changes within rounding: f is 0 at one of its stationary points."""
     with np.errstate(invalid="ignore"):
-        bend = np.sqrt(c2*c2 - 3*c1)
+        bend = np.sqrt(c2 * c2 - 3 * c1)
         near = np.zeros(c1.shape, bool)
-        for s in ((-c2 + bend)/3, (-c2 - bend)/3):
-            f = ((s + c2)*s + c1)*s + c0
-            size = np.abs(s)**3 + np.abs(c2)*s*s + np.abs(c1*s) + np.abs(c0)
-            near |= (s > 0) & (np.abs(f) < 1e-12*size)
+        for s in ((-c2 + bend) / 3, (-c2 - bend) / 3):
+            f = ((s + c2) * s + c1) * s + c0
+            size = np.abs(s) ** 3 + np.abs(c2) * s * s + np.abs(c1 * s) + np.abs(c0)
+            near |= (s > 0) & (np.abs(f) < 1e-12 * size)
     return near
 
 
 def departure_log(v, b, eos=PR):
     """L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b)."""
     gap = eos.delta1 - eos.delta2
-    return np.log1p(gap*b/(v + eos.delta2*b))/(gap*b)
+    return np.log1p(gap * b / (v + eos.delta2 * b)) / (gap * b)
 
 
 def attraction(v, b, eos):
     """D = v^2 + sum b v + product b^2 and dD/dv."""
-    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1*eos.delta2)
-    return v*v + total*b*v + product*b*b, 2*v + total*b
+    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1 * eos.delta2)
+    return v * v + total * b * v + product * b * b, 2 * v + total * b
 
 
 def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
     """The thermal quantities of the amount that Rs, a, b, c belong to, once u = Z - B is known (v - b = u RT/p without
     cancellation). ideal: cp, h, s of the ideal gas; c: volume translation, or None."""
     cp0, h0, s0 = ideal
-    RT = Rs*T
-    free = u*RT/p
+    RT = Rs * T
+    free = u * RT / p
     v = free + b
     D, D_v = attraction(v, b, eos)
     L = departure_log(v, b, eos)
-    p_T = Rs/free - a_T/D
-    p_v = -RT/(free*free) + a*D_v/(D*D)
-    cv = cp0 - Rs + T*a_TT*L
-    cp = cv - T*p_T*p_T/p_v
-    h = h0 + RT*(u + b*p/RT - 1) + (T*a_T - a)*L
-    e = h - p*v
+    p_T = Rs / free - a_T / D
+    p_v = -RT / (free * free) + a * D_v / (D * D)
+    cv = cp0 - Rs + T * a_TT * L
+    cp = cv - T * p_T * p_T / p_v
+    h = h0 + RT * (u + b * p / RT - 1) + (T * a_T - a) * L
+    e = h - p * v
     # v + T p_T/p_v over the common p_v, where the ideal parts cancel by hand
-    h_p = (-RT*b/(free*free) + a*v*D_v/(D*D) - T*a_T/D)/p_v
-    Z, vol = u + b*p/RT, v
+    h_p = (-RT * b / (free * free) + a * v * D_v / (D * D) - T * a_T / D) / p_v
+    Z, vol = u + b * p / RT, v
     if c is not None:
-        Z, vol, h, h_p = Z - c*p/RT, v - c, h - p*c, h_p - c
+        Z, vol, h, h_p = Z - c * p / RT, v - c, h - p * c, h_p - c
     flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
     return SimpleNamespace(
         phase_flag=Tracked(flag, exact=True),
-        a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, Z=Z, vol=vol, rho=1/vol, h=h, e=e, s=s0 + Rs*np.log(u) + a_T*L, cp=cp, cv=cv,
-        gamma=cp/cv, c=vol*np.sqrt(-(cp/cv)*p_v), rho_p=-1/(vol*vol*p_v), rho_T=p_T/(vol*vol*p_v), h_p=h_p,
-        h_T=cp, p_T=p_T, p_v=p_v, v_p=1/p_v, v_free=free, inv_free=1/free, inv_D=1/D, inv_centred=2/D_v, cubic_L=L, u=u)
+        a_mix=a,
+        a_T=a_T,
+        a_TT=a_TT,
+        b_mix=b,
+        Z=Z,
+        vol=vol,
+        rho=1 / vol,
+        h=h,
+        e=e,
+        s=s0 + Rs * np.log(u) + a_T * L,
+        cp=cp,
+        cv=cv,
+        gamma=cp / cv,
+        c=vol * np.sqrt(-(cp / cv) * p_v),
+        rho_p=-1 / (vol * vol * p_v),
+        rho_T=p_T / (vol * vol * p_v),
+        h_p=h_p,
+        h_T=cp,
+        p_T=p_T,
+        p_v=p_v,
+        v_p=1 / p_v,
+        v_free=free,
+        inv_free=1 / free,
+        inv_D=1 / D,
+        inv_centred=2 / D_v,
+        cubic_L=L,
+        u=u,
+    )
 
 
 def pressure(T, v, a, b):
     """p(T, v) of Peng-Robinson per mole, for checks."""
-    return R*T/(v - b) - a/(v*v + 2*b*v - b*b)
+    return R * T / (v - b) - a / (v * v + 2 * b * v - b * b)

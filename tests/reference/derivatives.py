@@ -1,8 +1,10 @@
 """Partial properties of cubic mixtures, the Jacobian of conserved variables, temperatures by bisection.
 
 Amounts are moles per kg n_k = Y_k/W_k in the volume of a kg, so that p(T, V, n) is the textbook's molar formula with
-double sums. Michelsen & Mollerup, Thermodynamic Models, ch. 3 (book not at hand; derived here from p and the departure functions).
+double sums. Michelsen & Mollerup, Thermodynamic Models, ch. 3 (book not at hand; derived here from p and the departure
+functions).
 """
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,26 +23,26 @@ def attraction(T, n, sp, o):
         return _of_pairs(T, n, sp, o)
     kappa = cubic.alpha_kappa(sp.omega, o["alpha"], equation)[:, None]
     omega_a, omega_b = cubic.EQUATIONS["pr"].omega_a, cubic.EQUATIONS["pr"].omega_b
-    Tc = (sp.Tc if equation != "pr" else sp.a*omega_b/(sp.b*omega_a*R))[:, None]
-    root = np.sqrt(T/Tc)
-    f = 1 + kappa*(1 - root)
+    Tc = (sp.Tc if equation != "pr" else sp.a * omega_b / (sp.b * omega_a * R))[:, None]
+    root = np.sqrt(T / Tc)
+    f = 1 + kappa * (1 - root)
     sign = np.where(value(f) >= 0, LD(1), LD(-1))
-    size, slope = f*sign, -sign*kappa*root/(2*T)
+    size, slope = f * sign, -sign * kappa * root / (2 * T)
     A = cubic.pair_energy(sp, equation)
-    of_z, of_dz = A @ (n*size), A @ (n*slope)
-    return size*of_z, slope*of_z + size*of_dz
+    of_z, of_dz = A @ (n * size), A @ (n * slope)
+    return size * of_z, slope * of_z + size * of_dz
 
 
 def _of_pairs(T, n, sp, o):
     """The same of pseudo-critical pairs, with the bounds of a quadratic in sqrt(T)."""
     ac, kappa, Tc = (x[:, :, None] for x in cubic.pseudocritical_pairs(sp, o["alpha"], o["equation"]))
-    root = np.sqrt(T/Tc)
-    f, weight = 1 + kappa*(1 - root), n[:, None]*ac
-    sums = [(weight*f*f).sum(0), (-weight*f*kappa*root/T).sum(0)]
-    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa*root))
-    for k, terms in enumerate(((g + q)**2, q*(g + q)/value(T))):
+    root = np.sqrt(T / Tc)
+    f, weight = 1 + kappa * (1 - root), n[:, None] * ac
+    sums = [(weight * f * f).sum(0), (-weight * f * kappa * root / T).sum(0)]
+    g, q = np.abs(value(1 + kappa)), np.abs(value(kappa * root))
+    for k, terms in enumerate(((g + q) ** 2, q * (g + q) / value(T))):
         if isinstance(sums[k], Tracked):
-            sums[k] = Tracked(sums[k].val, sums[k].err + 4*(value(weight)*terms).sum(0).astype(float))
+            sums[k] = Tracked(sums[k].val, sums[k].err + 4 * (value(weight) * terms).sum(0).astype(float))
     return sums
 
 
@@ -50,74 +52,88 @@ def translation(sp, o):
 
 
 def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, p_T, v_p, cubic_L):
-    n, W = Y/sp.W[:, None], sp.W[:, None]
+    n, W = Y / sp.W[:, None], sp.W[:, None]
     eos, b = cubic.EQUATIONS[o["equation"]], cubic.ab(sp, o["equation"])[1][:, None]
     v = v_free + b_mix
     S, S_T = attraction(T, n, sp, o)
-    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1*eos.delta2)
-    D_b = total*v_free + (total + 2*product)*b_mix          # dD/db at constant v
-    p_n = R*T*inv_free + R_s*T*b*inv_free*inv_free - 2*S*inv_D + a_mix*D_b*b*inv_D*inv_D
-    v_n = -p_n*v_p
-    h_n = R*T*ideal_gas.nasa(T, sp)[1] - R*T + 2*cubic_L*(T*S_T - S) + b/b_mix*(T*a_T - a_mix)*(v*inv_D - cubic_L) + T*p_T*v_n
-    e_n, c = h_n - p*v_n, translation(sp, o)
+    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1 * eos.delta2)
+    D_b = total * v_free + (total + 2 * product) * b_mix  # dD/db at constant v
+    p_n = R * T * inv_free + R_s * T * b * inv_free * inv_free - 2 * S * inv_D + a_mix * D_b * b * inv_D * inv_D
+    v_n = -p_n * v_p
+    h_n = (
+        R * T * ideal_gas.nasa(T, sp)[1]
+        - R * T
+        + 2 * cubic_L * (T * S_T - S)
+        + b / b_mix * (T * a_T - a_mix) * (v * inv_D - cubic_L)
+        + T * p_T * v_n
+    )
+    e_n, c = h_n - p * v_n, translation(sp, o)
     if c is not None:
-        v_n, h_n = v_n - c[:, None], h_n - p*c[:, None]
-    return dict(v_Y=v_n/W, h_Y=h_n/W, e_Y=e_n/W)
+        v_n, h_n = v_n - c[:, None], h_n - p * c[:, None]
+    return dict(v_Y=v_n / W, h_Y=h_n / W, e_Y=e_n / W)
 
 
 def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L):
-    n, b = Y/sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
+    n, b = Y / sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
     S, _ = attraction(T, n, sp, o)
     v = v_free + b_mix
-    out = -np.log(p*v_free/(R_s*T)) + (b*R_s*T*inv_free - 2*S*cubic_L - a_mix*b/b_mix*(v*inv_D - cubic_L))/(R*T)
+    out = -np.log(p * v_free / (R_s * T)) + (
+        b * R_s * T * inv_free - 2 * S * cubic_L - a_mix * b / b_mix * (v * inv_D - cubic_L)
+    ) / (R * T)
     c = translation(sp, o)
-    return dict(ln_phi=out if c is None else out - p*c[:, None]/(R*T))
+    return dict(ln_phi=out if c is None else out - p * c[:, None] / (R * T))
 
 
 def chemical_potentials(sp, o, T, p, Y, W, ln_phi):
     _, h, s = ideal_gas.nasa(T, sp)
-    x = np.maximum(Y*W/sp.W[:, None], LD("1e-300"))
-    return dict(g_Y=R*T*(h - s + np.log(x) + np.log(p/sp.p_ref) + ln_phi)/sp.W[:, None])
+    x = np.maximum(Y * W / sp.W[:, None], LD("1e-300"))
+    return dict(g_Y=R * T * (h - s + np.log(x) + np.log(p / sp.p_ref) + ln_phi) / sp.W[:, None])
 
 
 def of_state(q, sp, o):
     """NAMES at an oracle result q."""
     mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
-    out = SimpleNamespace(**partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical))
+    out = SimpleNamespace(
+        **partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical)
+    )
     out.ln_phi = fugacity(sp, o, q.T, q.p, q.Y, q.R_s, **mechanical)["ln_phi"]
     out.g_Y = chemical_potentials(sp, o, q.T, q.p, q.Y, q.W, out.ln_phi)["g_Y"]
-    out.rho_Y = -q.rho*q.rho*out.v_Y
-    out.eps_k = out.h_Y + q.cp*q.rho*q.rho/q.rho_T*out.v_Y
-    out.s_Y = (out.h_Y - out.g_Y)/q.T
-    vars(out).update(energy_slopes(sp, o, q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv) | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp))
+    out.rho_Y = -q.rho * q.rho * out.v_Y
+    out.eps_k = out.h_Y + q.cp * q.rho * q.rho / q.rho_T * out.v_Y
+    out.s_Y = (out.h_Y - out.g_Y) / q.T
+    vars(out).update(
+        energy_slopes(sp, o, q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv)
+        | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp)
+    )
     return out
 
 
 def energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv):
     """de = cv dT + (T p_T - p) dv, and dv = v_p (dp - p_T dT)."""
-    e_v = (a_mix - T*a_T)*inv_D
-    return dict(e_p=e_v*v_p, e_T=cv - e_v*v_p*p_T)
+    e_v = (a_mix - T * a_T) * inv_D
+    return dict(e_p=e_v * v_p, e_T=cv - e_v * v_p * p_T)
 
 
 def entropy_slopes(sp, o, T, p_T, v_p, cp):
-    return dict(s_p=v_p*p_T, s_T=cp/T)
+    return dict(s_p=v_p * p_T, s_T=cp / T)
 
 
 def helmholtz_side(T, density, sp, o):
     """p and rho e of partial densities (ns, points), explicit in T and density: no root, no partial derivative."""
-    n = density/sp.W[:, None]
+    n = density / sp.W[:, None]
     a, a_T, _, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     v = LD(1)
     c = translation(sp, o)
     if c is not None:
-        v = v + (n*c[:, None]).sum(0)
+        v = v + (n * c[:, None]).sum(0)
     eos = cubic.EQUATIONS[o["equation"]]
     D, _ = cubic.attraction(v, b, eos)
-    energy = (n*R*T*(ideal_gas.nasa(T, sp)[1] - 1)).sum(0) + (T*a_T - a)*cubic.departure_log(v, b, eos)
-    return n.sum(0)*R*T/(v - b) - a/D, energy
+    energy = (n * R * T * (ideal_gas.nasa(T, sp)[1] - 1)).sum(0) + (T * a_T - a) * cubic.departure_log(v, b, eos)
+    return n.sum(0) * R * T / (v - b) - a / D, energy
 
 
 # ---- conserved variables
+
 
 def _columns(rows):
     return Tracked(np.stack([r.val for r in rows]), np.stack([np.broadcast_to(r.err, r.shape) for r in rows]))
@@ -129,15 +145,19 @@ def gamma(rho, u, v, w, h, rho_p_prime, rho_T, h_p, h_T, rho_Y, h_Y, Y):
     zero = Tracked(np.zeros(rho.shape), exact=True)
     d_rho = [rho_p_prime, zero, zero, zero, rho_T, *(rho_Y[k] - rho_Y[ns - 1] for k in range(ns - 1))]
     d_h = [h_p, zero, zero, zero, h_T, *(h_Y[k] - h_Y[ns - 1] for k in range(ns - 1))]
-    H = h + (u*u + v*v + w*w)/2
+    H = h + (u * u + v * v + w * w) / 2
     rows = [d_rho]
     for at, q in ((1, u), (2, v), (3, w)):
-        rows.append([q*d + (rho if j == at else zero) for j, d in enumerate(d_rho)])
+        rows.append([q * d + (rho if j == at else zero) for j, d in enumerate(d_rho)])
     one = Tracked(np.ones(rho.shape), exact=True)
-    rows.append([H*d + rho*e + (rho*(u, v, w)[j - 1] if j in (1, 2, 3) else zero) - (one if j == 0 else zero)
-                 for j, (d, e) in enumerate(zip(d_rho, d_h))])
+    rows.append(
+        [
+            H * d + rho * e + (rho * (u, v, w)[j - 1] if j in (1, 2, 3) else zero) - (one if j == 0 else zero)
+            for j, (d, e) in enumerate(zip(d_rho, d_h))
+        ]
+    )
     for s in range(ns - 1):
-        rows.append([Y[s]*d + (rho if j == 5 + s else zero) for j, d in enumerate(d_rho)])
+        rows.append([Y[s] * d + (rho if j == 5 + s else zero) for j, d in enumerate(d_rho)])
     return _columns([_columns([lift(x, rho.shape) for x in row]) for row in rows])
 
 
@@ -148,16 +168,22 @@ def lift(x, shape):
 def inverse(matrix):
     """Gauss-Jordan with row pivoting in longdouble, then a step of refinement; (m, m, n) -> (m, m, n)."""
     m, _, n = matrix.shape
-    work = np.concatenate([matrix/np.abs(matrix).max(1, keepdims=True), np.eye(m, dtype=LD)[:, :, None]/np.abs(matrix).max(1, keepdims=True)], 1)
+    work = np.concatenate(
+        [
+            matrix / np.abs(matrix).max(1, keepdims=True),
+            np.eye(m, dtype=LD)[:, :, None] / np.abs(matrix).max(1, keepdims=True),
+        ],
+        1,
+    )
     points = np.arange(n)
     for k in range(m):
         pick = k + np.abs(work[k:, k]).argmax(0)
         swap = work[pick, :, points].T.copy()
         work[pick, :, points] = work[k].T
-        work[k] = swap/swap[k]
+        work[k] = swap / swap[k]
         for i in range(m):
             if i != k:
-                work[i] = work[i] - work[i, k]*work[k]
+                work[i] = work[i] - work[i, k] * work[k]
     made = work[:, m:]
     rest = np.eye(m, dtype=LD)[:, :, None] - np.einsum("ijn,jkn->ikn", matrix, made)
     return made + np.einsum("ijn,jkn->ikn", made, rest)
@@ -183,23 +209,29 @@ def gamma_product(sp, o, dQ, **state):
     G = gamma(**state)
     x = np.abs(dQ.val).astype(float)
     size = np.abs(G.val).astype(float)
-    return dict(dU=Tracked(np.einsum("ijn,jn->in", G.val, dQ.val), np.einsum("ijn,jn->in", G.err + 3*size, x)))
+    return dict(dU=Tracked(np.einsum("ijn,jn->in", G.val, dQ.val), np.einsum("ijn,jn->in", G.err + 3 * size, x)))
 
 
 def gamma_inverse_product(sp, o, dU, **state):
     I, left, a = _bounds(gamma(**state))
-    return dict(dQ=Tracked(np.einsum("ijn,jn->in", I, dU.val), np.einsum("ijn,jn->in", left, np.einsum("ijn,jn->in", a, np.abs(dU.val).astype(float)))))
+    return dict(
+        dQ=Tracked(
+            np.einsum("ijn,jn->in", I, dU.val),
+            np.einsum("ijn,jn->in", left, np.einsum("ijn,jn->in", a, np.abs(dU.val).astype(float))),
+        )
+    )
 
 
 def precondition(sp, o, V_p, rho, rho_T, h_p, h_T):
-    return dict(rho_p_prime=1/(V_p*V_p) - rho_T*(1 - rho*h_p)/(rho*h_T))
+    return dict(rho_p_prime=1 / (V_p * V_p) - rho_T * (1 - rho * h_p) / (rho * h_T))
 
 
 def sound_speed(sp, o, rho, rho_p, rho_T, h_p, h_T):
-    return dict(c=np.sqrt(1/(rho_p + rho_T*(1 - rho*h_p)/(rho*h_T))))
+    return dict(c=np.sqrt(1 / (rho_p + rho_T * (1 - rho * h_p) / (rho * h_T))))
 
 
 # ---- inversions
+
 
 def plain(sp):
     return SimpleNamespace(**{k: value(v) if isinstance(v, Tracked) else v for k, v in vars(sp).items()})
@@ -207,49 +239,53 @@ def plain(sp):
 
 def state_at(T, p, Y, R_s, sp, o):
     """Thermal quantities of a kg at T, p and whether the root is decided."""
-    n = Y/sp.W[:, None]
+    n = Y / sp.W[:, None]
     eos = cubic.EQUATIONS[o["equation"]]
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    RT = R_s*T
-    u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
+    RT = R_s * T
+    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
     cp, h, s = ideal_gas.nasa(T, sp)
-    x = Y/sp.W[:, None]/(R_s/R)
-    x_safe = np.where(value(x) > 0, x, LD(1)*x**0)
-    s_mix = (n*R*s).sum(0) - R_s*((x*np.log(x_safe)).sum(0) + np.log(p/sp.p_ref))
+    x = Y / sp.W[:, None] / (R_s / R)
+    x_safe = np.where(value(x) > 0, x, LD(1) * x**0)
+    s_mix = (n * R * s).sum(0) - R_s * ((x * np.log(x_safe)).sum(0) + np.log(p / sp.p_ref))
     c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, ((n*R*cp).sum(0), T*(n*R*h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
+    q = cubic.thermal(T, p, R_s, ((n * R * cp).sum(0), T * (n * R * h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
     q.undecided = undecided
     return q
 
 
 def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
-    n = Y/sp.W[:, None]
+    n = Y / sp.W[:, None]
     eos = cubic.EQUATIONS[o["equation"]]
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    v = 1/rho
+    v = 1 / rho
     if o["translation"] != "none":
         v = v + cubic.shift(n, sp, o)
     L = cubic.departure_log(v, b, eos)
     cp, h, _ = ideal_gas.nasa(T, sp)
-    return T*(n*R*h).sum(0) - R_s*T + (T*a_T - a)*L, (n*R*cp).sum(0) - R_s + T*a_TT*L
+    return T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L, (n * R * cp).sum(0) - R_s + T * a_TT * L
 
 
 def temperature(function, target, sp):
-    """T between 20 and 6000 K where function(T, sp), which grows, is target, NaN where it lies beyond: bisection in longdouble,
-    then the error bound."""
+    """T between 20 and 6000 K where function(T, sp), which grows, is target, NaN where it lies beyond: bisection in
+    longdouble, then the error bound."""
     low, high = np.full(target.shape, LD(20)), np.full(target.shape, LD(6000))
     loose = plain(sp)
     for _ in range(70):
-        middle = (low + high)/2
+        middle = (low + high) / 2
         below = value(function(middle, loose)[0]) < target
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    T = (low + high)/2
+    T = (low + high) / 2
     f, slope, undecided = function(Tracked(T, exact=True), sp)
     with np.errstate(all="ignore"):
-        err = f.err/np.abs(value(slope)).astype(float) + 4*T.astype(float)
+        err = f.err / np.abs(value(slope)).astype(float) + 4 * T.astype(float)
     beyond = (high == 6000) | (low == 20)
-    return dict(T=Tracked(np.where(beyond, np.nan, T), err), unconverged=Tracked(np.where(beyond, LD(2), LD(0)), exact=True), undecided=undecided)
+    return dict(
+        T=Tracked(np.where(beyond, np.nan, T), err),
+        unconverged=Tracked(np.where(beyond, LD(2), LD(0)), exact=True),
+        undecided=undecided,
+    )
 
 
 def t_from_h_p(sp, o, h, p, Y, R_s, T_start=None):
@@ -257,6 +293,7 @@ def t_from_h_p(sp, o, h, p, Y, R_s, T_start=None):
         tracked = isinstance(T, Tracked)
         q = state_at(T, *(x if tracked else value(x) for x in (p, Y, R_s)), sp, o)
         return q.h, q.cp, q.undecided
+
     return temperature(f, value(h), sp)
 
 
@@ -264,7 +301,8 @@ def t_from_s_p(sp, o, s, p, Y, W, R_s, T_start=None):
     def f(T, sp):
         tracked = isinstance(T, Tracked)
         q = state_at(T, *(x if tracked else value(x) for x in (p, Y, R_s)), sp, o)
-        return q.s, q.cp/T, q.undecided
+        return q.s, q.cp / T, q.undecided
+
     return temperature(f, value(s), sp)
 
 
@@ -273,61 +311,87 @@ def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
         tracked = isinstance(T, Tracked)
         energy, cv = energy_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
         return energy, cv, np.zeros(T.shape, bool)
+
     return temperature(f, value(e), sp)
 
 
 def ideal_state(T, Y, sp):
     """h and cp of a kg."""
-    per_kg = Y*R/sp.W[:, None]
+    per_kg = Y * R / sp.W[:, None]
     cp, h, _ = ideal_gas.nasa(T, sp)
-    return T*(per_kg*h).sum(0), (per_kg*cp).sum(0)
+    return T * (per_kg * h).sum(0), (per_kg * cp).sum(0)
 
 
 def ideal_t_from_h(sp, o, h, Y):
-    return temperature(lambda T, sp: (*ideal_state(T, Y if isinstance(T, Tracked) else value(Y), sp), np.zeros(T.shape, bool)), value(h), sp)
+    return temperature(
+        lambda T, sp: (*ideal_state(T, Y if isinstance(T, Tracked) else value(Y), sp), np.zeros(T.shape, bool)),
+        value(h),
+        sp,
+    )
 
 
 def ideal_t_from_e(sp, o, e, Y, R_s):
     def f(T, sp):
         y, r = (x if isinstance(T, Tracked) else value(x) for x in (Y, R_s))
         h, cp = ideal_state(T, y, sp)
-        return h - r*T, cp - r, np.zeros(T.shape, bool)
+        return h - r * T, cp - r, np.zeros(T.shape, bool)
+
     return temperature(f, value(e), sp)
 
 
 def ideal_t_from_s_p(sp, o, s, p, Y, W):
     def f(T, sp):
         p_, y, w = (x if isinstance(T, Tracked) else value(x) for x in (p, Y, W))
-        return ideal_gas.mixture(T, p_, y*w/sp.W[:, None], sp)[2]/w, ideal_state(T, y, sp)[1]/T, np.zeros(T.shape, bool)
+        return (
+            ideal_gas.mixture(T, p_, y * w / sp.W[:, None], sp)[2] / w,
+            ideal_state(T, y, sp)[1] / T,
+            np.zeros(T.shape, bool),
+        )
+
     return temperature(f, value(s), sp)
 
 
 def ideal_partial(sp, o, T, p):
     W = sp.W[:, None]
     h = ideal_gas.nasa(T, sp)[1]
-    return dict(v_Y=R*T/p/W, h_Y=R*T*h/W, e_Y=R*T*h/W - R*T/W)
+    return dict(v_Y=R * T / p / W, h_Y=R * T * h / W, e_Y=R * T * h / W - R * T / W)
 
 
 def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix):
-    free = 1/rho + shift_mix - b_mix
+    free = 1 / rho + shift_mix - b_mix
     D, _ = cubic.attraction(free + b_mix, b_mix, cubic.EQUATIONS[o["equation"]])
-    p = R_s*T/free - a_mix/D
-    return dict(p=p, Z=p/rho/(R_s*T), vol=1/rho, v_free=free)
+    p = R_s * T / free - a_mix / D
+    return dict(p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free)
 
 
 DERIVED = {
-    "cubic_partial_properties": partial_properties, "cubic_fugacity": fugacity, "chemical_potentials": chemical_potentials,
-    "density_in_composition": lambda sp, o, rho, v_Y: dict(rho_Y=-rho*rho*v_Y),
-    "energy_in_partial_density": lambda sp, o, rho, cp, rho_T, v_Y, h_Y: dict(eps_k=h_Y + cp*rho*rho/rho_T*v_Y),
-    "partial_entropies": lambda sp, o, T, h_Y, g_Y: dict(s_Y=(h_Y - g_Y)/T), "energy_slopes": energy_slopes, "entropy_slopes": entropy_slopes,
+    "cubic_partial_properties": partial_properties,
+    "cubic_fugacity": fugacity,
+    "chemical_potentials": chemical_potentials,
+    "density_in_composition": lambda sp, o, rho, v_Y: dict(rho_Y=-rho * rho * v_Y),
+    "energy_in_partial_density": lambda sp, o, rho, cp, rho_T, v_Y, h_Y: dict(eps_k=h_Y + cp * rho * rho / rho_T * v_Y),
+    "partial_entropies": lambda sp, o, T, h_Y, g_Y: dict(s_Y=(h_Y - g_Y) / T),
+    "energy_slopes": energy_slopes,
+    "entropy_slopes": entropy_slopes,
     "ideal_energy_slopes": lambda sp, o, h_p, cv: dict(e_p=h_p, e_T=cv),
-    "temperature_from_h_p": t_from_h_p, "temperature_from_h_p_start": t_from_h_p, "temperature_from_s_p": t_from_s_p,
-    "temperature_from_s_p_start": t_from_s_p, "temperature_from_e_rho": t_from_e_rho, "temperature_from_e_rho_start": t_from_e_rho,
-    "cubic_pressure": pressure, "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho*R_s*T),
-    "ideal_temperature_from_h": ideal_t_from_h, "ideal_temperature_from_e": ideal_t_from_e, "ideal_temperature_from_s_p": ideal_t_from_s_p,
-    "ideal_partial_properties": ideal_partial, "ideal_fugacity": lambda sp, o, T, p: dict(ln_phi=Tracked(np.zeros((sp.ns, T.shape[0])), exact=True)),
-    "no_preconditioning": lambda sp, o, rho_p: dict(rho_p_prime=rho_p), "preconditioning": precondition,
+    "temperature_from_h_p": t_from_h_p,
+    "temperature_from_h_p_start": t_from_h_p,
+    "temperature_from_s_p": t_from_s_p,
+    "temperature_from_s_p_start": t_from_s_p,
+    "temperature_from_e_rho": t_from_e_rho,
+    "temperature_from_e_rho_start": t_from_e_rho,
+    "cubic_pressure": pressure,
+    "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho * R_s * T),
+    "ideal_temperature_from_h": ideal_t_from_h,
+    "ideal_temperature_from_e": ideal_t_from_e,
+    "ideal_temperature_from_s_p": ideal_t_from_s_p,
+    "ideal_partial_properties": ideal_partial,
+    "ideal_fugacity": lambda sp, o, T, p: dict(ln_phi=Tracked(np.zeros((sp.ns, T.shape[0])), exact=True)),
+    "no_preconditioning": lambda sp, o, rho_p: dict(rho_p_prime=rho_p),
+    "preconditioning": precondition,
     "sound_speed_from_density_and_enthalpy": sound_speed,
-    "gamma_matrix": lambda sp, o, **state: dict(gamma_jacobian=flat(gamma(**state))), "gamma_inverse_matrix": gamma_inverse,
-    "gamma_product": gamma_product, "gamma_inverse_product": gamma_inverse_product,
+    "gamma_matrix": lambda sp, o, **state: dict(gamma_jacobian=flat(gamma(**state))),
+    "gamma_inverse_matrix": gamma_inverse,
+    "gamma_product": gamma_product,
+    "gamma_inverse_product": gamma_inverse_product,
 }

@@ -1,23 +1,37 @@
 """Every public quantity at T, p, Y from one call."""
+
 import numpy as np
 
 from . import chung, cubic, diffusion, ideal_gas, lucas, species
 from .tracked import LD, Tracked
 
-OPTIONS = {"equation": "pr", "translation": "none", "root": "gibbs", "alpha": "pr78", "mixing": "vdw", "chung": "polefree", "viscosity": "chung", "diffusion": "kinetic",
-           "takahashi": "smooth", "lewis": 1.0, "schmidt": 0.7}
+OPTIONS = {
+    "equation": "pr",
+    "translation": "none",
+    "root": "gibbs",
+    "alpha": "pr78",
+    "mixing": "vdw",
+    "chung": "polefree",
+    "viscosity": "chung",
+    "diffusion": "kinetic",
+    "takahashi": "smooth",
+    "lewis": 1.0,
+    "schmidt": 0.7,
+}
 
 
 def _over(x, number, ns):
     """x/number for each species, (ns, n)."""
-    return np.stack([x/n for n in np.broadcast_to(np.asarray(number, LD), (ns,))])
+    return np.stack([x / n for n in np.broadcast_to(np.asarray(number, LD), (ns,))])
 
 
-def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, transport=True, table_error=0.0, **options):
+def evaluate(
+    data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, transport=True, table_error=0.0, **options
+):
     """A namespace of quantities by their public names, species axis first; plus `undecided` (bool, n).
 
-    data: SpeciesData or the like; fit: (terms, ns, ns) coefficients of the pairs for diffusion "kinetic" (friction_fit) or
-    "cantera" (binary_fit).
+    data: SpeciesData or the like; fit: (terms, ns, ns) coefficients of the pairs for diffusion "kinetic" (friction_fit)
+    or "cantera" (binary_fit).
     table_error: see diffusion.takahashi.
     tracked: Tracked results (value and rounding bound); otherwise longdouble.
     """
@@ -29,6 +43,7 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
 
     def number(v, err=None):
         return Tracked(v, err, exact=err is None) if tracked else np.asarray(v, LD)
+
     T, p = number(T), number(p)
     if (X is None) == (Y is None):
         raise ValueError("one of X and Y")
@@ -37,28 +52,28 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         X, M = ideal_gas.mole_fractions(Y, sp.W)
     else:
         X = number(X)
-        M = ideal_gas.mean_molar_mass(X, sp.W)/X.sum(0)
-        X = X/X.sum(0)
-        Y = X*sp.W[:, None]/M
+        M = ideal_gas.mean_molar_mass(X, sp.W) / X.sum(0)
+        X = X / X.sum(0)
+        Y = X * sp.W[:, None] / M
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
-    eos, n, R_s = cubic.EQUATIONS[o["equation"]], Y/sp.W[:, None], species.R/M
+    eos, n, R_s = cubic.EQUATIONS[o["equation"]], Y / sp.W[:, None], species.R / M
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    RT = R_s*T
-    u, undecided = cubic.compressibility(a*p/(RT*RT), b*p/RT, o["root"], eos)
+    RT = R_s * T
+    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
     shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, (cp0/M, h0/M, s0/M), a, a_T, a_TT, b, shift, u, eos)
-    q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0*b if shift is None else shift
+    q = cubic.thermal(T, p, R_s, (cp0 / M, h0 / M, s0 / M), a, a_T, a_TT, b, shift, u, eos)
+    q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0 * b if shift is None else shift
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
-    q.cp_ig, q.h_ig, q.s_ig = cp0/M, h0/M, s0/M
-    q.v_mol = M*q.vol
+    q.cp_ig, q.h_ig, q.s_ig = cp0 / M, h0 / M, s0 / M
+    q.v_mol = M * q.vol
     if velocity is not None:
         u, v, w = (number(c) for c in velocity)
         q.u, q.v, q.w = u, v, w
-        q.h0 = q.h + (u*u + v*v + w*w)/2
+        q.h0 = q.h + (u * u + v * v + w * w) / 2
     q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
     if transport:
         m = q.chung = chung.pair_rules(X, sp, o["chung"])
-        cv = q.cv*M if o["chung"] == "cantera" else cp0 - species.R
+        cv = q.cv * M if o["chung"] == "cantera" else cp0 - species.R
         if o["viscosity"] == "lucas":
             q.mu = lucas.viscosity(T, p, X, sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera")
         else:
@@ -71,8 +86,6 @@ def evaluate(data, T, p, Y=None, X=None, velocity=None, tracked=True, fit=None, 
         q.D = diffusion.mixture_averaged(X, q.D_ij, sp)
         q.D_mole = diffusion.mole_averaged(X, q.D_ij, sp)
         q.D_mass = diffusion.mass_gradient(X, q.D_ij, sp)
-        q.D_lewis = _over(q.lam/(q.rho*q.cp), o["lewis"], sp.ns)
-        q.D_schmidt = _over(q.mu/q.rho, o["schmidt"], sp.ns)
+        q.D_lewis = _over(q.lam / (q.rho * q.cp), o["lewis"], sp.ns)
+        q.D_schmidt = _over(q.mu / q.rho, o["schmidt"], sp.ns)
     return q
-
-

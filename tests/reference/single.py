@@ -1,9 +1,10 @@
 """One entry for each point kernel: its declared reads in, its writes out, by the equations of the oracle.
 
-An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion, `viscosity` {law: (factor, constant)}
-and `table_error` of tabulated kernels (diffusion.takahashi).
+An entry is called as f(sp, options, **reads) with sp = species.arrays(...) holding `fit` for kinetic diffusion,
+`viscosity` {law: (factor, constant)} and `table_error` of tabulated kernels (diffusion.takahashi).
 A kernel without an entry fails the test that goes through the registry.
 """
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +13,14 @@ from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, or
 from .species import R
 from .tracked import LD, Tracked
 
+
 def _X(Y, W, sp):
-    return Y*W/sp.W[:, None]
+    return Y * W / sp.W[:, None]
 
 
 def molar_mass(sp, o, Y):
-    moles = (Y/sp.W[:, None]).sum(0)
-    return dict(W=1/moles, R_s=R*moles)
+    moles = (Y / sp.W[:, None]).sum(0)
+    return dict(W=1 / moles, R_s=R * moles)
 
 
 def mole_fractions(sp, o, Y, W):
@@ -26,42 +28,49 @@ def mole_fractions(sp, o, Y, W):
 
 
 def mass_fractions(sp, o, X):
-    return dict(Y=X*sp.W[:, None]/(X*sp.W[:, None]).sum(0))
+    return dict(Y=X * sp.W[:, None] / (X * sp.W[:, None]).sum(0))
 
 
 def ideal(sp, o, T, Y):
     cp, h, _ = ideal_gas.nasa(T, sp)
-    per_kg = Y*R/sp.W[:, None]
-    return dict(cp_ig=(per_kg*cp).sum(0), h_ig=T*(per_kg*h).sum(0))
+    per_kg = Y * R / sp.W[:, None]
+    return dict(cp_ig=(per_kg * cp).sum(0), h_ig=T * (per_kg * h).sum(0))
 
 
 def ideal_entropy(sp, o, T, p, Y, W):
-    return dict(s_ig=ideal_gas.mixture(T, p, _X(Y, W, sp), sp)[2]/W)
+    return dict(s_ig=ideal_gas.mixture(T, p, _X(Y, W, sp), sp)[2] / W)
 
 
 def total_enthalpy(sp, o, h, u, v, w):
-    return dict(h0=h + (u*u + v*v + w*w)/2)
+    return dict(h0=h + (u * u + v * v + w * w) / 2)
 
 
 def cubic_mixture(sp, o, T, Y):
-    n = Y/sp.W[:, None]
-    out = dict(zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])))
-    out["shift_mix"] = cubic.shift(n, sp, o) if o["translation"] != "none" else 0*out["b_mix"]
+    n = Y / sp.W[:, None]
+    out = dict(
+        zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"]))
+    )
+    out["shift_mix"] = cubic.shift(n, sp, o) if o["translation"] != "none" else 0 * out["b_mix"]
     return out
 
 
 def critical_state(sp, o, Y, R_s):
-    return dict(zip(("Tc_mix", "pc_mix", "vc_mix"), cubic.pseudo_critical(Y/sp.W[:, None]*(R/R_s), sp, o["equation"], o["mixing"])))
+    return dict(
+        zip(
+            ("Tc_mix", "pc_mix", "vc_mix"),
+            cubic.pseudo_critical(Y / sp.W[:, None] * (R / R_s), sp, o["equation"], o["mixing"]),
+        )
+    )
 
 
 def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
-    RT = R_s*T
-    B = b_mix*p/RT
-    u, undecided = cubic.compressibility(a_mix*p/(RT*RT), B, o["root"], _eos(o))
-    v_free = u*RT/p
+    RT = R_s * T
+    B = b_mix * p / RT
+    u, undecided = cubic.compressibility(a_mix * p / (RT * RT), B, o["root"], _eos(o))
+    v_free = u * RT / p
     Z, vol = u + B, v_free + b_mix
     if o["translation"] != "none":
-        Z, vol = Z - shift_mix*p/RT, vol - shift_mix
+        Z, vol = Z - shift_mix * p / RT, vol - shift_mix
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
 
@@ -71,24 +80,26 @@ def _eos(o):
 
 def reciprocals(sp, o, b_mix, v_free, vol):
     D, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
-    return dict(rho=1/vol, inv_free=1/v_free, inv_D=1/D, inv_centred=2/D_v)
+    return dict(rho=1 / vol, inv_free=1 / v_free, inv_D=1 / D, inv_centred=2 / D_v)
 
 
 def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
-    root = np.sqrt(-p_v*cp*cv)               # cp/cv and c with the roundings of one root for both
-    return dict(gamma=(cp/root)*(-p_v*cp/root), c=vol*(-p_v*cp/root))
+    root = np.sqrt(-p_v * cp * cv)  # cp/cv and c with the roundings of one root for both
+    return dict(gamma=(cp / root) * (-p_v * cp / root), c=vol * (-p_v * cp / root))
 
 
 def departure(sp, o, b_mix, inv_centred):
     eos = _eos(o)
-    return dict(cubic_L=cubic.departure_log(1/inv_centred - (eos.delta1 + eos.delta2)/2*b_mix, b_mix, eos))
+    return dict(cubic_L=cubic.departure_log(1 / inv_centred - (eos.delta1 + eos.delta2) / 2 * b_mix, b_mix, eos))
 
 
 def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
     _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
-    attractive, repulsive = a_mix*D_v*inv_D*inv_D, -R_s*T*inv_free*inv_free
+    attractive, repulsive = a_mix * D_v * inv_D * inv_D, -R_s * T * inv_free * inv_free
     p_v = attractive + repulsive
-    return dict(p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s*inv_free - a_T*inv_D, v_p=1/p_v)
+    return dict(
+        p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s * inv_free - a_T * inv_D, v_p=1 / p_v
+    )
 
 
 def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
@@ -98,7 +109,7 @@ def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
 
 def enthalpy_slopes(sp, o, T, a_T, b_mix, shift_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp):
     # v p_v + T p_T written out, without its ideal parts
-    h_p = ((v_free + b_mix)*p_v_attractive - T*a_T*inv_D + b_mix*p_v_repulsive)*v_p
+    h_p = ((v_free + b_mix) * p_v_attractive - T * a_T * inv_D + b_mix * p_v_repulsive) * v_p
     return dict(h_p=h_p - shift_mix if o["translation"] != "none" else h_p, h_T=cp)
 
 
@@ -106,17 +117,44 @@ def chung_inputs(T, rho, M, m, form):
     """What the Chung kernels hand each other, by name, from m = pair_rules(...)."""
     sigma = np.cbrt(m.sigma3)
     y = chung.reduced_density(rho, M, m, form)
-    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_eps_m=1/m.eps,
-                inv_M_m=1/m.M, scale_m=np.sqrt(m.M)/sigma**2, unit_m=np.sqrt(m.M*m.eps)/sigma**2, fill_m=y/rho, T_star=T/m.eps, inv_T_star=m.eps/T, root_m=np.sqrt(m.M*T)/sigma**2,
-                eta0=chung.dilute(T, m)[0], fill=y, gap3=(1 - y)**3)
+    return dict(
+        sigma_m=sigma,
+        eps_m=m.eps,
+        omega_m=m.omega,
+        M_m=m.M,
+        mu_r4=m.mur4,
+        kappa_m=m.kappa,
+        inv_eps_m=1 / m.eps,
+        inv_M_m=1 / m.M,
+        scale_m=np.sqrt(m.M) / sigma**2,
+        unit_m=np.sqrt(m.M * m.eps) / sigma**2,
+        fill_m=y / rho,
+        T_star=T / m.eps,
+        inv_T_star=m.eps / T,
+        root_m=np.sqrt(m.M * T) / sigma**2,
+        eta0=chung.dilute(T, m)[0],
+        fill=y,
+        gap3=(1 - y) ** 3,
+    )
 
 
 def chung_mixture(sp, o, Y, W):
     m = chung.pair_rules(_X(Y, W, sp), sp, o["chung"])
     y = chung.reduced_density(1, W, m, o["chung"])
     sigma = np.cbrt(m.sigma3)
-    return dict(sigma_m=sigma, eps_m=m.eps, omega_m=m.omega, M_m=m.M, mu_r4=m.mur4, kappa_m=m.kappa, inv_eps_m=1/m.eps, inv_M_m=1/m.M,
-                scale_m=np.sqrt(m.M)/sigma**2, unit_m=np.sqrt(m.M*m.eps)/sigma**2, fill_m=y)
+    return dict(
+        sigma_m=sigma,
+        eps_m=m.eps,
+        omega_m=m.omega,
+        M_m=m.M,
+        mu_r4=m.mur4,
+        kappa_m=m.kappa,
+        inv_eps_m=1 / m.eps,
+        inv_M_m=1 / m.M,
+        scale_m=np.sqrt(m.M) / sigma**2,
+        unit_m=np.sqrt(m.M * m.eps) / sigma**2,
+        fill_m=y,
+    )
 
 
 def _polar(omega_m, mu_r4, kappa_m):
@@ -125,27 +163,37 @@ def _polar(omega_m, mu_r4, kappa_m):
 
 def chung_dilute(sp, o, T, eps_m, inv_eps_m, scale_m, **polar):
     m = _polar(**polar)
-    m.M, m.eps, m.sigma3 = scale_m**2, eps_m, LD(1)         # M and sigma enter as sqrt(M)/sigma^2
-    return dict(T_star=T*inv_eps_m, inv_T_star=eps_m/T, root_m=scale_m*np.sqrt(T), eta0=chung.dilute(T, m)[0])
+    m.M, m.eps, m.sigma3 = scale_m**2, eps_m, LD(1)  # M and sigma enter as sqrt(M)/sigma^2
+    return dict(T_star=T * inv_eps_m, inv_T_star=eps_m / T, root_m=scale_m * np.sqrt(T), eta0=chung.dilute(T, m)[0])
 
 
 def chung_density(sp, o, rho, fill_m):
-    y = rho*fill_m
-    return dict(fill=y, gap3=(1 - y)**3)
+    y = rho * fill_m
+    return dict(fill=y, gap3=(1 - y) ** 3)
 
 
 def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, gap3, **polar):
-    unit = unit_m*np.sqrt(LD("1.2593"))*LD("0.809")**2
-    dilute_star = eta0/(LD("26.69e-7")*unit_m)         # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
-    return dict(mu=chung.reduced_viscosity(1/inv_T_star, dilute_star, unit, fill, 1/np.cbrt(gap3), _polar(**polar), o["chung"]))
+    unit = unit_m * np.sqrt(LD("1.2593")) * LD("0.809") ** 2
+    dilute_star = eta0 / (
+        LD("26.69e-7") * unit_m
+    )  # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
+    return dict(
+        mu=chung.reduced_viscosity(
+            1 / inv_T_star, dilute_star, unit, fill, 1 / np.cbrt(gap3), _polar(**polar), o["chung"]
+        )
+    )
 
 
 def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, gap3, cp_ig=None, cv=None, **polar):
-    cv_mol = cp_ig*W - R if cv is None else cv*W
+    cv_mol = cp_ig * W - R if cv is None else cv * W
     m = _polar(**polar)
-    m.M = 1/inv_M_m
-    q_root = LD("3.586e-3")*root_m*inv_M_m*np.sqrt(LD(1000))*LD("0.809")**2
-    return dict(lam=chung.reduced_conductivity(T_star/LD("1.2593"), eta0, q_root, fill, 1/np.cbrt(gap3), cv_mol, m, o["chung"]))
+    m.M = 1 / inv_M_m
+    q_root = LD("3.586e-3") * root_m * inv_M_m * np.sqrt(LD(1000)) * LD("0.809") ** 2
+    return dict(
+        lam=chung.reduced_conductivity(
+            T_star / LD("1.2593"), eta0, q_root, fill, 1 / np.cbrt(gap3), cv_mol, m, o["chung"]
+        )
+    )
 
 
 def binary_diffusion(sp, o, T, p, Y, W):
@@ -154,7 +202,9 @@ def binary_diffusion(sp, o, T, p, Y, W):
 
 
 def lucas_viscosity(sp, o, T, p, Y, W):
-    return dict(mu=lucas.viscosity(T, p, _X(Y, W, sp), sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera"))
+    return dict(
+        mu=lucas.viscosity(T, p, _X(Y, W, sp), sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera")
+    )
 
 
 def _averaged(name, average):
@@ -162,6 +212,7 @@ def _averaged(name, average):
         X = _X(Y, W, sp)
         D = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], sp.fit, sp.table_error)
         return {name: average(X, D, sp)}
+
     return entry
 
 
@@ -170,13 +221,13 @@ def mixture_diffusion_mole(sp, o, Y, W, D):
     if sp.ns == 1:
         return dict(D_mole=D)
     x = np.maximum(_X(Y, W, sp), diffusion.FLOOR)
-    return dict(D_mole=D*W*diffusion._others(x)/diffusion._others(x*sp.W[:, None]))
+    return dict(D_mole=D * W * diffusion._others(x) / diffusion._others(x * sp.W[:, None]))
 
 
 def wilke_transport(sp, o, T, Y, W):
     X, law = _X(Y, W, sp), o["viscosity"]
     mu = dilute_gas.species_viscosity(T, law, *sp.viscosity[law])
-    cp = ideal_gas.nasa(T, sp)[0]*R/sp.W[:, None]
+    cp = ideal_gas.nasa(T, sp)[0] * R / sp.W[:, None]
     return dict(mu=dilute_gas.wilke(X, sp.W, mu), lam=dilute_gas.mathur(X, sp.W, mu, cp))
 
 
@@ -184,26 +235,46 @@ THERMAL = {
     "ideal_equation": lambda sp, o, T, p, R_s, cp_ig, h_ig: dilute_gas.state(T, p, R_s, cp_ig, h_ig),
     "ideal_equation_entropy": lambda sp, o, s_ig: dict(s=s_ig),
     "ideal_phase_flag": lambda sp, o, vol: dict(phase_flag=Tracked(np.zeros(vol.shape), exact=True)),
-    "molar_mass": molar_mass, "mole_fractions": mole_fractions, "mass_fractions": mass_fractions, "ideal_gas": ideal,
-    "ideal_gas_entropy": ideal_entropy, "total_enthalpy": total_enthalpy, "cubic_mixture": cubic_mixture,
-    "critical_state": critical_state, "cubic_root": root, "cubic_reciprocals": reciprocals, "cubic_pressure_slopes": slopes,
-    "cubic_phase_flag": phase_flag, "molar_volume": lambda sp, o, W, vol: dict(v_mol=W*vol),
+    "molar_mass": molar_mass,
+    "mole_fractions": mole_fractions,
+    "mass_fractions": mass_fractions,
+    "ideal_gas": ideal,
+    "ideal_gas_entropy": ideal_entropy,
+    "total_enthalpy": total_enthalpy,
+    "cubic_mixture": cubic_mixture,
+    "critical_state": critical_state,
+    "cubic_root": root,
+    "cubic_reciprocals": reciprocals,
+    "cubic_pressure_slopes": slopes,
+    "cubic_phase_flag": phase_flag,
+    "molar_volume": lambda sp, o, W, vol: dict(v_mol=W * vol),
     "cubic_departure": departure,
-    "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(h=h_ig + R_s*T*(Z - 1) + (T*a_T - a_mix)*cubic_L),
-    "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(s=s_ig + R_s*np.log(v_free*p/(R_s*T)) + a_T*cubic_L),
-    "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T*a_TT*cubic_L),
-    "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T*p_T*p_T*v_p),
+    "cubic_enthalpy": lambda sp, o, T, R_s, h_ig, Z, a_mix, a_T, cubic_L: dict(
+        h=h_ig + R_s * T * (Z - 1) + (T * a_T - a_mix) * cubic_L
+    ),
+    "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(
+        s=s_ig + R_s * np.log(v_free * p / (R_s * T)) + a_T * cubic_L
+    ),
+    "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T * a_TT * cubic_L),
+    "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T * p_T * p_T * v_p),
     "heat_capacity_ratio": heat_capacity_ratio,
-    "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho*rho*v_p, rho_T=rho*rho*p_T*v_p),
+    "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho * rho * v_p, rho_T=rho * rho * p_T * v_p),
     "enthalpy_slopes": enthalpy_slopes,
-    "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p*vol),
+    "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p * vol),
 }
 TRANSPORT = {
-    "chung_mixture": chung_mixture, "chung_dilute": chung_dilute, "chung_density": chung_density, "chung_viscosity": chung_viscosity,
-    "lucas_viscosity": lucas_viscosity, "chung_conductivity": chung_conductivity, "chung_conductivity_cantera": chung_conductivity,
-    "binary_diffusion": binary_diffusion, "mixture_diffusion": _averaged("D", diffusion.mixture_averaged),
-    "mixture_diffusion_mole": mixture_diffusion_mole, "mixture_diffusion_mass": _averaged("D_mass", diffusion.mass_gradient),
-    "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam/(rho*cp), o["lewis"], sp.ns)),
-    "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu/rho, o["schmidt"], sp.ns)),
+    "chung_mixture": chung_mixture,
+    "chung_dilute": chung_dilute,
+    "chung_density": chung_density,
+    "chung_viscosity": chung_viscosity,
+    "lucas_viscosity": lucas_viscosity,
+    "chung_conductivity": chung_conductivity,
+    "chung_conductivity_cantera": chung_conductivity,
+    "binary_diffusion": binary_diffusion,
+    "mixture_diffusion": _averaged("D", diffusion.mixture_averaged),
+    "mixture_diffusion_mole": mixture_diffusion_mole,
+    "mixture_diffusion_mass": _averaged("D_mass", diffusion.mass_gradient),
+    "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
+    "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
 }

@@ -1,18 +1,35 @@
 """The species data that the oracles read, as longdouble or Tracked arrays."""
+
 from types import SimpleNamespace
 
 import numpy as np
 
 from .tracked import LD, Tracked, value
 
-R = LD("8.31446261815324")                     # J/mol/K, exact by the SI of 2019
+R = LD("8.31446261815324")  # J/mol/K, exact by the SI of 2019
 OMEGA_A = LD("0.45723552892138218")
 OMEGA_B = LD("0.0777960739038885")
 ZC = LD("0.307401308698703833")
-P_REF = LD(101325)                             # Pa, reference pressure of the NASA polynomials in Cantera's files
+P_REF = LD(101325)  # Pa, reference pressure of the NASA polynomials in Cantera's files
 
-FIELDS = ("W", "Tc", "pc", "omega", "a", "b", "kij", "Vc", "dipole", "kappa_assoc", "nasa_low", "nasa_high",
-          "T_mid", "fuller_volume", "volume_translation", "liquid")
+FIELDS = (
+    "W",
+    "Tc",
+    "pc",
+    "omega",
+    "a",
+    "b",
+    "kij",
+    "Vc",
+    "dipole",
+    "kappa_assoc",
+    "nasa_low",
+    "nasa_high",
+    "T_mid",
+    "fuller_volume",
+    "volume_translation",
+    "liquid",
+)
 
 
 def arrays(data, tracked=False):
@@ -22,7 +39,7 @@ def arrays(data, tracked=False):
         field = np.asarray(getattr(data, name, np.full((out.ns, 3) if name == "liquid" else out.ns, np.nan)), dtype=LD)
         setattr(out, name, Tracked(field) if tracked else field)
     out.p_ref = LD(getattr(data, "p_ref", P_REF))
-    out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)          # unknown counts as none
+    out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)  # unknown counts as none
     out.one = Tracked(LD(1), exact=True) if tracked else LD(1)
     return out
 

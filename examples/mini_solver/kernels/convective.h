@@ -1,84 +1,95 @@
-// Convective fluxes of one direction at the faces on the low side of cells t (SOLVER: KEEP central, WENO5-Z + HLLC where
-// the sensor asks, one blend). Flux rows: NS species, 3 momentum, A, E. Double flux: a cell i sees the internal energy of
-// its neighbours as p/(g_i - 1) + rho e0_i, so its energy flux is A/(g_i - 1) + (mass flux) e0_i + E: A and E are
-// single-valued, and with rho e0 taken out of the energy (e0 is frozen for a step) the term in e0_i drops out.
+// Convective fluxes of one direction at the faces on the low side of cells t (SOLVER: KEEP central, WENO5-Z + HLLC
+// where the sensor asks, one blend). Flux rows: NS species, 3 momentum, A, E. Double flux: a cell i sees the internal
+// energy of its neighbours as p/(g_i - 1) + rho e0_i, so its energy flux is A/(g_i - 1) + (mass flux) e0_i + E: A and E
+// are single-valued, and with rho e0 taken out of the energy (e0 is frozen for a step) the term in e0_i drops out.
 // Conservative: A = 0 and E is the whole energy flux.
 #pragma once
 #include "stencil.h"
 
-// How far a quantity is from smooth: its fourth difference over its second ones and a floor. 1 beside a jump, O(dx^2) in smooth
-// flow, extrema included.
+// How far a quantity is from smooth: its fourth difference over its second ones and a floor. 1 beside a jump, O(dx^2)
+// in smooth flow, extrema included.
 template <class R> POINT_FN R roughness(const R (&q)[5], const R floor) {
-    const R low = q[0] - 2.0*q[1] + q[2], mid = q[1] - 2.0*q[2] + q[3], high = q[2] - 2.0*q[3] + q[4];
-    return fabs(low - 2.0*mid + high)/(fabs(low) + 2.0*fabs(mid) + fabs(high) + floor);
+    const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
+    return fabs(low - 2.0 * mid + high) / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
 }
 
 template <class R> POINT_FN void neighbours(const double *row, const long t, const long s, R (&q)[5]) {
-    UNROLL for (int m = 0; m < 5; ++m) q[m] = at<R>(row, t + (m - 2)*s);
+    UNROLL
+    for (int m = 0; m < 5; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// theta of each cell in direction a.direction, 0 to 1. Shocks: the roughness of p. Interfaces: that of what density and partial
-// densities have beyond sound, rho_k - Y_k p/c^2, so that the pressure field of a vortex is not taken for one. With floors
-// of 6 and 40 %, rho and p squared: fluctuations of a few per mille, as turbulence at low Mach number has, leave the flux
-// central. Species (floor 2 %) are not squared: they have bounds to keep.
+// theta of each cell in direction a.direction, 0 to 1. Shocks: the roughness of p. Interfaces: that of what density and
+// partial densities have beyond sound, rho_k - Y_k p/c^2, so that the pressure field of a vortex is not taken for one.
+// With floors of 6 and 40 %, rho and p squared: fluctuations of a few per mille, as turbulence at low Mach number has,
+// leave the flux central. Species (floor 2 %) are not squared: they have bounds to keep.
 template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, const long t, const int count) {
     const long s = a.stride[a.direction];
     R q[5], rest[5], p[5], rho = R(0.0);
-    neighbours(a.Q + CELL_P*a.ld_Q, t, s, p);
-    R x = roughness(p, 0.4*p[2]), mixing = R(0.0);
-    FOR_SPECIES(k, NS) rho += at<R>(a.Q + k*a.ld_Q, t);
-    const R by_sound = 1.0/(at<R>(a.gamma_c, t)*p[2]), floor = 0.06*rho;        // rho c^2 = gamma_c p
-    UNROLL for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2])*(rho*by_sound);
-    FOR_SPECIES(k, NS) {
-        neighbours(a.Q + k*a.ld_Q, t, s, q);
-        const R share = q[2]*by_sound;                                       // Y_k/c^2
-        UNROLL for (int m = 0; m < 5; ++m) {
+    neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
+    R x = roughness(p, 0.4 * p[2]), mixing = R(0.0);
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]), floor = 0.06 * rho; // rho c^2 = gamma_c p
+    UNROLL
+    for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2]) * (rho * by_sound);
+    FOR_SPECIES (k, NS) {
+        neighbours(a.Q + k * a.ld_Q, t, s, q);
+        const R share = q[2] * by_sound; // Y_k/c^2
+        UNROLL
+        for (int m = 0; m < 5; ++m) {
             rest[m] += q[m];
-            q[m] -= (p[m] - p[2])*share;
+            q[m] -= (p[m] - p[2]) * share;
         }
-        if (NS > 1) mixing = larger(mixing, roughness(q, 0.02*rho));
+        if (NS > 1) mixing = larger(mixing, roughness(q, 0.02 * rho));
     }
     x = larger(x, roughness(rest, floor));
     // nothing below 5 %: smooth flow is central, and costs no reconstruction
-    x = (larger(square(x*a.inv_threshold), mixing*a.inv_threshold) - 0.05)*(1.0/0.95);
-    put(a.theta + a.direction*a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
+    x = (larger(square(x * a.inv_threshold), mixing * a.inv_threshold) - 0.05) * (1.0 / 0.95);
+    put(a.theta + a.direction * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
 }
 
 // WENO5-Z value at the face between q[2] and q[3] seen from q[2]; `tiny` follows the size of q. Borges et al. 2008.
 template <class R> POINT_FN R weno(const R q0, const R q1, const R q2, const R q3, const R q4, const double tiny) {
-    const R b0 = (13.0/12.0)*square(q0 - 2.0*q1 + q2) + 0.25*square(q0 - 4.0*q1 + 3.0*q2);
-    const R b1 = (13.0/12.0)*square(q1 - 2.0*q2 + q3) + 0.25*square(q1 - q3);
-    const R b2 = (13.0/12.0)*square(q2 - 2.0*q3 + q4) + 0.25*square(3.0*q2 - 4.0*q3 + q4);
-    // weights d_k (1 + (tau/(b_k + small))^2) over their sum, with one division: multiplied by the product of all (b_k + small)^2
-    const R small = tiny*(square(q0) + square(q1) + square(q2) + square(q3) + square(q4)) + 1e-45, tau2 = square(b0 - b2);
+    const R b0 = (13.0 / 12.0) * square(q0 - 2.0 * q1 + q2) + 0.25 * square(q0 - 4.0 * q1 + 3.0 * q2);
+    const R b1 = (13.0 / 12.0) * square(q1 - 2.0 * q2 + q3) + 0.25 * square(q1 - q3);
+    const R b2 = (13.0 / 12.0) * square(q2 - 2.0 * q3 + q4) + 0.25 * square(3.0 * q2 - 4.0 * q3 + q4);
+    // weights d_k (1 + (tau/(b_k + small))^2) over their sum, with one division: multiplied by the product of all (b_k
+    // + small)^2
+    const R small = tiny * (square(q0) + square(q1) + square(q2) + square(q3) + square(q4)) + 1e-45,
+            tau2 = square(b0 - b2);
     const R c0 = square(b0 + small), c1 = square(b1 + small), c2 = square(b2 + small);
-    const R w0 = 0.1*(c0 + tau2)*(c1*c2), w1 = 0.6*(c1 + tau2)*(c0*c2), w2 = 0.3*(c2 + tau2)*(c0*c1);
+    const R w0 = 0.1 * (c0 + tau2) * (c1 * c2), w1 = 0.6 * (c1 + tau2) * (c0 * c2), w2 = 0.3 * (c2 + tau2) * (c0 * c1);
     // as a correction to q2: a uniform field stays what it is, to the bit
-    const R d0 = (2.0*(q0 - q2) - 7.0*(q1 - q2))*(1.0/6.0), d1 = ((q2 - q1) + 2.0*(q3 - q2))*(1.0/6.0), d2 = (5.0*(q3 - q2) - (q4 - q2))*(1.0/6.0);
-    return q2 + (w0*d0 + w1*d1 + w2*d2)/(w0 + w1 + w2);
+    const R d0 = (2.0 * (q0 - q2) - 7.0 * (q1 - q2)) * (1.0 / 6.0), d1 = ((q2 - q1) + 2.0 * (q3 - q2)) * (1.0 / 6.0),
+            d2 = (5.0 * (q3 - q2) - (q4 - q2)) * (1.0 / 6.0);
+    return q2 + (w0 * d0 + w1 * d1 + w2 * d2) / (w0 + w1 + w2);
 }
 
-template <class R> struct Sides { R l, r; };
+template <class R> struct Sides {
+    R l, r;
+};
 
 template <class R> POINT_FN Sides<R> reconstruct(const R (&q)[6], const double tiny) {
     return {weno(q[0], q[1], q[2], q[3], q[4], tiny), weno(q[5], q[4], q[3], q[2], q[1], tiny)};
 }
 
 template <class R> POINT_FN void stencil_of(const double *row, const long t, const long s, R (&q)[6]) {
-    UNROLL for (int m = 0; m < 6; ++m) q[m] = at<R>(row, t + (m - 3)*s);
+    UNROLL
+    for (int m = 0; m < 6; ++m) q[m] = at<R>(row, t + (m - 3) * s);
 }
 
 constexpr double TINY = 1e-14;
 
 // One side's part of HLLC: chi = rho*/rho, velocity and pressure between the waves; plain beyond them.
-template <class R> struct Side { R chi, u, p, work; };
+template <class R> struct Side {
+    R chi, u, p, work;
+};
 
 template <class R>
 POINT_FN Side<R> hllc_side(const R rho, const R u, const R p, const R S, const R S_M, const bool left) {
     const auto outside = left ? S >= 0.0 : S <= 0.0;
-    const R gap = select(outside, R(1.0), S - S_M), chi = select(outside, R(1.0), (S - u)/gap);
-    const R p_star = select(outside, p, p + rho*(S - u)*(S_M - u));
-    const R work = select(outside, R(0.0), (S_M - u)*(rho*S_M + p/select(outside, R(1.0), S - u)));
+    const R gap = select(outside, R(1.0), S - S_M), chi = select(outside, R(1.0), (S - u) / gap);
+    const R p_star = select(outside, p, p + rho * (S - u) * (S_M - u));
+    const R work = select(outside, R(0.0), (S_M - u) * (rho * S_M + p / select(outside, R(1.0), S - u)));
     return {chi, select(outside, u, S_M), p_star, work};
 }
 
@@ -87,34 +98,53 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
     const long s = a.stride[d];
     const double *Q = a.Q;
     R u[3][6], p[6], rho[6], rate[6], F[NS + 5];
-    UNROLL for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + c)*a.ld_Q, t, s, u[c]);
-    stencil_of(Q + CELL_P*a.ld_Q, t, s, p);
+    UNROLL
+    for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + c) * a.ld_Q, t, s, u[c]);
+    stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
     // the three velocity rows are turned so that u[0] is normal to the face: indices stay constants
-    if (d == 1) UNROLL for (int m = 0; m < 6; ++m) { const R x = u[0][m]; u[0][m] = u[1][m]; u[1][m] = u[2][m]; u[2][m] = x; }
-    if (d == 2) UNROLL for (int m = 0; m < 6; ++m) { const R x = u[0][m]; u[0][m] = u[2][m]; u[2][m] = u[1][m]; u[1][m] = x; }
+    if (d == 1) UNROLL
+    for (int m = 0; m < 6; ++m) {
+        const R x = u[0][m];
+        u[0][m] = u[1][m];
+        u[1][m] = u[2][m];
+        u[2][m] = x;
+    }
+    if (d == 2) UNROLL
+    for (int m = 0; m < 6; ++m) {
+        const R x = u[0][m];
+        u[0][m] = u[2][m];
+        u[2][m] = u[1][m];
+        u[1][m] = x;
+    }
 
     // ---- KEEP: pairs (A, B) of cells on both sides of the face, weights of the central derivative of order ORDER
 #if ORDER == 6
     constexpr int PAIRS = 6, A[6] = {2, 2, 1, 2, 1, 0}, B[6] = {3, 4, 3, 5, 4, 3};
-    constexpr double WEIGHT[6] = {1.5, -0.3, -0.3, 1.0/30, 1.0/30, 1.0/30};
+    constexpr double WEIGHT[6] = {1.5, -0.3, -0.3, 1.0 / 30, 1.0 / 30, 1.0 / 30};
 #else
     constexpr int PAIRS = 3, A[3] = {2, 2, 1}, B[3] = {3, 4, 3};
-    constexpr double WEIGHT[3] = {4.0/3, -1.0/6, -1.0/6};
+    constexpr double WEIGHT[3] = {4.0 / 3, -1.0 / 6, -1.0 / 6};
 #endif
-    UNROLL for (int m = 0; m < 6; ++m) rho[m] = R(0.0);
-    UNROLL for (int i = 0; i < PAIRS; ++i) rate[i] = (0.25*WEIGHT[i])*(u[0][A[i]] + u[0][B[i]]);
+    UNROLL
+    for (int m = 0; m < 6; ++m) rho[m] = R(0.0);
+    UNROLL
+    for (int i = 0; i < PAIRS; ++i) rate[i] = (0.25 * WEIGHT[i]) * (u[0][A[i]] + u[0][B[i]]);
     R jumps[PAIRS];
-    UNROLL for (int i = 0; i < PAIRS; ++i) jumps[i] = R(0.0);
-    FOR_SPECIES(k, NS) {
+    UNROLL
+    for (int i = 0; i < PAIRS; ++i) jumps[i] = R(0.0);
+    FOR_SPECIES (k, NS) {
         R r[6], sum = R(0.0);
-        stencil_of(Q + k*a.ld_Q, t, s, r);
-        UNROLL for (int m = 0; m < 6; ++m) rho[m] += r[m];
-        UNROLL for (int i = 0; i < PAIRS; ++i) sum += rate[i]*(r[A[i]] + r[B[i]]);
+        stencil_of(Q + k * a.ld_Q, t, s, r);
+        UNROLL
+        for (int m = 0; m < 6; ++m) rho[m] += r[m];
+        UNROLL
+        for (int i = 0; i < PAIRS; ++i) sum += rate[i] * (r[A[i]] + r[B[i]]);
         F[k] = sum;
 #if CONSERVATIVE
         R eps[6];
-        stencil_of(a.eps_k + k*a.ld_eps_k, t, s, eps);
-        UNROLL for (int i = 0; i < PAIRS; ++i) jumps[i] += (eps[B[i]] - eps[A[i]])*(r[B[i]] - r[A[i]]);
+        stencil_of(a.eps_k + k * a.ld_eps_k, t, s, eps);
+        UNROLL
+        for (int i = 0; i < PAIRS; ++i) jumps[i] += (eps[B[i]] - eps[A[i]]) * (r[B[i]] - r[A[i]]);
 #endif
     }
     R M[3] = {R(0.0), R(0.0), R(0.0)}, FA = R(0.0), FE = R(0.0);
@@ -122,16 +152,19 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
     R e[6];
     stencil_of(a.e_vol, t, s, e);
 #endif
-    UNROLL for (int i = 0; i < PAIRS; ++i) {
+    UNROLL
+    for (int i = 0; i < PAIRS; ++i) {
         const int l = A[i], r = B[i];
-        const R mass = rate[i]*(rho[l] + rho[r]), pressure = (0.5*WEIGHT[i])*(p[l] + p[r]);
-        UNROLL for (int c = 0; c < 3; ++c) M[c] += 0.5*mass*(u[c][l] + u[c][r]);
+        const R mass = rate[i] * (rho[l] + rho[r]), pressure = (0.5 * WEIGHT[i]) * (p[l] + p[r]);
+        UNROLL
+        for (int c = 0; c < 3; ++c) M[c] += 0.5 * mass * (u[c][l] + u[c][r]);
         M[0] += pressure;
-        FE += 0.5*mass*(u[0][l]*u[0][r] + u[1][l]*u[1][r] + u[2][l]*u[2][r]) + (0.5*WEIGHT[i])*(u[0][l]*p[r] + u[0][r]*p[l]);
+        FE += 0.5 * mass * (u[0][l] * u[0][r] + u[1][l] * u[1][r] + u[2][l] * u[2][r]) +
+              (0.5 * WEIGHT[i]) * (u[0][l] * p[r] + u[0][r] * p[l]);
 #if CONSERVATIVE
-        FE += rate[i]*((e[l] + e[r]) - 0.5*jumps[i]);
+        FE += rate[i] * ((e[l] + e[r]) - 0.5 * jumps[i]);
 #else
-        FA += rate[i]*(p[l] + p[r]);
+        FA += rate[i] * (p[l] + p[r]);
 #endif
     }
 
@@ -140,13 +173,13 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
 #if DISSIPATION == 2
     const R theta = R(1.0);
 #else
-    const double *th = a.theta + d*a.ld_theta;
-    const R theta = larger(at<R>(th, t - s), at<R>(th, t));          // they see the six cells of the face's stencil
+    const double *th = a.theta + d * a.ld_theta;
+    const R theta = larger(at<R>(th, t - s), at<R>(th, t)); // they see the six cells of the face's stencil
 #endif
     if (any_of(theta > 0.0)) {
         R r[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
-        FOR_SPECIES(k, NS) {
-            stencil_of(Q + k*a.ld_Q, t, s, r);
+        FOR_SPECIES (k, NS) {
+            stencil_of(Q + k * a.ld_Q, t, s, r);
             Sides<R> q = reconstruct(r, TINY);
             q.l = select(q.l >= 0.0, q.l, r[2]);
             q.r = select(q.r >= 0.0, q.r, r[3]);
@@ -160,44 +193,58 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
         // a face density that vanishes takes the cells' species
         const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
         if (any_of(empty)) {
-            FOR_SPECIES(k, NS) {
-                left[k] = select(empty, at<R>(Q + k*a.ld_Q, t - s), left[k]);
-                right[k] = select(empty, at<R>(Q + k*a.ld_Q, t), right[k]);
+            FOR_SPECIES (k, NS) {
+                left[k] = select(empty, at<R>(Q + k * a.ld_Q, t - s), left[k]);
+                right[k] = select(empty, at<R>(Q + k * a.ld_Q, t), right[k]);
             }
             mass_l = select(empty, rho[2], mass_l), mass_r = select(empty, rho[3], mass_r);
         }
         const R g_l = at<R>(a.gamma_c, t - s), g_r = at<R>(a.gamma_c, t);
-        const R c_l = sqrt(g_l*P.l/mass_l), c_r = sqrt(g_r*P.r/mass_r), fastest = larger(c_l, c_r);
-        const R root_l = sqrt(mass_l), root_r = sqrt(mass_r), roe = (root_l*U.l + root_r*U.r)/(root_l + root_r);
+        const R c_l = sqrt(g_l * P.l / mass_l), c_r = sqrt(g_r * P.r / mass_r), fastest = larger(c_l, c_r);
+        const R root_l = sqrt(mass_l), root_r = sqrt(mass_r), roe = (root_l * U.l + root_r * U.r) / (root_l + root_r);
         const R S_L = smaller(U.l - c_l, roe - fastest), S_R = larger(U.r + c_r, roe + fastest);
-        const R ml = mass_l*(S_L - U.l), mr = mass_r*(S_R - U.r);
+        const R ml = mass_l * (S_L - U.l), mr = mass_r * (S_R - U.r);
         // about the mean velocity: in a uniform stream S_M is that velocity to rounding
-        const R mean = 0.5*(U.l + U.r), half = 0.5*(U.r - U.l);
-        const R S_M = mean + (P.r - P.l - half*(ml + mr))/(ml - mr);
+        const R mean = 0.5 * (U.l + U.r), half = 0.5 * (U.r - U.l);
+        const R S_M = mean + (P.r - P.l - half * (ml + mr)) / (ml - mr);
         const auto from_left = S_M >= 0.0;
-        const Side<R> sl = hllc_side(mass_l, U.l, P.l, S_L, S_M, true), sr = hllc_side(mass_r, U.r, P.r, S_R, S_M, false);
-        const R chi = select(from_left, sl.chi, sr.chi), un = select(from_left, sl.u, sr.u), ps = select(from_left, sl.p, sr.p);
-        const R work = select(from_left, sl.work, sr.work), pk = select(from_left, P.l, P.r), mass = select(from_left, mass_l, mass_r);
+        const Side<R> sl = hllc_side(mass_l, U.l, P.l, S_L, S_M, true),
+                      sr = hllc_side(mass_r, U.r, P.r, S_R, S_M, false);
+        const R chi = select(from_left, sl.chi, sr.chi), un = select(from_left, sl.u, sr.u),
+                ps = select(from_left, sl.p, sr.p);
+        const R work = select(from_left, sl.work, sr.work), pk = select(from_left, P.l, P.r),
+                mass = select(from_left, mass_l, mass_r);
         const R uk = select(from_left, U.l, U.r), vk = select(from_left, V.l, V.r), wk = select(from_left, W.l, W.r);
-        const R carried = chi*un, m = mass*carried;
-        FOR_SPECIES(k, NS) F[k] += theta*(select(from_left, left[k], right[k])*carried - F[k]);
-        M[0] += theta*(m*un + ps - M[0]);
-        M[1] += theta*(m*vk - M[1]);
-        M[2] += theta*(m*wk - M[2]);
-        R energy = carried*(mass*(0.5*(uk*uk + vk*vk + wk*wk)) + work) + ps*un;
+        const R carried = chi * un, m = mass * carried;
+        FOR_SPECIES (k, NS) F[k] += theta * (select(from_left, left[k], right[k]) * carried - F[k]);
+        M[0] += theta * (m * un + ps - M[0]);
+        M[1] += theta * (m * vk - M[1]);
+        M[2] += theta * (m * wk - M[2]);
+        R energy = carried * (mass * (0.5 * (uk * uk + vk * vk + wk * wk)) + work) + ps * un;
 #if CONSERVATIVE
         const Sides<R> E = reconstruct(e, TINY);
-        energy += carried*select(from_left, E.l, E.r);
+        energy += carried * select(from_left, E.l, E.r);
 #else
-        FA += theta*(carried*pk - FA);
+        FA += theta * (carried * pk - FA);
 #endif
-        FE += theta*(energy - FE);
+        FE += theta * (energy - FE);
     }
 #endif
-    if (d == 1) { const R x = M[2]; M[2] = M[1]; M[1] = M[0]; M[0] = x; }
-    if (d == 2) { const R x = M[1]; M[1] = M[2]; M[2] = M[0]; M[0] = x; }
-    FOR_SPECIES(k, NS) put(a.flux + k*a.ld_flux, t, F[k], count);
-    UNROLL for (int c = 0; c < 3; ++c) put(a.flux + (FLUX_M + c)*a.ld_flux, t, M[c], count);
-    put(a.flux + FLUX_A*a.ld_flux, t, FA, count);
-    put(a.flux + FLUX_E*a.ld_flux, t, FE, count);
+    if (d == 1) {
+        const R x = M[2];
+        M[2] = M[1];
+        M[1] = M[0];
+        M[0] = x;
+    }
+    if (d == 2) {
+        const R x = M[1];
+        M[1] = M[2];
+        M[2] = M[0];
+        M[0] = x;
+    }
+    FOR_SPECIES (k, NS) put(a.flux + k * a.ld_flux, t, F[k], count);
+    UNROLL
+    for (int c = 0; c < 3; ++c) put(a.flux + (FLUX_M + c) * a.ld_flux, t, M[c], count);
+    put(a.flux + FLUX_A * a.ld_flux, t, FA, count);
+    put(a.flux + FLUX_E * a.ld_flux, t, FE, count);
 }

@@ -1,5 +1,6 @@
-// The cubic equation of state in a flow solver's own variables, T and the partial densities rho_k: no division by a volume, and
-// every sum linear in rho_k. N = sum rho_k R/W_k [J/m3/K], B = sum rho_k b_k, A = sum_ij rho_i rho_j a_ij(T) [Pa]:
+// The cubic equation of state in a flow solver's own variables, T and the partial densities rho_k: no division by a
+// volume, and every sum linear in rho_k. N = sum rho_k R/W_k [J/m3/K], B = sum rho_k b_k, A = sum_ij rho_i rho_j
+// a_ij(T) [Pa]:
 //   p = N T/(1 - B) - A/D,   D = (1 + delta1 B)(1 + delta2 B).
 #pragma once
 #include "point/derivatives.h"
@@ -8,105 +9,119 @@
 template <class M, class R, class Species>
 POINT_FN void flow_linear_sums(const M &m, const Species &rho_k, R &N, R &B) {
     N = R(0.0), B = R(0.0);
-    FOR_SPECIES(s, M::NS) {
+    FOR_SPECIES (s, M::NS) {
         const R r = rho_k[s];
-        N += r*m.inv_W[s];
-        B += r*m.b_mass[s];
+        N += r * m.inv_W[s];
+        B += r * m.b_mass[s];
     }
-    N = R_UNIVERSAL*N;
+    N = R_UNIVERSAL * N;
 }
 
-template <class M, class R> POINT_FN R flow_inv_D(const R B) { return 1.0/(1.0 + B*(cubic<M>::sum + cubic<M>::product*B)); }
+template <class M, class R> POINT_FN R flow_inv_D(const R B) {
+    return 1.0 / (1.0 + B * (cubic<M>::sum + cubic<M>::product * B));
+}
 
 // N, B and the three sums of A: A = yy, A_T = -yz/s, A_TT = (zz + yz/s)/(2 T) with s = sqrt(T); see cubic_mixture.
-template <class R> struct FlowSums { R N, B, yy, yz, zz; };
+template <class R> struct FlowSums {
+    R N, B, yy, yz, zz;
+};
 
 template <class M, class R, class Species>
 POINT_FN FlowSums<R> flow_sums(const M &m, const R root_T, const Species &rho_k) {
     FlowSums<R> f;
     flow_linear_sums(m, rho_k, f.N, f.B);
-    attraction_sums(m, rho_k, root_T, [&](int s, const R rho_s, const R root, R &y, R &z) {
-        const R root_a = m.g_mass[s] - m.q_mass[s]*root, n = flipped(rho_s, root_a);
-        y = n*root_a;
-        z = n*m.q_mass[s];
-    }, f.yy, f.yz, f.zz);
+    attraction_sums(
+        m, rho_k, root_T,
+        [&](int s, const R rho_s, const R root, R &y, R &z) {
+            const R root_a = m.g_mass[s] - m.q_mass[s] * root, n = flipped(rho_s, root_a);
+            y = n * root_a;
+            z = n * m.q_mass[s];
+        },
+        f.yy, f.yz, f.zz);
     return f;
 }
 
 // integral of dv/D from v to infinity, over the density: ln[(1 + delta1 B)/(1 + delta2 B)]/((delta1 - delta2) B)
 template <class M, class R> POINT_FN R flow_log(const R B) {
-    const R inv_centred = 1.0/(1.0 + (0.5*cubic<M>::sum)*B);
-    return inv_centred*atanh_over_root(cubic<M>::half_gap_2*square(B*inv_centred));
+    const R inv_centred = 1.0 / (1.0 + (0.5 * cubic<M>::sum) * B);
+    return inv_centred * atanh_over_root(cubic<M>::half_gap_2 * square(B * inv_centred));
 }
 
-// sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2, and p(T) is a quadratic
-// in s: T without iteration. Signs are those of the root before; three rounds, the first with those at s = 0. A point for
-// which they stay finds the same s again, so that its result does not depend on its neighbours.
+// sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2, and p(T) is a
+// quadratic in s: T without iteration. Signs are those of the root before; three rounds, the first with those at s = 0.
+// A point for which they stay finds the same s again, so that its result does not depend on its neighbours.
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
     R N, B, s = R(0.0);
     flow_linear_sums(m, rho_k, N, B);
-    const R inv_D = flow_inv_D<M>(B), ideal = N/(1.0 - B);
+    const R inv_D = flow_inv_D<M>(B), ideal = N / (1.0 - B);
     for (int round = 0; round < 3; ++round) {
         if (round > 0) {
             R least = R(0.0);
-            FOR_SPECIES(k, M::NS) least = smaller(least, (m.g_mass[k] - m.q_mass[k]*s)*m.g_mass[k]);
+            FOR_SPECIES (k, M::NS) least = smaller(least, (m.g_mass[k] - m.q_mass[k] * s) * m.g_mass[k]);
             if (everywhere(least >= 0.0)) break;
         }
         R gg, gq, qq;
-        attraction_sums(m, rho_k, s, [&](int k, const R rho, const R root, R &y, R &z) {
-            const R n = flipped(rho, m.g_mass[k] - m.q_mass[k]*root);
-            y = n*m.g_mass[k];
-            z = n*m.q_mass[k];
-        }, gg, gq, qq);
-        const R a2 = ideal - qq*inv_D, a1 = gq*inv_D, a0 = gg*inv_D + p;        // a2 s^2 + 2 a1 s - a0 = 0
-        s = a0/(a1 + sqrt(a1*a1 + a2*a0));
+        attraction_sums(
+            m, rho_k, s,
+            [&](int k, const R rho, const R root, R &y, R &z) {
+                const R n = flipped(rho, m.g_mass[k] - m.q_mass[k] * root);
+                y = n * m.g_mass[k];
+                z = n * m.q_mass[k];
+            },
+            gg, gq, qq);
+        const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p; // a2 s^2 + 2 a1 s - a0 = 0
+        s = a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
     }
-    T = select(N > 0.0 && B < 1.0, s*s, R(NOT_A_NUMBER));
+    T = select(N > 0.0 && B < 1.0, s * s, R(NOT_A_NUMBER));
 }
 
-template <class R> struct FlowState { R e_vol, cv_vol, p, p_T; };
+template <class R> struct FlowState {
+    R e_vol, cv_vol, p, p_T;
+};
 
 template <class M, class R, class Species>
 POINT_FN FlowState<R> flow_at(const M &m, const R T, const Species &rho_k, const FlowSums<R> &f, const R inv_root) {
     R cp_ig, h_ig;
-    ideal_gas(m, T, rho_k, cp_ig, h_ig);               // weighted by rho_k: per volume
-    const R inv_D = flow_inv_D<M>(f.B), inv_free = 1.0/(1.0 - f.B), L = flow_log<M>(f.B);
-    const R A_T = -f.yz*inv_root, A_TT = (f.zz + f.yz*inv_root)*(0.5*inv_root*inv_root);
-    return {h_ig - f.N*T + (T*A_T - f.yy)*L, cp_ig - f.N + T*A_TT*L, f.N*T*inv_free - f.yy*inv_D, f.N*inv_free - A_T*inv_D};
+    ideal_gas(m, T, rho_k, cp_ig, h_ig); // weighted by rho_k: per volume
+    const R inv_D = flow_inv_D<M>(f.B), inv_free = 1.0 / (1.0 - f.B), L = flow_log<M>(f.B);
+    const R A_T = -f.yz * inv_root, A_TT = (f.zz + f.yz * inv_root) * (0.5 * inv_root * inv_root);
+    return {h_ig - f.N * T + (T * A_T - f.yy) * L, cp_ig - f.N + T * A_TT * L, f.N * T * inv_free - f.yy * inv_D,
+            f.N * inv_free - A_T * inv_D};
 }
 
 // rho dp/drho at constant T and composition
 template <class M, class R> POINT_FN R flow_stiffness(const R T, const FlowSums<R> &f) {
-    const R inv_free = 1.0/(1.0 - f.B), inv_D = flow_inv_D<M>(f.B);
-    return f.N*T*(inv_free*inv_free) - f.yy*(2.0 + cubic<M>::sum*f.B)*(inv_D*inv_D);
+    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D<M>(f.B);
+    return f.N * T * (inv_free * inv_free) - f.yy * (2.0 + cubic<M>::sum * f.B) * (inv_D * inv_D);
 }
 
 // Energy, and what waves need. gamma_c = rho c^2/p, gruneisen = p_T/(rho cv).
 template <class M, class R, class Species>
-POINT_FN void flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, R &e_vol, R &cv_vol, R &gamma_c, R &gruneisen) {
-    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
+POINT_FN void flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, R &e_vol, R &cv_vol, R &gamma_c,
+                         R &gruneisen) {
+    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
     const FlowSums<R> f = flow_sums(m, root_T, rho_k);
     const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
     p_eos = q.p;
     e_vol = q.e_vol;
     cv_vol = q.cv_vol;
-    gruneisen = q.p_T/q.cv_vol;
-    gamma_c = (flow_stiffness<M>(T, f) + T*q.p_T*gruneisen)/q.p;
+    gruneisen = q.p_T / q.cv_vol;
+    gamma_c = (flow_stiffness<M>(T, f) + T * q.p_T * gruneisen) / q.p;
 }
 
-// T of given rho e by Newton from the T that comes in, no step beyond 30 %; 8 steps reach rounding from 30 % off (test). A point
-// that is done stays as it is, so that its result does not depend on its neighbours.
+// T of given rho e by Newton from the T that comes in, no step beyond 30 %; 8 steps reach rounding from 30 % off
+// (test). A point that is done stays as it is, so that its result does not depend on its neighbours.
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
     auto open = !(T < 0.0);
     for (int step = 0; step < 8; ++step) {
-        const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
+        const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
         const FlowSums<R> f = flow_sums(m, root_T, rho_k);
         const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
-        const R change = (e_vol - q.e_vol)/q.cv_vol, bound = 0.3*T;
+        const R change = (e_vol - q.e_vol) / q.cv_vol, bound = 0.3 * T;
         const R next = T + smaller(larger(change, -bound), bound);
-        const auto done = fabs(change) < 1e-14*T;
+        const auto done = fabs(change) < 1e-14 * T;
         T = select(open, next, T);
         open = open && !done;
         if (everywhere(!open)) break;
@@ -117,25 +132,28 @@ POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k
 // = e_k - (rho cv/p_T) p_k, and the partial specific enthalpy h_Y = e_k + T p_T v_k, v_k = p_k/(rho dp/drho|T).
 template <class M, class R, class Species, class OutH, class OutE>
 POINT_FN void flow_partials(const M &m, const R T, const Species &rho_k, OutH &h_Y, OutE &eps_k) {
-    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0/root_T;
+    const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
     const FlowSums<R> f = flow_sums(m, root_T, rho_k);
     const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
-    const R inv_free = 1.0/(1.0 - f.B), inv_D = flow_inv_D<M>(f.B), L = flow_log<M>(f.B), RT = R_UNIVERSAL*T, ln_T = log_for_ideal(m, T);
-    const R L_B = (inv_D - L)/f.B, A_T = -f.yz*inv_root, energy_b = (T*A_T - f.yy)*L_B, by_n = RT*inv_free;
-    const R by_b = f.N*T*(inv_free*inv_free) + f.yy*(cubic<M>::sum + 2.0*cubic<M>::product*f.B)*(inv_D*inv_D);
-    const R volume = T*q.p_T/flow_stiffness<M>(T, f), energy = q.cv_vol/q.p_T;
-    attraction_slopes(m, T, rho_k, [&](int s, const R S, const R S_T) {       // half of dA/drho_s and of dA_T/drho_s
-        const R p_k = by_n*m.inv_W[s] + by_b*m.b_mass[s] - 2.0*S*inv_D;
-        const R e_k = species_ideal<false>(m, T, ln_T, s) - RT*m.inv_W[s] + 2.0*(T*S_T - S)*L + energy_b*m.b_mass[s];
-        h_Y.set(s, e_k + volume*p_k);
-        eps_k.set(s, e_k - energy*p_k);
+    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D<M>(f.B), L = flow_log<M>(f.B), RT = R_UNIVERSAL * T,
+            ln_T = log_for_ideal(m, T);
+    const R L_B = (inv_D - L) / f.B, A_T = -f.yz * inv_root, energy_b = (T * A_T - f.yy) * L_B, by_n = RT * inv_free;
+    const R by_b =
+        f.N * T * (inv_free * inv_free) + f.yy * (cubic<M>::sum + 2.0 * cubic<M>::product * f.B) * (inv_D * inv_D);
+    const R volume = T * q.p_T / flow_stiffness<M>(T, f), energy = q.cv_vol / q.p_T;
+    attraction_slopes(m, T, rho_k, [&](int s, const R S, const R S_T) { // half of dA/drho_s and of dA_T/drho_s
+        const R p_k = by_n * m.inv_W[s] + by_b * m.b_mass[s] - 2.0 * S * inv_D;
+        const R e_k =
+            species_ideal<false>(m, T, ln_T, s) - RT * m.inv_W[s] + 2.0 * (T * S_T - S) * L + energy_b * m.b_mass[s];
+        h_Y.set(s, e_k + volume * p_k);
+        eps_k.set(s, e_k - energy * p_k);
     });
 }
 
 template <class M, class R, class Species, class Out>
 POINT_FN void flow_composition(const M &, const Species &rho_k, R &rho, Out &Y) {
     rho = R(0.0);
-    FOR_SPECIES(s, M::NS) rho += rho_k[s];
-    const R inv_rho = 1.0/rho;
-    FOR_SPECIES(s, M::NS) Y.set(s, rho_k[s]*inv_rho);
+    FOR_SPECIES (s, M::NS) rho += rho_k[s];
+    const R inv_rho = 1.0 / rho;
+    FOR_SPECIES (s, M::NS) Y.set(s, rho_k[s] * inv_rho);
 }

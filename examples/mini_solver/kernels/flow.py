@@ -1,4 +1,6 @@
-"""Declarations of the solver's own point kernels: the cubic equation of state at given partial densities. Load with kernels.load_declarations."""
+"""Declarations of the solver's own point kernels: the cubic equation of state at given partial densities. Load with
+kernels.load_declarations."""
+
 from kernels import point_kernel, quantity
 
 quantity("rho_k", "kg/m3", "partial densities", per="ns")
@@ -16,13 +18,38 @@ SOURCE = "Peng & Robinson 1976 or Soave 1972 (originals not seen) in the variabl
 
 
 def kernel(name, reads, writes, constants, source, valid, **more):
-    point_kernel(name, header="flow.h", reads=reads, writes=writes, constants=constants, source=source, valid=valid,
-                 when={"translation": "none"}, **more)
+    point_kernel(
+        name,
+        header="flow.h",
+        reads=reads,
+        writes=writes,
+        constants=constants,
+        source=source,
+        valid=valid,
+        when={"translation": "none"},
+        **more,
+    )
 
 
-kernel("flow_temperature_p", "p rho_k", "T", PAIRS, SOURCE + ", a quadratic in sqrt(T)", "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
-       note="no iteration below the first sign change")
-kernel("flow_state", "T rho_k", "p_eos e_vol cv_vol gamma_c gruneisen", f"{PAIRS} {NASA}", SOURCE, "T > 0, sum rho_k b_k < 1")
-kernel("flow_temperature_e", "e_vol rho_k T", "T", f"{PAIRS} {NASA}", SOURCE + ", Newton in T", "T comes in within 30 %")
+kernel(
+    "flow_temperature_p",
+    "p rho_k",
+    "T",
+    PAIRS,
+    SOURCE + ", a quadratic in sqrt(T)",
+    "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
+    note="no iteration below the first sign change",
+)
+kernel(
+    "flow_state",
+    "T rho_k",
+    "p_eos e_vol cv_vol gamma_c gruneisen",
+    f"{PAIRS} {NASA}",
+    SOURCE,
+    "T > 0, sum rho_k b_k < 1",
+)
+kernel(
+    "flow_temperature_e", "e_vol rho_k T", "T", f"{PAIRS} {NASA}", SOURCE + ", Newton in T", "T comes in within 30 %"
+)
 kernel("flow_partials", "T rho_k", "h_Y eps_k", f"{PAIRS} kij_rows? {NASA}", SOURCE, "as flow_state")
 kernel("flow_composition", "rho_k", "rho Y", "", "definition", "rho > 0", given="rho_k")

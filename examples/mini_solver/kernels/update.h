@@ -1,127 +1,137 @@
-// From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then velocity and, in double flux, pressure of it. Written as a change,
-// so that where nothing changes not one rounding is done: else equal cells would round alike, and their sums drift.
-// U rows: NS partial densities, 3 momentum, energy (double flux: without rho e0, so p/(g - 1) + rho |u|^2/2).
+// From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then velocity and, in double flux, pressure of it.
+// Written as a change, so that where nothing changes not one rounding is done: else equal cells would round alike, and
+// their sums drift. U rows: NS partial densities, 3 momentum, energy (double flux: without rho e0, so p/(g - 1) + rho
+// |u|^2/2).
 #pragma once
 #include "stencil.h"
 
 template <class R, class Arguments> POINT_FN void update(const Arguments &a, const long t, const int count) {
     R L[NS + 5], extra[NS + 4];
-    FOR_SPECIES(v, NS + 5) L[v] = R(0.0);
-    UNROLL for (int d = 0; d < DIMENSIONS; ++d) {
+    FOR_SPECIES (v, NS + 5) L[v] = R(0.0);
+    UNROLL
+    for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
         const long s = a.stride[d];
-        FOR_SPECIES(v, NS + 5) L[v] -= (at<R>(flux + v*a.ld_flux_x, t + s) - at<R>(flux + v*a.ld_flux_x, t))*a.inv_dx[d];
+        FOR_SPECIES (v, NS + 5)
+            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * a.inv_dx[d];
     }
     R Q_u[3], rho = R(0.0), momentum[3];
 #if VISCOUS || SOURCE
-    FOR_SPECIES(v, NS + 4) {
+    FOR_SPECIES (v, NS + 4) {
         extra[v] = R(0.0);
 #if SOURCE
-        extra[v] = at<R>(a.source + v*a.ld_source, t);
+        extra[v] = at<R>(a.source + v * a.ld_source, t);
 #endif
     }
 #if VISCOUS
-    UNROLL for (int d = 0; d < DIMENSIONS; ++d) {
+    UNROLL
+    for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
         const long s = a.stride[d];
-        const double scale = a.inv_dx[d]*(1.0/24.0);
-        FOR_SPECIES(v, NS + 4) {
-            const double *f = flux + v*a.ld_viscous_x;
-            extra[v] -= (27.0*(at<R>(f, t + s) - at<R>(f, t)) - (at<R>(f, t + 2*s) - at<R>(f, t - s)))*scale;
+        const double scale = a.inv_dx[d] * (1.0 / 24.0);
+        FOR_SPECIES (v, NS + 4) {
+            const double *f = flux + v * a.ld_viscous_x;
+            extra[v] -= (27.0 * (at<R>(f, t + s) - at<R>(f, t)) - (at<R>(f, t + 2 * s) - at<R>(f, t - s))) * scale;
         }
     }
 #endif
-    FOR_SPECIES(v, NS + 3) L[v] += extra[v];
-    UNROLL for (int c = 0; c < 3; ++c) Q_u[c] = at<R>(a.Q + (CELL_U + c)*a.ld_Q, t);
+    FOR_SPECIES (v, NS + 3) L[v] += extra[v];
+    UNROLL
+    for (int c = 0; c < 3; ++c) Q_u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
 #if CONSERVATIVE
     R energy = L[FLUX_E] + extra[NS + 3];
 #else
     // what viscosity, conduction and diffusion do to the pressure: dp = Gruneisen (d(rho e) - sum_k eps_k d rho_k)
     R kinetic = R(0.0), gained = R(0.0), heat = extra[NS + 3];
-    FOR_SPECIES(k, NS) {
+    FOR_SPECIES (k, NS) {
         gained += extra[k];
-        heat -= at<R>(a.eps_k + k*a.ld_eps_k, t)*extra[k];
+        heat -= at<R>(a.eps_k + k * a.ld_eps_k, t) * extra[k];
     }
-    UNROLL for (int c = 0; c < 3; ++c) kinetic += Q_u[c]*(extra[NS + c] - 0.5*Q_u[c]*gained);
-    const R inverse = 1.0/(at<R>(a.gamma_c, t) - 1.0);
-    R energy = L[FLUX_E] + inverse*L[FLUX_A] + kinetic + at<R>(a.gruneisen, t)*inverse*(heat - kinetic);
+    UNROLL
+    for (int c = 0; c < 3; ++c) kinetic += Q_u[c] * (extra[NS + c] - 0.5 * Q_u[c] * gained);
+    const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
+    R energy = L[FLUX_E] + inverse * L[FLUX_A] + kinetic + at<R>(a.gruneisen, t) * inverse * (heat - kinetic);
 #endif
 #elif CONSERVATIVE
     R energy = L[FLUX_E];
 #else
-    const R inverse = 1.0/(at<R>(a.gamma_c, t) - 1.0);
-    R energy = L[FLUX_E] + inverse*L[FLUX_A];
+    const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
+    R energy = L[FLUX_E] + inverse * L[FLUX_A];
 #endif
-    const double w0 = a.w0, step = a.w1*a.length[0];         // dt from memory: a CUDA graph repeats the launch as it is
+    const double w0 = a.w0, step = a.w1 * a.length[0]; // dt from memory: a CUDA graph repeats the launch as it is
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
-    FOR_SPECIES(v, NS + 3) {
-        double *row = a.U + v*a.ld_U;
-        const R start = at<R>(a.U0 + v*a.ld_U0, t), before = at<R>(row, t), U = before + (w0*(start - before) + step*L[v]);
+    FOR_SPECIES (v, NS + 3) {
+        double *row = a.U + v * a.ld_U;
+        const R start = at<R>(a.U0 + v * a.ld_U0, t), before = at<R>(row, t),
+                U = before + (w0 * (start - before) + step * L[v]);
         put(row, t, U, count);
         if (v < NS) {
             rho += U, rho_start += start, rho_before += before;
-            put(a.Q + v*a.ld_Q, t, U, count);
+            put(a.Q + v * a.ld_Q, t, U, count);
         } else {
             momentum[v - NS] = U;
-            squares_start += start*start, squares_before += before*before;
+            squares_start += start * start, squares_before += before * before;
         }
     }
-    const R inv_rho = 1.0/rho;
-    double *row = a.U + (NS + 3)*a.ld_U;
-    const R start = at<R>(a.U0 + (NS + 3)*a.ld_U0, t);
+    const R inv_rho = 1.0 / rho;
+    double *row = a.U + (NS + 3) * a.ld_U;
+    const R start = at<R>(a.U0 + (NS + 3) * a.ld_U0, t);
 #if CONSERVATIVE
-    const R before = at<R>(row, t), total = before + (w0*(start - before) + step*energy);
+    const R before = at<R>(row, t), total = before + (w0 * (start - before) + step * energy);
     put(row, t, total, count);
 #else
     // U0 holds p of the step's start: every energy here is seen with the same gamma_c
-    const R before = at<R>(a.Q + CELL_P*a.ld_Q, t)*inverse + 0.5*squares_before/rho_before;
-    const R total = before + (w0*(start*inverse + 0.5*squares_start/rho_start - before) + step*energy);
+    const R before = at<R>(a.Q + CELL_P * a.ld_Q, t) * inverse + 0.5 * squares_before / rho_before;
+    const R total = before + (w0 * (start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
 #endif
     R kinetic_energy = R(0.0);
-    UNROLL for (int c = 0; c < 3; ++c) {
-        const R velocity = momentum[c]*inv_rho;
-        kinetic_energy += 0.5*momentum[c]*velocity;
-        put(a.Q + (CELL_U + c)*a.ld_Q, t, velocity, count);
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const R velocity = momentum[c] * inv_rho;
+        kinetic_energy += 0.5 * momentum[c] * velocity;
+        put(a.Q + (CELL_U + c) * a.ld_Q, t, velocity, count);
     }
 #if CONSERVATIVE
     put(a.e_vol, t, total - kinetic_energy, count);
 #else
-    put(a.Q + CELL_P*a.ld_Q, t, (total - kinetic_energy)*(at<R>(a.gamma_c, t) - 1.0), count);
+    put(a.Q + CELL_P * a.ld_Q, t, (total - kinetic_energy) * (at<R>(a.gamma_c, t) - 1.0), count);
 #endif
 }
 
 // Start of a step: U0 = U, and in double flux p in the place of the energy.
 template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
-    FOR_SPECIES(v, NS + 3) put(a.U0 + v*a.ld_U0, t, at<R>(a.U + v*a.ld_U, t), count);
+    FOR_SPECIES (v, NS + 3) put(a.U0 + v * a.ld_U0, t, at<R>(a.U + v * a.ld_U, t), count);
 #if CONSERVATIVE
-    put(a.U0 + (NS + 3)*a.ld_U0, t, at<R>(a.U + (NS + 3)*a.ld_U, t), count);
+    put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.U + (NS + 3) * a.ld_U, t), count);
 #else
-    put(a.U0 + (NS + 3)*a.ld_U0, t, at<R>(a.Q + CELL_P*a.ld_Q, t), count);
+    put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.Q + CELL_P * a.ld_Q, t), count);
 #endif
 }
 
-// Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k) sum_d 1/dx_d^2.
-// A state that has no time step gives NaN.
+// Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
+// sum_d 1/dx_d^2. A state that has no time step gives NaN.
 template <class R, class Arguments> POINT_FN void rates(const Arguments &a, const long t, const int count) {
     R rho = R(0.0);
-    FOR_SPECIES(k, NS) rho += at<R>(a.Q + k*a.ld_Q, t);
-    const R p = at<R>(a.Q + CELL_P*a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g*p/rho;
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g * p / rho;
     const auto sound = rho > 0.0 && c2 > 0.0
 #if !CONSERVATIVE
-        && g > 1.0 && p > 0.0
+                       && g > 1.0 && p > 0.0
 #endif
         ;
     const R c = sqrt(select(sound, c2, R(NOT_A_NUMBER)));
     R waves = R(0.0);
-    UNROLL for (int d = 0; d < DIMENSIONS; ++d) waves += (fabs(at<R>(a.Q + (CELL_U + d)*a.ld_Q, t)) + c)*a.inv_dx[d];
+    UNROLL
+    for (int d = 0; d < DIMENSIONS; ++d) waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * a.inv_dx[d];
     put(a.rate, t, waves, count);
 #if VISCOUS
-    R nu = larger((4.0/3.0)*at<R>(a.mu, t)/rho, at<R>(a.lam, t)/at<R>(a.cv_vol, t));
+    R nu = larger((4.0 / 3.0) * at<R>(a.mu, t) / rho, at<R>(a.lam, t) / at<R>(a.cv_vol, t));
 #if NS_GT_1
-    FOR_SPECIES(k, NS) nu = larger(nu, at<R>(a.D + k*a.ld_D, t));
+    FOR_SPECIES (k, NS) nu = larger(nu, at<R>(a.D + k * a.ld_D, t));
 #endif
     R inverse = R(0.0);
-    UNROLL for (int d = 0; d < DIMENSIONS; ++d) inverse += R(a.inv_dx[d]*a.inv_dx[d]);
-    put(a.rate + a.ld_rate, t, nu*inverse, count);
+    UNROLL
+    for (int d = 0; d < DIMENSIONS; ++d) inverse += R(a.inv_dx[d] * a.inv_dx[d]);
+    put(a.rate + a.ld_rate, t, nu * inverse, count);
 #endif
 }

@@ -6,15 +6,18 @@
 #include "stencil.h"
 
 template <class R> POINT_FN void cells_of(const double *row, const long t, const long s, R (&q)[4]) {
-    UNROLL for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2)*s);
+    UNROLL
+    for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
 // derivative in direction of stride b at the face: central fourth-order ones of the four cells, averaged
 template <class R> POINT_FN R across(const double *row, const long t, const long s, const long b) {
     R q[4];
-    UNROLL for (int m = 0; m < 4; ++m) {
-        const long c = t + (m - 2)*s;
-        q[m] = (8.0*(at<R>(row, c + b) - at<R>(row, c - b)) - (at<R>(row, c + 2*b) - at<R>(row, c - 2*b)))*(1.0/12.0);
+    UNROLL
+    for (int m = 0; m < 4; ++m) {
+        const long c = t + (m - 2) * s;
+        q[m] = (8.0 * (at<R>(row, c + b) - at<R>(row, c - b)) - (at<R>(row, c + 2 * b) - at<R>(row, c - 2 * b))) *
+               (1.0 / 12.0);
     }
     return face_mean(q);
 }
@@ -22,59 +25,69 @@ template <class R> POINT_FN R across(const double *row, const long t, const long
 template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, const long t, const int count) {
     const int d = a.direction;
     const long s = a.stride[d];
-    R q[4], du[3][3], u[3];                       // du[c][b]: d u_c/d x_b
-    UNROLL for (int c = 0; c < 3; ++c) {
-        const double *row = a.Q + (CELL_U + c)*a.ld_Q;
+    R q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const double *row = a.Q + (CELL_U + c) * a.ld_Q;
         cells_of(row, t, s, q);
         u[c] = face_mean(q);
         const R normal = face_slope(q);
-        UNROLL for (int b = 0; b < 3; ++b) {
+        UNROLL
+        for (int b = 0; b < 3; ++b) {
             if (b >= DIMENSIONS) du[c][b] = R(0.0);
-            else if (b == d) du[c][b] = normal*a.inv_dx[b];
-            else du[c][b] = across<R>(row, t, s, a.stride[b])*a.inv_dx[b];
+            else if (b == d) du[c][b] = normal * a.inv_dx[b];
+            else du[c][b] = across<R>(row, t, s, a.stride[b]) * a.inv_dx[b];
         }
     }
     cells_of(a.mu, t, s, q);
     const R mu = face_mean(q), divergence = du[0][0] + du[1][1] + du[2][2];
     R energy = R(0.0);
-    UNROLL for (int c = 0; c < 3; ++c) {
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
         // row d of a symmetric tensor, without an index that the compiler does not know
-        const R across_d = d == 0 ? du[0][c] : d == 1 ? du[1][c] : du[2][c], along_d = d == 0 ? du[c][0] : d == 1 ? du[c][1] : du[c][2];
-        R tau = mu*(across_d + along_d);
-        if (c == d) tau -= (2.0/3.0)*mu*divergence;
-        put(a.viscous_flux + (FLUX_M + c)*a.ld_viscous_flux, t, -tau, count);
-        energy -= tau*u[c];
+        const R across_d = d == 0   ? du[0][c]
+                           : d == 1 ? du[1][c]
+                                    : du[2][c],
+                along_d = d == 0   ? du[c][0]
+                          : d == 1 ? du[c][1]
+                                   : du[c][2];
+        R tau = mu * (across_d + along_d);
+        if (c == d) tau -= (2.0 / 3.0) * mu * divergence;
+        put(a.viscous_flux + (FLUX_M + c) * a.ld_viscous_flux, t, -tau, count);
+        energy -= tau * u[c];
     }
     cells_of(a.lam, t, s, q);
     const R lam = face_mean(q);
     cells_of(a.T, t, s, q);
-    energy -= lam*face_slope(q)*a.inv_dx[d];
+    energy -= lam * face_slope(q) * a.inv_dx[d];
 #if NS_GT_1
     R molar[4] = {R(0.0), R(0.0), R(0.0), R(0.0)}, J[NS], total = R(0.0), density[NS], rho = R(0.0);
-    FOR_SPECIES(k, NS) {
-        cells_of(a.Q + k*a.ld_Q, t, s, q);
-        UNROLL for (int m = 0; m < 4; ++m) molar[m] += q[m]*INV_W[k];
+    FOR_SPECIES (k, NS) {
+        cells_of(a.Q + k * a.ld_Q, t, s, q);
+        UNROLL
+        for (int m = 0; m < 4; ++m) molar[m] += q[m] * INV_W[k];
         density[k] = face_mean(q);
         rho += density[k];
     }
     const R n = face_mean(molar);
-    FOR_SPECIES(k, NS) {
-        cells_of(a.Q + k*a.ld_Q, t, s, q);
-        UNROLL for (int m = 0; m < 4; ++m) q[m] = q[m]*INV_W[k]/molar[m];
-        const R slope = face_slope(q)*a.inv_dx[d];
-        cells_of(a.D + k*a.ld_D, t, s, q);
-        J[k] = -n*face_mean(q)*slope*(1.0/INV_W[k]);
+    FOR_SPECIES (k, NS) {
+        cells_of(a.Q + k * a.ld_Q, t, s, q);
+        UNROLL
+        for (int m = 0; m < 4; ++m) q[m] = q[m] * INV_W[k] / molar[m];
+        const R slope = face_slope(q) * a.inv_dx[d];
+        cells_of(a.D + k * a.ld_D, t, s, q);
+        J[k] = -n * face_mean(q) * slope * (1.0 / INV_W[k]);
         total += J[k];
     }
-    const R share = total/rho;
-    FOR_SPECIES(k, NS) {
-        const R corrected = J[k] - density[k]*share;
-        cells_of(a.h_Y + k*a.ld_h_Y, t, s, q);
-        energy += face_mean(q)*corrected;
-        put(a.viscous_flux + k*a.ld_viscous_flux, t, corrected, count);
+    const R share = total / rho;
+    FOR_SPECIES (k, NS) {
+        const R corrected = J[k] - density[k] * share;
+        cells_of(a.h_Y + k * a.ld_h_Y, t, s, q);
+        energy += face_mean(q) * corrected;
+        put(a.viscous_flux + k * a.ld_viscous_flux, t, corrected, count);
     }
 #else
     put(a.viscous_flux, t, R(0.0), count);
 #endif
-    put(a.viscous_flux + (NS + 3)*a.ld_viscous_flux, t, energy, count);
+    put(a.viscous_flux + (NS + 3) * a.ld_viscous_flux, t, energy, count);
 }

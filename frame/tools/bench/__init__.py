@@ -2,6 +2,7 @@
 
 A bench is a module of this package with run(given, backend, say) -> Report; BENCHES names it, with _ for -.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -16,9 +17,11 @@ from ...config import PRECISIONS
 from ...errors import ArgumentError
 from . import inputs, species_loops
 
-BENCHES = {"properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
-           "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
-           "launch": "what a launch costs from Python and from Fortran, and what a start costs"}
+BENCHES = {
+    "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
+    "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
+    "launch": "what a launch costs from Python and from Fortran, and what a start costs",
+}
 CASES = ("thermal", "viscous", "thermal_viscous")
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
@@ -43,28 +46,61 @@ def add(commands) -> None:
     benches = bench.add_subparsers(dest="bench", required=True)
     for name, what in {**BENCHES, "all": "these one after another, and BENCHMARKS.md"}.items():
         sub = benches.add_parser(name, help=what)
-        sub.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
-        sub.add_argument("--ns", type=_numbers, metavar="N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)")
+        sub.add_argument(
+            "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
+        )
+        sub.add_argument(
+            "--ns", type=_numbers, metavar="N,...", help="numbers of species, 1 to 60 (default: 1,4,10,20,50)"
+        )
         sub.add_argument("--points", type=int, help="points a pass (default: 100000 on a CPU, a million on a GPU)")
         sub.add_argument("--repeats", type=int, default=7, help="rounds that the medians are taken of (default: 7)")
-        sub.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error")
+        sub.add_argument(
+            "--json", metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error"
+        )
         if name == "all":
-            sub.add_argument("--markdown", nargs="?", const=str(inputs.ROOT / "BENCHMARKS.md"), metavar="FILE",
-                             help="put this machine's section into FILE (BENCHMARKS.md): made anew, the others left")
+            sub.add_argument(
+                "--markdown",
+                nargs="?",
+                const=str(inputs.ROOT / "BENCHMARKS.md"),
+                metavar="FILE",
+                help="put this machine's section into FILE (BENCHMARKS.md): made anew, the others left",
+            )
         else:
             sub.add_argument("--markdown", action="store_true", help="tables as Markdown, with machine and versions")
         sub.add_argument("--mixture", metavar="FILE", help="Cantera YAML instead of generated species")
-        sub.add_argument("--kij", type=_structures, metavar="NAME,...",
-                         help=f"structures of k_ij: {', '.join(STRUCTURES)} (default: dense; file with --mixture)")
-        sub.add_argument("--cases", type=lambda text: text.split(","), metavar="NAME,...",
-                         help="properties: collections (thermal, viscous, thermal_viscous; default: all)")
-        sub.add_argument("--states", choices=inputs.KINDS, help="properties, threads: of points (default: random on a CPU; on a "
-                         "GPU smooth, as neighbours in a flow are)")
-        sub.add_argument("--precision", choices=PRECISIONS, default="double", help="properties: mixed (arrays in single precision) or "
-                         "single (arithmetic too), beside double")
-        sub.add_argument("--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)")
-        sub.add_argument("--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit")
-    loops = benches.add_parser("species-loops", help="nested species loops: every strategy and layout beside a copy of memory")
+        sub.add_argument(
+            "--kij",
+            type=_structures,
+            metavar="NAME,...",
+            help=f"structures of k_ij: {', '.join(STRUCTURES)} (default: dense; file with --mixture)",
+        )
+        sub.add_argument(
+            "--cases",
+            type=lambda text: text.split(","),
+            metavar="NAME,...",
+            help="properties: collections (thermal, viscous, thermal_viscous; default: all)",
+        )
+        sub.add_argument(
+            "--states",
+            choices=inputs.KINDS,
+            help="properties, threads: of points (default: random on a CPU; on a "
+            "GPU smooth, as neighbours in a flow are)",
+        )
+        sub.add_argument(
+            "--precision",
+            choices=PRECISIONS,
+            default="double",
+            help="properties: mixed (arrays in single precision) or single (arithmetic too), beside double",
+        )
+        sub.add_argument(
+            "--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)"
+        )
+        sub.add_argument(
+            "--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit"
+        )
+    loops = benches.add_parser(
+        "species-loops", help="nested species loops: every strategy and layout beside a copy of memory"
+    )
     species_loops.add_arguments(loops, bench=True)
 
 
@@ -85,8 +121,10 @@ def _check(given) -> None:
         raise ArgumentError("--threads: belongs to bench threads.")
     if given.threads and not 1 <= min(given.threads) <= max(given.threads) <= 4096:
         raise ArgumentError("--threads: wanted whole numbers from 1 to 4096.")
-    if given.scaling and importlib.util.find_spec("matplotlib") is None:      # said now, not after minutes of measuring
-        raise ArgumentError("--scaling draws with matplotlib, which is not installed: install the project's extra 'plot'.")
+    if given.scaling and importlib.util.find_spec("matplotlib") is None:  # said now, not after minutes of measuring
+        raise ArgumentError(
+            "--scaling draws with matplotlib, which is not installed: install the project's extra 'plot'."
+        )
     given.kij = given.kij or (["file"] if given.mixture else ["dense"])
 
 
@@ -108,7 +146,11 @@ def main(given) -> None:
             print(text, file=sys.stderr, flush=True)
 
     rows, parts = [], []
-    names = [given.bench] if given.bench != "all" else [name for name in BENCHES if name != "threads" or backend.name == "cpu"]
+    names = (
+        [given.bench]
+        if given.bench != "all"
+        else [name for name in BENCHES if name != "threads" or backend.name == "cpu"]
+    )
     for name in names:
         made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
         rows += made.rows
@@ -117,10 +159,17 @@ def main(given) -> None:
     if given.scaling:
         found, text = scaling.run(given, backend, say, pathlib.Path(given.scaling))
         rows += found
-        print("\n".join(["```", *text, "```"] if given.markdown and not file else text), f"Drawn: {given.scaling}", sep="\n", file=out)
+        print(
+            "\n".join(["```", *text, "```"] if given.markdown and not file else text),
+            f"Drawn: {given.scaling}",
+            sep="\n",
+            file=out,
+        )
         if file:
             picture = os.path.relpath(given.scaling, file.parent)
-            parts.append(page.part("scaling", [], "\n".join(["```", *text, "```"]), f"![time a point over NS]({picture})"))
+            parts.append(
+                page.part("scaling", [], "\n".join(["```", *text, "```"]), f"![time a point over NS]({picture})")
+            )
     if file:
         page.write(file, page.section(*_what(backend), page.command(given.said), parts))
         print(f"Written: {file}", file=out)
@@ -128,6 +177,7 @@ def main(given) -> None:
         print(report.dumps(rows))
     elif given.json:
         pathlib.Path(given.json).write_text(report.dumps(rows) + "\n")
+    return None
 
 
 def machine() -> str:
@@ -146,6 +196,7 @@ def _what(backend) -> tuple[str, list[str]]:
     told = _told(backend)
     if backend.name == "cpu":
         from .ceilings import vector_bits
+
         return f"{host}, {vector_bits()}-bit vectors", [f"backend cpu, one core but in `threads`: {told}"]
     return backend.describe()["product"], [f"backend {backend.name}: {told}", f"host: {host}"]
 

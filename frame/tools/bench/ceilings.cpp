@@ -9,25 +9,29 @@ extern "C" double pace_fma(long passes) {
     const vec factor = vec(near_one), summand = vec(small);
     vec x[CHAINS], sum = vec(0.0);
     for (int i = 0; i < CHAINS; ++i) x[i] = vec(1.0 + i);
-    for (long pass = 0; pass < passes; ++pass)
-        UNROLL for (int i = 0; i < CHAINS; ++i) x[i] = x[i]*factor + summand;
+    for (long pass = 0; pass < passes; ++pass) UNROLL
+    for (int i = 0; i < CHAINS; ++i) x[i] = x[i] * factor + summand;
     for (int i = 0; i < CHAINS; ++i) sum += x[i];
     double lane[VECTOR_LANES];
     store(lane, sum);
     return lane[0];
 }
 extern "C" int vector_lanes() { return VECTOR_LANES; }
-extern "C" long flops_fma(long passes) { return passes*12*VECTOR_LANES*2; }
+extern "C" long flops_fma(long passes) { return passes * 12 * VECTOR_LANES * 2; }
 
 // Over arrays that stay in L1; the barrier keeps the compiler from doing one pass for all.
 #define PACE(name, expression) \
     extern "C" void pace_##name(const double *in, double *out, long n, long passes) { \
         for (long pass = 0; pass < passes; ++pass) { \
-            for (long t = 0; t < n; t += VECTOR_LANES) { vec x; load(in + t, x); store(out + t, expression); } \
+            for (long t = 0; t < n; t += VECTOR_LANES) { \
+                vec x; \
+                load(in + t, x); \
+                store(out + t, expression); \
+            } \
             asm volatile("" ::: "memory"); \
         } \
     }
-PACE(divide, 1.5/x)
+PACE(divide, 1.5 / x)
 PACE(root, sqrt(x))
 PACE(exp, exp(x))
 PACE(log, log(x))

@@ -53,12 +53,12 @@ contains
 
   subroutine put()
     call frame_castles_populateinputstripe('Q'//char(0), Q, %VAL(n), %VAL(1), %VAL(1), %VAL(1), %VAL(n), %VAL(1), %VAL(1), &
-         %VAL(1), %VAL(1), %VAL(1), %VAL(nq), %VAL(1), %VAL(n))
+                                           %VAL(1), %VAL(1), %VAL(1), %VAL(nq), %VAL(1), %VAL(n))
   end subroutine put
 
   subroutine get()
     call frame_castles_populateoutputstripe('rho'//char(0), rho, %VAL(n), %VAL(1), %VAL(1), %VAL(1), %VAL(n), %VAL(1), %VAL(1), &
-         %VAL(1), %VAL(1), %VAL(1), %VAL(1), %VAL(1), %VAL(n))
+                                            %VAL(1), %VAL(1), %VAL(1), %VAL(1), %VAL(1), %VAL(n))
   end subroutine get
 
   real(dp) function now()

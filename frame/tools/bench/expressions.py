@@ -3,6 +3,7 @@
 Whole-array operations, the same strength-reduced algebra as the layer's (the double sums are one matrix product each);
 the cubic by its closed form with two Newton steps. `xp` is the array module.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,14 +12,20 @@ from kernels.mixture import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 ROOT2 = float(np.sqrt(2.0))
-CHUNK = 1000        # points at a time on a CPU, so that intermediates stay in cache
+CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache
 
 
 def constants(mixture, xp) -> dict:
     """What the expressions need of the species, in the array module's memory, as columns."""
     data = mixture.species
     kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"]), np.sqrt(data.a)
-    columns = {"inv_W": 1/data.W, "b": data.b, "T_mid": data.T_mid, "g": root_a*(1 + kappa), "q": root_a*kappa/np.sqrt(data.Tc)}
+    columns = {
+        "inv_W": 1 / data.W,
+        "b": data.b,
+        "T_mid": data.T_mid,
+        "g": root_a * (1 + kappa),
+        "q": root_a * kappa / np.sqrt(data.Tc),
+    }
     columns = {name: xp.asarray(np.ascontiguousarray(value.reshape(-1, 1))) for name, value in columns.items()}
     out = {**columns, "K": None if not data.kij.any() else xp.asarray(1 - data.kij)}
     for name in ("nasa_low", "nasa_high"):
@@ -28,61 +35,74 @@ def constants(mixture, xp) -> dict:
 
 def thermal(xp, c, T, p, Y) -> dict:
     """The outputs of the collection `thermal` at T, p (n,), Y (ns, n). Root rule: lower Gibbs energy."""
-    amounts = Y*c["inv_W"]
-    W = 1/amounts.sum(0)
-    X = amounts*W
+    amounts = Y * c["inv_W"]
+    W = 1 / amounts.sum(0)
+    X = amounts * W
     low = T < c["T_mid"]
-    a = [(X*xp.where(low, cold, hot)).sum(0) for cold, hot in zip(c["nasa_low"], c["nasa_high"])]
-    cp_ig = R*(a[0] + T*(a[1] + T*(a[2] + T*(a[3] + T*a[4]))))
-    h_ig = R*(a[5] + T*(a[0] + T*(a[1]/2 + T*(a[2]/3 + T*(a[3]/4 + T*a[4]/5)))))
+    a = [(X * xp.where(low, cold, hot)).sum(0) for cold, hot in zip(c["nasa_low"], c["nasa_high"])]
+    cp_ig = R * (a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))))
+    h_ig = R * (a[5] + T * (a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))))
 
     root_T = xp.sqrt(T)
-    signed = c["g"] - c["q"]*root_T                        # sqrt(a_i alpha_i) but for its sign
-    y, z = X*abs(signed), X*c["q"]*xp.sign(signed)
+    signed = c["g"] - c["q"] * root_T  # sqrt(a_i alpha_i) but for its sign
+    y, z = X * abs(signed), X * c["q"] * xp.sign(signed)
     if c["K"] is None:
         y, z = y.sum(0), z.sum(0)
-        yy, yz, zz = y*y, y*z, z*z
+        yy, yz, zz = y * y, y * z, z * z
     else:
         Ky, Kz = c["K"] @ y, c["K"] @ z
-        yy, yz, zz = (y*Ky).sum(0), (z*Ky).sum(0), (z*Kz).sum(0)
-    a_mix, a_T, a_TT, b = yy, -yz/root_T, (zz + yz/root_T)/(2*T), (X*c["b"]).sum(0)
+        yy, yz, zz = (y * Ky).sum(0), (z * Ky).sum(0), (z * Kz).sum(0)
+    a_mix, a_T, a_TT, b = yy, -yz / root_T, (zz + yz / root_T) / (2 * T), (X * c["b"]).sum(0)
 
-    Z = compressibility(xp, a_mix*p/(R*T)**2, b*p/(R*T))
-    v = Z*R*T/p
-    L = xp.log((v + (1 + ROOT2)*b)/(v + (1 - ROOT2)*b))/(2*ROOT2*b)
-    D = v*v + 2*b*v - b*b
-    p_T = R/(v - b) - a_T/D
-    p_v = -R*T/(v - b)**2 + 2*a_mix*(v + b)/D**2
-    rho = W/v
-    h = (h_ig + p*v - R*T + (T*a_T - a_mix)*L)/W
-    cv = (cp_ig - R + T*a_TT*L)/W
-    cp = cv - T*p_T*p_T/(p_v*W)
-    rho_p, rho_T = -rho/(v*p_v), rho*p_T/(v*p_v)
-    gamma = cp/cv
-    return {"W": W, "Z": Z, "rho": rho, "h": h, "e": h - p/rho, "cp": cp, "cv": cv, "gamma": gamma, "c": xp.sqrt(gamma/rho_p),
-            "rho_p": rho_p, "rho_T": rho_T, "h_p": (1 + T*rho_T/rho)/rho, "h_T": cp}
+    Z = compressibility(xp, a_mix * p / (R * T) ** 2, b * p / (R * T))
+    v = Z * R * T / p
+    L = xp.log((v + (1 + ROOT2) * b) / (v + (1 - ROOT2) * b)) / (2 * ROOT2 * b)
+    D = v * v + 2 * b * v - b * b
+    p_T = R / (v - b) - a_T / D
+    p_v = -R * T / (v - b) ** 2 + 2 * a_mix * (v + b) / D**2
+    rho = W / v
+    h = (h_ig + p * v - R * T + (T * a_T - a_mix) * L) / W
+    cv = (cp_ig - R + T * a_TT * L) / W
+    cp = cv - T * p_T * p_T / (p_v * W)
+    rho_p, rho_T = -rho / (v * p_v), rho * p_T / (v * p_v)
+    gamma = cp / cv
+    return {
+        "W": W,
+        "Z": Z,
+        "rho": rho,
+        "h": h,
+        "e": h - p / rho,
+        "cp": cp,
+        "cv": cv,
+        "gamma": gamma,
+        "c": xp.sqrt(gamma / rho_p),
+        "rho_p": rho_p,
+        "rho_T": rho_T,
+        "h_p": (1 + T * rho_T / rho) / rho,
+        "h_T": cp,
+    }
 
 
 def compressibility(xp, A, B):
     """Z by Cardano's formulas, both cases everywhere; of two roots above B the one of lower residual Gibbs energy."""
-    c2, c1, c0 = B - 1, A - (3*B + 2)*B, (B*B + B - A)*B
-    Q, S = (c2*c2 - 3*c1)/9, ((2*c2*c2 - 9*c1)*c2 + 27*c0)/54
-    three = S*S < Q**3
+    c2, c1, c0 = B - 1, A - (3 * B + 2) * B, (B * B + B - A) * B
+    Q, S = (c2 * c2 - 3 * c1) / 9, ((2 * c2 * c2 - 9 * c1) * c2 + 27 * c0) / 54
+    three = S * S < Q**3
 
     def polished(Z):
         for _ in range(2):
-            Z = Z - (((Z + c2)*Z + c1)*Z + c0)/((3*Z + 2*c2)*Z + c1)
+            Z = Z - (((Z + c2) * Z + c1) * Z + c0) / ((3 * Z + 2 * c2) * Z + c1)
         return Z
 
     root_Q = xp.sqrt(xp.where(three, Q, 1.0))
-    angle = xp.arccos(xp.where(three, S/root_Q**3, 0.0))
-    vapour = polished(-2*root_Q*xp.cos((angle + 2*np.pi)/3) - c2/3)
-    liquid = polished(-2*root_Q*xp.cos(angle/3) - c2/3)
-    big = xp.cbrt(abs(S) + xp.sqrt(xp.where(three, 0.0, S*S - Q**3)))
-    single = polished(-xp.sign(S)*(big + Q/xp.where(big > 0, big, 1.0)) - c2/3)
+    angle = xp.arccos(xp.where(three, S / root_Q**3, 0.0))
+    vapour = polished(-2 * root_Q * xp.cos((angle + 2 * np.pi) / 3) - c2 / 3)
+    liquid = polished(-2 * root_Q * xp.cos(angle / 3) - c2 / 3)
+    big = xp.cbrt(abs(S) + xp.sqrt(xp.where(three, 0.0, S * S - Q**3)))
+    single = polished(-xp.sign(S) * (big + Q / xp.where(big > 0, big, 1.0)) - c2 / 3)
 
     def gibbs(Z):
-        return Z - xp.log(Z - B) - A/(2*ROOT2*B)*xp.log((Z + (1 + ROOT2)*B)/(Z + (1 - ROOT2)*B))
+        return Z - xp.log(Z - B) - A / (2 * ROOT2 * B) * xp.log((Z + (1 + ROOT2) * B) / (Z + (1 - ROOT2) * B))
 
     two = three & (liquid > B)
     safe_liquid, safe_vapour = xp.where(two, liquid, B + 1), xp.where(two, vapour, B + 1)
@@ -100,13 +120,13 @@ class Numpy:
         c, n = constants(mixture, np), state["T"].size
         results = {}
         starts = range(0, n, CHUNK)
-        parts = [[np.ascontiguousarray(state[name][..., at:at + CHUNK]) for name in ("T", "p", "Y")] for at in starts]
+        parts = [[np.ascontiguousarray(state[name][..., at : at + CHUNK]) for name in ("T", "p", "Y")] for at in starts]
 
         def work():
             with np.errstate(all="ignore"):
                 for first, part in zip(starts, parts):
                     for name, value in thermal(np, c, *part).items():
-                        results.setdefault(name, np.empty(n))[first:first + CHUNK] = value
+                        results.setdefault(name, np.empty(n))[first : first + CHUNK] = value
 
         return work, results
 

@@ -1,8 +1,9 @@
 """The rivals in Fortran: the modules of fortran_stub/, one point at a time, compiled here as shared libraries.
 
-Two styles. "textbook": sums over pairs as the book has them, pair parameters formed in them. "tables": the same sums over
-tables of pairs made once, which is what the demo's host compares with.
+Two styles. "textbook": sums over pairs as the book has them, pair parameters formed in them. "tables": the same sums
+over tables of pairs made once, which is what the demo's host compares with.
 """
+
 from __future__ import annotations
 
 import functools
@@ -23,12 +24,19 @@ from ...errors import BackendError
 from .inputs import ROOT
 
 SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
-STYLES = {style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
-          for style, last in (("textbook", "textbook"), ("tables", "properties"))}
+STYLES = {
+    style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
+    for style, last in (("textbook", "textbook"), ("tables", "properties"))
+}
 # Places in the driver's `scal`, and the values of its options: properties.f90, species_tables.f90.
 NAMES = ("W", "Z", "rho", "h", "e", "cp", "cv", "gamma", "c", "rho_p", "rho_T", "h_p", "h_T", "h0", "mu", "lam")
-OPTIONS = {"root": ("gibbs", "vapour", "liquid"), "alpha": ("pr78", "cantera"), "chung": ("polefree", "published", "cantera"),
-           "diffusion": ("kinetic", "fuller", "cantera"), "takahashi": ("smooth", "table", "off")}
+OPTIONS = {
+    "root": ("gibbs", "vapour", "liquid"),
+    "alpha": ("pr78", "cantera"),
+    "chung": ("polefree", "published", "cantera"),
+    "diffusion": ("kinetic", "fuller", "cantera"),
+    "takahashi": ("smooth", "table", "off"),
+}
 PARTS = {"thermal": 1, "viscous": 2, "thermal_viscous": 3}
 RIVALS = (("textbook", "-O3"), ("tables", "-O3"), ("tables", "-Ofast"))
 
@@ -44,7 +52,9 @@ def compiler() -> tuple[str, str]:
     name = os.environ.get("FC") or "gfortran"
     path = shutil.which(name)
     if path is None:
-        raise BackendError(f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC.")
+        raise BackendError(
+            f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC."
+        )
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
     return path, version
 
@@ -90,24 +100,40 @@ class Fortran:
         data = mixture.species
         # Known numbers instead of NaN for "unknown", by the rule of both codes: -Ofast assumes that there is no NaN.
         unknown = np.isnan(data.Vc)
-        Vc = np.where(unknown, 0.307401308698703833*8.31446261815324*data.Tc/data.pc, data.Vc)
+        Vc = np.where(unknown, 0.307401308698703833 * 8.31446261815324 * data.Tc / data.pc, data.Vc)
         fuller = data.fuller_volume
-        if mixture.options["diffusion"] != "fuller":        # tabulated by the Fortran, not used then
+        if mixture.options["diffusion"] != "fuller":  # tabulated by the Fortran, not used then
             fuller = np.nan_to_num(fuller, nan=1.0)
             fit = pair_fit(data, mixture.options["diffusion"])
         else:
             fit = np.zeros((5, mixture.ns, mixture.ns))
-        fields = [data.W, data.Tc, data.pc, data.omega, Vc, np.nan_to_num(data.dipole), data.kappa_assoc, data.kij,
-                  data.nasa_low, data.nasa_high, data.T_mid, np.moveaxis(fit, 0, 2), fuller]
+        fields = [
+            data.W,
+            data.Tc,
+            data.pc,
+            data.omega,
+            Vc,
+            np.nan_to_num(data.dipole),
+            data.kappa_assoc,
+            data.kij,
+            data.nasa_low,
+            data.nasa_high,
+            data.T_mid,
+            np.moveaxis(fit, 0, 2),
+            fuller,
+        ]
         fields = [np.array(field, dtype=float, order="C") for field in fields]
         codes = ffi.new("int[]", [values.index(mixture.options[key]) + 1 for key, values in OPTIONS.items()])
-        status = self._library.realgas_setup(mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes)
+        status = self._library.realgas_setup(
+            mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes
+        )
         if status:
             raise BackendError(f"the Fortran rival refuses the mixture (status {status}).")
         self._mixture = mixture
 
     def prepare(self, mixture, collection: str, state: dict):
-        """(work, results): work() runs the collection over the points of `state`; results by name are arrays it writes."""
+        """(work, results): work() runs the collection over the points of `state`; results by name are arrays it
+        writes."""
         n = state["T"].size
         T, p, Y = (np.ascontiguousarray(state[name]) for name in ("T", "p", "Y"))
         scalars, D = np.full((len(NAMES), n), np.nan), np.full((mixture.ns, n), np.nan)

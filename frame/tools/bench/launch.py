@@ -1,4 +1,5 @@
 """`bench launch`: what a launch costs from Python and from Fortran, and what the first result costs after a start."""
+
 from __future__ import annotations
 
 import os
@@ -8,8 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-
-import numpy as np
 
 import kernels
 from kernels.backend import cache
@@ -21,10 +20,12 @@ from .report import Report, Row
 
 HERE = pathlib.Path(__file__).resolve().parent
 NITROGEN = ROOT / "examples" / "mixtures" / "n2.yaml"
-POINTS = 16             # next to no work: what is left is the call
+POINTS = 16  # next to no work: what is left is the call
 CALLS = 2000
-FIRST_RESULT = ("from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
-                "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))")
+FIRST_RESULT = (
+    "from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
+    "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))"
+)
 
 
 def run(given, backend, say) -> Report:
@@ -38,16 +39,20 @@ def run(given, backend, say) -> Report:
         rows += from_fortran(backend, given.repeats)
     except BackendError as error:
         left_out.append(f"Entry points from Fortran are left out: {error}")
-    notes = (f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty "
-             "kernel cache, so it compiles; a warm one finds its kernels there.")
+    notes = (
+        f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty "
+        "kernel cache, so it compiles; a warm one finds its kernels there."
+    )
     return Report(rows, [], "\n".join([notes, *left_out]))
 
 
-def row(what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None) -> Row:
+def row(
+    what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None
+) -> Row:
     """beside and takes: something to hold it against, and its seconds for as many points."""
-    made = Row("launch", what, 1, points, backend.name, seconds, points/seconds, beside)
+    made = Row("launch", what, 1, points, backend.name, seconds, points / seconds, beside)
     if takes is not None:
-        made.rival_points_per_s, made.ratio = points/takes, takes/seconds
+        made.rival_points_per_s, made.ratio = points / takes, takes / seconds
     return made
 
 
@@ -60,7 +65,7 @@ def per_call(backend, work, repeats: int) -> float:
         for _ in range(CALLS):
             work()
         backend.synchronize()
-        times.append((time.perf_counter() - begin)/CALLS)
+        times.append((time.perf_counter() - begin) / CALLS)
     return statistics.median(times[1:])
 
 
@@ -69,8 +74,10 @@ def from_python(backend, repeats: int) -> list[Row]:
     rows = []
     beside, nothing = empty_call(backend)
     takes = per_call(backend, nothing, repeats)
-    names = {"launch of one kernel from Python": dict(kernels=["total_enthalpy"]),
-             "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y"))}
+    names = {
+        "launch of one kernel from Python": dict(kernels=["total_enthalpy"]),
+        "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y")),
+    }
     for what, chosen in names.items():
         program = mixture.program(backend=backend, **chosen)
         arrays = {a: backend.empty((program.plan.rows(a), backend.pad(POINTS))) for a in program.plan.arguments}
@@ -102,8 +109,9 @@ def empty_call(backend):
 def timed(command, **environment) -> tuple[float, str]:
     """(seconds, standard output) of a process. BackendError with what it said when it fails."""
     begin = time.perf_counter()
-    done = subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **environment},
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
+    )
     if done.returncode:
         raise BackendError(f"{command[0]} failed (status {done.returncode}): {(done.stdout + done.stderr)[-1500:]}")
     return time.perf_counter() - begin, done.stdout
@@ -116,8 +124,10 @@ def python_starts(backend) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         cold = timed(command, FRAME_CACHE=folder)[0]
         warm = statistics.median(timed(command, FRAME_CACHE=folder)[0] for _ in range(3))
-    return [row(f"{kind} start of Python, first result", backend, seconds, 64, "start of Python and NumPy", takes)
-            for kind, seconds in (("cold", cold), ("warm", warm))]
+    return [
+        row(f"{kind} start of Python, first result", backend, seconds, 64, "start of Python and NumPy", takes)
+        for kind, seconds in (("cold", cold), ("warm", warm))
+    ]
 
 
 def host() -> pathlib.Path:
@@ -146,8 +156,12 @@ def from_fortran(backend, repeats: int) -> list[Row]:
             lines = timed([program, NITROGEN], **environment)[1].split("\n")
             told.append({name: float(value) for name, value in (line.split() for line in lines if line)})
     warm = {name: statistics.median(run[name] for run in told[1:]) for name in told[0]}
-    names = {"put": "populateinputstripe of Q, from Fortran", "thermal": "eosthermalproperties, from Fortran",
-             "launch": "launch of one kernel, from Fortran", "get": "populateoutputstripe, from Fortran"}
+    names = {
+        "put": "populateinputstripe of Q, from Fortran",
+        "thermal": "eosthermalproperties, from Fortran",
+        "launch": "launch of one kernel, from Fortran",
+        "get": "populateoutputstripe, from Fortran",
+    }
     rows = [row(text, backend, warm[name]) for name, text in names.items()]
     starts = {"cold": told[0]["start"], "warm": warm["start"]}
     return rows + [row(f"{kind} start of libframe, first result", backend, seconds) for kind, seconds in starts.items()]

@@ -1,4 +1,5 @@
 """`bench properties`: the collections against plain Fortran and array expressions, each checked before it is timed."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -8,8 +9,8 @@ import time
 import numpy as np
 
 from kernels.codegen import counting
-from kernels.declare import collections, quantities
 from kernels.codegen.emit import dtype_of
+from kernels.declare import collections, quantities
 from kernels.mixture import Mixture
 from kernels.species.cantera_yaml import read_cantera_yaml
 
@@ -17,18 +18,19 @@ from ...errors import BackendError
 from . import ceilings, expressions, fortran, inputs
 from .report import Report, Row
 
-CHECKED = 4096              # points compared before timing
-SAMPLE = 0.01               # seconds that a sample of ours takes at least
-RIVAL_SAMPLE = 0.1          # seconds that a sample of a slow rival takes at most: it gets a part of the same points
+CHECKED = 4096  # points compared before timing
+SAMPLE = 0.01  # seconds that a sample of ours takes at least
+RIVAL_SAMPLE = 0.1  # seconds that a sample of a slow rival takes at most: it gets a part of the same points
 NS = (1, 4, 10, 20, 50)
 POINTS = {"cpu": 100_000, "cuda": 1_000_000}
 
-# Largest relative difference that passes. Two ways to round the same formulas part by 1e-12 or less at most points, but c
-# and the derivatives amplify that near the ridge of the fluid. Takahashi's factor, down to 0.01, is tabulated to 2e-7.
-# Mixed rounds each result once, 6e-8; single calculates with such numbers; near the critical point they are worth 1e-4.
+# Largest relative difference that passes. Two ways to round the same formulas part by 1e-12 or less at most points, but
+# c and the derivatives amplify that near the ridge of the fluid. Takahashi's factor, down to 0.01, is tabulated to
+# 2e-7. Mixed rounds each result once, 6e-8; single calculates with such numbers; near the critical point they are worth
+# 1e-4.
 TOLERANCES, TOLERANCE_TAKAHASHI = {"double": 1e-9, "mixed": 1e-6, "single": 1e-3}, 2e-5
-OTHER_ROOT = 1e-3           # densities that differ by more are the cubic's two roots; they tie on the saturation line
-MOST_OTHER_ROOTS = 1e-3     # share of points where codes may so differ
+OTHER_ROOT = 1e-3  # densities that differ by more are the cubic's two roots; they tie on the saturation line
+MOST_OTHER_ROOTS = 1e-3  # share of points where codes may so differ
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,10 +45,14 @@ class Case:
         return self.collection != "viscous"
 
 
-CASES = (Case("thermal", "thermal", "off"), Case("viscous, low-pressure D, fuller", "viscous", "off", "fuller"),
-         Case("viscous, low-pressure D, kinetic", "viscous", "off"), Case("viscous, Takahashi", "viscous"),
-         Case("thermal_viscous, Takahashi", "thermal_viscous"))
-STATES = {"cpu": "random", "cuda": "smooth"}        # a warp takes 32 neighbours, and those of a flow are alike
+CASES = (
+    Case("thermal", "thermal", "off"),
+    Case("viscous, low-pressure D, fuller", "viscous", "off", "fuller"),
+    Case("viscous, low-pressure D, kinetic", "viscous", "off"),
+    Case("viscous, Takahashi", "viscous"),
+    Case("thermal_viscous, Takahashi", "thermal_viscous"),
+)
+STATES = {"cpu": "random", "cuda": "smooth"}  # a warp takes 32 neighbours, and those of a flow are alike
 
 
 class WrongValues(BackendError):
@@ -65,8 +71,10 @@ class Unfused:
         c, be, n = collections[collection], self.backend, state["T"].size
         whole = mixture.program(outputs=c.outputs, given=c.given, backend=be)
         parts = [mixture.program(kernels=[name], backend=be) for name in whole.kernels]
-        arrays = {q: be.empty((quantities[q].rows(mixture.ns), be.pad(n)))
-                  for q in dict.fromkeys(q for part in parts for q in part.plan.arguments)}
+        arrays = {
+            q: be.empty((quantities[q].rows(mixture.ns), be.pad(n)))
+            for q in dict.fromkeys(q for part in parts for q in part.plan.arguments)
+        }
         fill(be, arrays, state)
         runs = [part.bind(arrays) for part in parts]
 
@@ -80,7 +88,9 @@ class Unfused:
 def fill(backend, arrays, state) -> None:
     for name in arrays:
         if name in state:
-            arrays[name][:, :state["T"].size] = backend.from_host(np.ascontiguousarray(state[name]), arrays[name].dtype)
+            arrays[name][:, : state["T"].size] = backend.from_host(
+                np.ascontiguousarray(state[name]), arrays[name].dtype
+            )
 
 
 class Ours:
@@ -111,11 +121,12 @@ class InDouble:
 
     def prepare(self, mixture, collection: str, state: dict):
         double = Ours(mixture, collection, state, self.backend)
-        return double.work, {name: double.arrays[name][:, :double.n] for name in double.program.writes}
+        return double.work, {name: double.arrays[name][:, : double.n] for name in double.program.writes}
 
 
 def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float, d_tolerance: float) -> float:
-    """Largest relative difference over all quantities both have. WrongValues names the first that is beyond the tolerance.
+    """Largest relative difference over all quantities both have. WrongValues names the first that is beyond the
+    tolerance.
 
     Energies are held against cp T, h_p against 1/rho, anything else against itself: they pass through zero, and their
     error does not. Nothing is held against less than a thousandth of its median.
@@ -125,9 +136,11 @@ def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float
         raise WrongValues(f"{what}: no quantity in common, so nothing can be checked.")
     same = np.ones(state["T"].size, bool)
     if "rho" in names:
-        same = ~(np.abs(flat(ours["rho"])/flat(rival["rho"]) - 1) > OTHER_ROOT)       # NaN stays, to be found below
+        same = ~(np.abs(flat(ours["rho"]) / flat(rival["rho"]) - 1) > OTHER_ROOT)  # NaN stays, to be found below
         if (~same).mean() > MOST_OTHER_ROOTS:
-            raise WrongValues(f"{what}: 'rho' differs by more than {OTHER_ROOT:g} at {(~same).sum()} of {same.size} points.")
+            raise WrongValues(
+                f"{what}: 'rho' differs by more than {OTHER_ROOT:g} at {(~same).sum()} of {same.size} points."
+            )
     scales = {"h": "cp", "e": "cp", "h_p": "rho"}
     worst = 0.0
     for name in names:
@@ -135,15 +148,17 @@ def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float
         scale = np.abs(wanted)
         if scales.get(name) in ours:
             other = np.atleast_2d(ours[scales[name]])[:, same]
-            scale = np.maximum(scale, other*state["T"][same] if name != "h_p" else 1/other)
+            scale = np.maximum(scale, other * state["T"][same] if name != "h_p" else 1 / other)
         known = scale[np.isfinite(scale)]
-        scale = np.maximum(scale, 1e-3*np.median(known)) if known.size else scale
-        off = np.abs(got - wanted)/scale
+        scale = np.maximum(scale, 1e-3 * np.median(known)) if known.size else scale
+        off = np.abs(got - wanted) / scale
         allowed, largest = d_tolerance if name == "D" else tolerance, float(np.max(off))
-        if not largest <= allowed:                       # so that NaN on either side, which gives NaN, does not pass
+        if not largest <= allowed:  # so that NaN on either side, which gives NaN, does not pass
             place = tuple(np.argwhere(~(off <= allowed))[0])
-            raise WrongValues(f"{what}: '{name}' differs by {largest:.1e} of its size, allowed is {allowed:g}; first at point "
-                              f"{place[1]}: {got[place]:.17g} and {wanted[place]:.17g}. Nothing was timed.")
+            raise WrongValues(
+                f"{what}: '{name}' differs by {largest:.1e} of its size, allowed is {allowed:g}; first at point "
+                f"{place[1]}: {got[place]:.17g} and {wanted[place]:.17g}. Nothing was timed."
+            )
         worst = max(worst, largest)
     return worst
 
@@ -156,13 +171,13 @@ def seconds(backend, work, often: int = 1) -> float:
     begin = backend.mark()
     for _ in range(often):
         work()
-    return backend.elapsed(begin, backend.mark())/often
+    return backend.elapsed(begin, backend.mark()) / often
 
 
 def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[float], list[list[float]]]:
     """Seconds of ours and of each rival in rounds, so that what else the machine does meets all of them.
     A rival is a list of works: one a round, in turn."""
-    often = max(1, int(SAMPLE/max(seconds(backend, ours), 1e-9)))
+    often = max(1, int(SAMPLE / max(seconds(backend, ours), 1e-9)))
     mine, theirs = [], [[] for _ in others]
     for round_ in range(repeats):
         mine.append(seconds(backend, ours, often))
@@ -172,12 +187,12 @@ def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[f
 
 
 def part(state: dict, first: int, count: int) -> dict:
-    return {name: np.ascontiguousarray(value[..., first:first + count]) for name, value in state.items()}
+    return {name: np.ascontiguousarray(value[..., first : first + count]) for name, value in state.items()}
 
 
 def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, took: float):
     """A rival's works over stretches of the points, spread over all of them, so that one takes RIVAL_SAMPLE or less."""
-    count = int(min(n, max(RIVAL_SAMPLE/max(took, 1e-12), 256)))
+    count = int(min(n, max(RIVAL_SAMPLE / max(took, 1e-12), 256)))
     if count >= n:
         return [rival.prepare(mixture, collection, state)[0]], n
     starts = np.linspace(0, n - count, repeats).astype(int)
@@ -186,15 +201,26 @@ def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, t
 
 def given_state(mixture, collection, points: int, kind: str, precision: str = "double") -> dict:
     """What the collection is given, at points of one kind, as doubles that arrays of the precision hold exactly."""
-    exactly = lambda value: value.astype(dtype_of(precision)).astype(np.float64)       # noqa: E731
+    exactly = lambda value: value.astype(dtype_of(precision)).astype(np.float64)  # noqa: E731
     state = {name: exactly(value) for name, value in inputs.states(mixture.ns, points, kind).items()}
     if "rho" in collection.given:
         state["rho"] = exactly(mixture.properties("rho", backend="cpu", **state)["rho"])
     return state
 
 
-def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, roofs, rivals,
-            of=statistics.median, kind="random", precision="double") -> list[Row]:
+def measure(
+    case: Case,
+    mixture,
+    kij: str,
+    backend,
+    points: int,
+    repeats: int,
+    roofs,
+    rivals,
+    of=statistics.median,
+    kind="random",
+    precision="double",
+) -> list[Row]:
     """Rows of one case and mixture, one a rival. of: which of the rounds' seconds is taken. kind: of states."""
     collection, ns = collections[case.collection], mixture.ns
     state = given_state(mixture, collection, points, kind, precision)
@@ -202,7 +228,9 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
     ours.work()
     checked = min(points, CHECKED)
     results, few = ours.results(backend, checked), part(state, 0, checked)
-    label = case.name + (f", k_ij {kij}" if case.kij_matters else "") + (f", {precision}" if precision != "double" else "")
+    label = (
+        case.name + (f", k_ij {kij}" if case.kij_matters else "") + (f", {precision}" if precision != "double" else "")
+    )
     tolerance = TOLERANCES[precision]
     d_tolerance = tolerance if mixture.options["takahashi"] != "smooth" else max(tolerance, TOLERANCE_TAKAHASHI)
     taken, works = [], []
@@ -211,7 +239,7 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
             continue
         work, theirs = rival.prepare(mixture, case.collection, few)
         work()
-        took = min(seconds(backend, work) for _ in range(2))/checked
+        took = min(seconds(backend, work) for _ in range(2)) / checked
         host = {name: theirs[name] for name in results if name in theirs}
         host = {name: value if type(value) is np.ndarray else backend.to_host(value) for name, value in host.items()}
         off = difference(results, host, few, f"{label}, NS = {ns}, {rival.name}", tolerance, d_tolerance)
@@ -224,17 +252,21 @@ def measure(case: Case, mixture, kij: str, backend, points: int, repeats: int, r
         for work in works[-1][:1]:
             work()
     mine, theirs = interleaved(backend, ours.work, works, repeats)
-    pace = points/of(mine)
+    pace = points / of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
-    cost = dataclasses.replace(cost, bytes=cost.bytes*ours.program.dtype.itemsize//8)
-    row = Row("properties", label, ns, points, backend.name, points/pace, pace)
-    if precision != "single":               # the ceilings of arithmetic are those of doubles
+    cost = dataclasses.replace(cost, bytes=cost.bytes * ours.program.dtype.itemsize // 8)
+    row = Row("properties", label, ns, points, backend.name, points / pace, pace)
+    if precision != "single":  # the ceilings of arithmetic are those of doubles
         bound, by = roofs.bound(cost, points)
-        row = dataclasses.replace(row, bound=bound, bound_fraction=pace/bound, bound_by=by)
+        row = dataclasses.replace(row, bound=bound, bound_fraction=pace / bound, bound_by=by)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
-        rival_pace = count/of(times)
-        rows.append(dataclasses.replace(row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace/rival_pace, max_rel_diff=off))
+        rival_pace = count / of(times)
+        rows.append(
+            dataclasses.replace(
+                row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace / rival_pace, max_rel_diff=off
+            )
+        )
     return rows or [row]
 
 
@@ -259,17 +291,28 @@ def mixtures(given, kij: str, case: Case):
 def run(given, backend, say) -> Report:
     """All rows. `say` is told what is under way."""
     roofs = ceilings.measure(backend)
-    rivals = [InDouble(backend)]*(given.precision != "double") + all_rivals(backend)
+    rivals = [InDouble(backend)] * (given.precision != "double") + all_rivals(backend)
     points, kind = given.points or POINTS[backend.name], given.states or STATES[backend.name]
     rows, left_out = [], []
     for case in CASES:
         if given.cases and case.collection not in given.cases:
             continue
-        for kij in given.kij[:None if case.kij_matters else 1]:
+        for kij in given.kij[: None if case.kij_matters else 1]:
             count = len(rows)
             for mixture in mixtures(given, kij, case):
                 begin = time.perf_counter()
-                rows += measure(case, mixture, kij, backend, points, given.repeats, roofs, rivals, kind=kind, precision=given.precision)
+                rows += measure(
+                    case,
+                    mixture,
+                    kij,
+                    backend,
+                    points,
+                    given.repeats,
+                    roofs,
+                    rivals,
+                    kind=kind,
+                    precision=given.precision,
+                )
                 say(f"{case.name}, k_ij {kij}, NS = {mixture.ns}: {time.perf_counter() - begin:.1f} s")
             if len(rows) == count:
                 left_out.append(f" '{case.name}' is left out: {given.mixture} has no Fuller volume for some species.")
@@ -280,18 +323,34 @@ def run(given, backend, say) -> Report:
 
 
 def notes(given, backend) -> str:
-    rival = "" if backend.name == "cuda" else (
-        " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made once. A slow "
-        "rival gets parts of the same points, spread over all of them.")
-    text = ("Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up to "
-            f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
-            f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
-            "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; the "
-            "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low.")
+    rival = (
+        ""
+        if backend.name == "cuda"
+        else (
+            " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made "
+            "once. A slow "
+            "rival gets parts of the same points, spread over all of them."
+        )
+    )
+    text = (
+        "Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up "
+        "to "
+        f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
+        f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
+        "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; "
+        "the "
+        "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low."
+    )
     if not given.mixture:
-        text += (" Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, realistic "
-                 "in size.")
+        text += (
+            " Species: the ten of ch4_o2.yaml, then the same again with constants off by up to 10 %: synthetic, "
+            "realistic "
+            "in size."
+        )
     if backend.name == "cpu":
-        text += (" Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not Cantera, and its "
-                 "package brings no headers for a loop in C++.")
+        text += (
+            " Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not "
+            "Cantera, and its "
+            "package brings no headers for a loop in C++."
+        )
     return text

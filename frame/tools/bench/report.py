@@ -1,4 +1,5 @@
 """What a bench hands back: measured rows, facts, notes; and the ways to show them: table, Markdown, JSON."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -55,15 +56,15 @@ def rate(points_per_s) -> str:
         return "-"
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if points_per_s >= size:
-            return f"{points_per_s/size:.3g} {unit}/s"
+            return f"{points_per_s / size:.3g} {unit}/s"
     return f"{points_per_s:.3g} /s"
 
 
 def span(seconds: float) -> str:
     for size, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= size:
-            return f"{seconds/size:.3g} {unit}"
-    return f"{seconds*1e9:.3g} ns"
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
 
 
 def _or_dash(value, text: str) -> str:
@@ -71,8 +72,15 @@ def _or_dash(value, text: str) -> str:
 
 
 def _launch_cells(row: Row) -> list[str]:
-    return [row.case, _or_dash(row.ns, "{}"), str(row.points), span(row.seconds), row.rival or "-",
-            "-" if row.rival_points_per_s is None else span(row.points/row.rival_points_per_s), _or_dash(row.ratio, "{:.3g}")]
+    return [
+        row.case,
+        _or_dash(row.ns, "{}"),
+        str(row.points),
+        span(row.seconds),
+        row.rival or "-",
+        "-" if row.rival_points_per_s is None else span(row.points / row.rival_points_per_s),
+        _or_dash(row.ratio, "{:.3g}"),
+    ]
 
 
 LAUNCH_HEADS = ["what", "NS", "points", "takes", "beside", "that takes", "ratio"]
@@ -88,11 +96,24 @@ def _side_by_side(rows):
     for (case, ns, _), same in lines.items():
         first, beside = same[0], {row.rival: row for row in same if row.rival}
         worst = max((row.max_rel_diff for row in same if row.max_rel_diff is not None), default=None)
-        cells.append([case, _or_dash(ns, "{}"), rate(first.points_per_s), span(first.seconds/max(first.points, 1)),
-                      *(f"{span(1/beside[name].rival_points_per_s)} ({beside[name].ratio:.3g}x)" if name in beside else "-"
-                        for name in rivals),
-                      rate(first.bound), first.bound_by or "-", _or_dash(first.bound_fraction and 100*first.bound_fraction, "{:.0f} %"),
-                      _or_dash(worst, "{:.1e}")])
+        cells.append(
+            [
+                case,
+                _or_dash(ns, "{}"),
+                rate(first.points_per_s),
+                span(first.seconds / max(first.points, 1)),
+                *(
+                    f"{span(1 / beside[name].rival_points_per_s)} ({beside[name].ratio:.3g}x)"
+                    if name in beside
+                    else "-"
+                    for name in rivals
+                ),
+                rate(first.bound),
+                first.bound_by or "-",
+                _or_dash(first.bound_fraction and 100 * first.bound_fraction, "{:.0f} %"),
+                _or_dash(worst, "{:.1e}"),
+            ]
+        )
     return ["case", "NS", "pace", "a point", *rivals, "bound", "by", "reached", "largest rel. diff."], cells
 
 
@@ -106,13 +127,15 @@ def table(rows) -> str:
     """Columns aligned for a terminal."""
     heads, cells = _grid(rows)
     width = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
-    lines = ["  ".join(f"{text:<{w}}" if i == 0 else f"{text:>{w}}" for i, (text, w) in enumerate(zip(line, width))).rstrip()
-             for line in [heads, *cells]]
+    lines = [
+        "  ".join(f"{text:<{w}}" if i == 0 else f"{text:>{w}}" for i, (text, w) in enumerate(zip(line, width))).rstrip()
+        for line in [heads, *cells]
+    ]
     return "\n".join(lines)
 
 
 def markdown(rows) -> str:
     """The same as a Markdown table."""
     heads, cells = _grid(rows)
-    lines = [heads, ["---"] + ["---:"]*(len(heads) - 1), *cells]
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

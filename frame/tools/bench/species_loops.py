@@ -1,7 +1,9 @@
 """The hall of fame of the species loops: every organisation, verified, timed in one run beside a copy of memory.
 
-`rows(...)` measures and stores what tuning learnt; `print_table(rows)`, `markdown(rows)` and `draw(rows, file)` show it.
+`rows(...)` measures and stores what tuning learnt; `print_table(rows)`, `markdown(rows)` and `draw(rows, file)` show
+it.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,12 +24,26 @@ ROUNDS = 7
 
 def add_arguments(parser, bench: bool) -> None:
     """The options of `tune` and of the benchmark."""
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
-    parser.add_argument("--ns", type=_numbers, default=NS, metavar="N,N", help="numbers of species (default: 8,16,32,50,64)")
-    parser.add_argument("--points", type=int, help="grid points (default: outputs of 256 MB on a CPU, 4 to 8 GB on a GPU)")
-    parser.add_argument("--type", dest="types", type=lambda t: t.split(","), default=["float64"], help="float64 (default), float32, or both by a comma")
+    parser.add_argument(
+        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
+    )
+    parser.add_argument(
+        "--ns", type=_numbers, default=NS, metavar="N,N", help="numbers of species (default: 8,16,32,50,64)"
+    )
+    parser.add_argument(
+        "--points", type=int, help="grid points (default: outputs of 256 MB on a CPU, 4 to 8 GB on a GPU)"
+    )
+    parser.add_argument(
+        "--type",
+        dest="types",
+        type=lambda t: t.split(","),
+        default=["float64"],
+        help="float64 (default), float32, or both by a comma",
+    )
     if bench:
-        parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"times each variant is timed (default: {ROUNDS})")
+        parser.add_argument(
+            "--rounds", type=int, default=ROUNDS, help=f"times each variant is timed (default: {ROUNDS})"
+        )
         parser.add_argument("--json", metavar="FILE", help="rows as JSON, one a line; - for standard output")
         parser.add_argument("--markdown", metavar="FILE", help="the table in Markdown; - for standard output")
         parser.add_argument("--png", metavar="FILE", type=pathlib.Path, help="the picture")
@@ -38,11 +54,12 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def points_for(backend: str, ns: int, dtype) -> int:
-    """So many that the output fits no cache; on a GPU the talk's 2048*120 at 64 species (8 GB), at 16 and fewer 4 GB."""
+    """So many that the output fits no cache; on a GPU the talk's 2048*120 at 64 species (8 GB), at 16 and fewer 4
+    GB."""
     size = np.dtype(dtype).itemsize
     if backend == "cpu":
-        return max(1, 256_000_000//(ns*ns*size))
-    return 2048*max(1, (8_053_063_680 if ns > 16 else 4_026_531_840)//(2048*ns*ns*size))
+        return max(1, 256_000_000 // (ns * ns * size))
+    return 2048 * max(1, (8_053_063_680 if ns > 16 else 4_026_531_840) // (2048 * ns * ns * size))
 
 
 def rows(args) -> list[dict]:
@@ -60,15 +77,19 @@ def rows(args) -> list[dict]:
             for layout in species_loops.LAYOUTS:
                 made += _one(eng, layout, ns, n, dtype, getattr(args, "rounds", 5))
                 eng.backend.release()
-            ceiling = max(r["copy_bytes_per_s"] for r in made)         # the best seen in this run bounds both layouts
+            ceiling = max(r["copy_bytes_per_s"] for r in made)  # the best seen in this run bounds both layouts
             for r in made:
-                r.update(copy_bytes_per_s=ceiling, bound_fraction=r["bytes_per_s"]/ceiling)
+                r.update(copy_bytes_per_s=ceiling, bound_fraction=r["bytes_per_s"] / ceiling)
             out += made
     return out
 
 
 def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
-    print(f"species loops, {eng.name}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})", file=sys.stderr, flush=True)
+    print(
+        f"species loops, {eng.name}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})",
+        file=sys.stderr,
+        flush=True,
+    )
 
     def told(outcome):
         if outcome.why:
@@ -87,16 +108,43 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
     made, seen = [], set()
 
     def add(case, seconds, error, strategy, report, variant):
-        made.append({"bench": "species-loops", "case": case, "ns": ns, "points": n, "backend": eng.name, "seconds": seconds,
-                     "points_per_s": n/seconds, "rival": eng.rival, "rival_points_per_s": n/rival, "ratio": rival/seconds, "bound": "copy",
-                     "max_rel_diff": error, "strategy": strategy, "layout": layout, "type": dtype,
-                     "bytes_per_s": n*size/seconds, "copy_bytes_per_s": copy, "registers": report.get("registers"),
-                     "spills": report.get("spill_stores", 0) + report.get("spill_loads", 0) if report else None, "variant": variant, "device": eng.device})
+        made.append(
+            {
+                "bench": "species-loops",
+                "case": case,
+                "ns": ns,
+                "points": n,
+                "backend": eng.name,
+                "seconds": seconds,
+                "points_per_s": n / seconds,
+                "rival": eng.rival,
+                "rival_points_per_s": n / rival,
+                "ratio": rival / seconds,
+                "bound": "copy",
+                "max_rel_diff": error,
+                "strategy": strategy,
+                "layout": layout,
+                "type": dtype,
+                "bytes_per_s": n * size / seconds,
+                "copy_bytes_per_s": copy,
+                "registers": report.get("registers"),
+                "spills": report.get("spill_stores", 0) + report.get("spill_loads", 0) if report else None,
+                "variant": variant,
+                "device": eng.device,
+            }
+        )
 
-    for outcome in outcomes:                    # the fastest first: one line for each strategy and tile
+    for outcome in outcomes:  # the fastest first: one line for each strategy and tile
         if outcome.seconds is not None and outcome.variant.label not in seen:
             seen.add(outcome.variant.label)
-            add(outcome.variant.label, outcome.seconds, outcome.error, outcome.variant.strategy, outcome.report, outcome.variant.id)
+            add(
+                outcome.variant.label,
+                outcome.seconds,
+                outcome.error,
+                outcome.variant.strategy,
+                outcome.report,
+                outcome.variant.id,
+            )
     add(eng.rival, rival, 0.0, "rival", {}, "")
     return made
 
@@ -104,8 +152,8 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
 def copy_rate(eng, array, rounds) -> float:
     """Bytes read and written a second when one half of the output array is copied over the other."""
     flat = array.reshape(-1)
-    half = flat.size//2//64*64                  # both halves start on whole lines
-    return 2*half*array.dtype.itemsize/_median(eng, eng.copier(flat[:half], flat[half:2*half]), rounds)
+    half = flat.size // 2 // 64 * 64  # both halves start on whole lines
+    return 2 * half * array.dtype.itemsize / _median(eng, eng.copier(flat[:half], flat[half : 2 * half]), rounds)
 
 
 def _median(eng, run, rounds) -> float:
@@ -130,14 +178,24 @@ def _groups(made):
 
 
 def _cells(r):
-    told = lambda v: "" if v is None else str(v)       # noqa: E731
-    return (r["case"], r["layout"], f"{r['seconds']*1e3:.3f}", f"{r['bytes_per_s']*1e-12:.3f}", f"{100*r['bound_fraction']:.0f} %", told(r["registers"]), told(r["spills"]))
+    told = lambda v: "" if v is None else str(v)  # noqa: E731
+    return (
+        r["case"],
+        r["layout"],
+        f"{r['seconds'] * 1e3:.3f}",
+        f"{r['bytes_per_s'] * 1e-12:.3f}",
+        f"{100 * r['bound_fraction']:.0f} %",
+        told(r["registers"]),
+        told(r["spills"]),
+    )
 
 
 def _title(key, lines):
     dtype, ns, points = key
-    return (f"{dtype}, NS = {ns}, {points} points, {lines[0]['backend']} ({lines[0]['device']}); "
-            f"copy {max(r['copy_bytes_per_s'] for r in lines)*1e-12:.3f} TB/s")
+    return (
+        f"{dtype}, NS = {ns}, {points} points, {lines[0]['backend']} ({lines[0]['device']}); "
+        f"copy {max(r['copy_bytes_per_s'] for r in lines) * 1e-12:.3f} TB/s"
+    )
 
 
 def print_table(made, to=None) -> None:
@@ -151,17 +209,20 @@ def print_table(made, to=None) -> None:
 def best(made) -> list[str]:
     """One line for each size and layout: the winner."""
     out = []
-    for (dtype, ns, points), lines in _groups(made):
+    for (dtype, ns, _points), lines in _groups(made):
         for layout in species_loops.LAYOUTS:
             first = next((r for r in lines if r["layout"] == layout and r["strategy"] != "rival"), None)
             if first:
-                out.append(f"{dtype} NS={ns:<3} {first['bound_fraction']*100:5.1f} % of copy {first['copy_bytes_per_s']*1e-12:.2f} TB/s  {first['variant']}")
+                out.append(
+                    f"{dtype} NS={ns:<3} {first['bound_fraction'] * 100:5.1f} % of copy "
+                    f"{first['copy_bytes_per_s'] * 1e-12:.2f} TB/s  {first['variant']}"
+                )
     return out
 
 
 def markdown(made, to=None) -> None:
     for key, lines in _groups(made):
-        print(f"\n{_title(key, lines)}\n\n| {' | '.join(HEAD)} |\n|{'---|'*len(HEAD)}", file=to)
+        print(f"\n{_title(key, lines)}\n\n| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}", file=to)
         for r in lines:
             print(f"| {' | '.join(_cells(r))} |", file=to)
 
@@ -176,13 +237,18 @@ def draw(made, file) -> None:
     from matplotlib import pyplot
 
     groups = list(_groups(made))
-    figure, axes = pyplot.subplots(1, len(groups), figsize=(6*len(groups), 0.25*max(len(g) for _, g in groups) + 1.5), squeeze=False)
+    figure, axes = pyplot.subplots(
+        1, len(groups), figsize=(6 * len(groups), 0.25 * max(len(g) for _, g in groups) + 1.5), squeeze=False
+    )
     for (key, lines), ax in zip(groups, axes[0]):
         lines = lines[::-1]
-        colours = ["tab:grey" if r["strategy"] == "rival" else {"left": "tab:blue", "right": "tab:orange"}[r["layout"]] for r in lines]
-        ax.barh(range(len(lines)), [r["bytes_per_s"]*1e-12 for r in lines], color=colours)
+        colours = [
+            "tab:grey" if r["strategy"] == "rival" else {"left": "tab:blue", "right": "tab:orange"}[r["layout"]]
+            for r in lines
+        ]
+        ax.barh(range(len(lines)), [r["bytes_per_s"] * 1e-12 for r in lines], color=colours)
         ax.set_yticks(range(len(lines)), [f"{r['case']}, {r['layout']}" for r in lines], fontsize=7)
-        ax.axvline(max(r["copy_bytes_per_s"] for r in lines)*1e-12, color="black", linestyle="--", label="copy")
+        ax.axvline(max(r["copy_bytes_per_s"] for r in lines) * 1e-12, color="black", linestyle="--", label="copy")
         ax.set_xlabel("TB/s")
         ax.set_title(f"{key[0]}, NS = {key[1]}, {key[2]} points", fontsize=9)
         ax.legend(fontsize=7)
@@ -195,7 +261,10 @@ def draw(made, file) -> None:
 def run(args) -> None:
     """`python -m frame bench species-loops`: measure, then show what was asked for (the plain table if nothing was)."""
     made = rows(args)
-    for name, write in ((args.json, lambda to: print("\n".join(map(json.dumps, made)), file=to)), (args.markdown, lambda to: markdown(made, to))):
+    for name, write in (
+        (args.json, lambda to: print("\n".join(map(json.dumps, made)), file=to)),
+        (args.markdown, lambda to: markdown(made, to)),
+    ):
         if name == "-":
             write(sys.stdout)
         elif name:

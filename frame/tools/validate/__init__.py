@@ -1,8 +1,10 @@
-"""`python -m frame validate`: a mixture swept over the whole envelope against quadruple precision, laws and other codes.
+"""`python -m frame validate`: a mixture swept over the whole envelope against quadruple precision, laws and other
+codes.
 
 What it can be compared with is a module of this package with run(job) -> rows and, where it needs something,
 missing(mixture) -> why not, None when all is there; table(rows) where the common one does not fit. AGAINST lists them.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -16,16 +18,24 @@ import kernels
 
 from ...errors import ArgumentError
 
-AGAINST = {"identities": "laws among the results, at every state", "wide": "the kernels in quadruple precision",
-           "precision": "programs with arrays, or all, in single precision, beside double",
-           "cantera": "Cantera's Peng-Robinson phase of the same file", "thermo": "the package thermo", "coolprop": "CoolProp's cubic backends",
-           "thermopack": "ThermoPack", "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no tolerance"}
+AGAINST = {
+    "identities": "laws among the results, at every state",
+    "wide": "the kernels in quadruple precision",
+    "precision": "programs with arrays, or all, in single precision, beside double",
+    "cantera": "Cantera's Peng-Robinson phase of the same file",
+    "thermo": "the package thermo",
+    "coolprop": "CoolProp's cubic backends",
+    "thermopack": "ThermoPack",
+    "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no "
+    "tolerance",
+}
 STATES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a comparison gets: the mixture and its file, how many states, on which backend; `threads` is a CPU backend for slow things."""
+    """What a comparison gets: the mixture and its file, how many states, on which backend; `threads` is a CPU backend
+    for slow things."""
 
     mixture: kernels.Mixture
     file: str
@@ -47,19 +57,39 @@ class Job:
 
 def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
-    validate = commands.add_parser("validate", help="sweep a mixture against quadruple precision, laws and other codes",
-                                   description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()))
+    validate = commands.add_parser(
+        "validate",
+        help="sweep a mixture against quadruple precision, laws and other codes",
+        description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
+    )
     add_mixture(validate, required=True)
-    validate.add_argument("--against", choices=AGAINST, action="append", help="may be given several times (default: all that is available)")
-    validate.add_argument("--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto")
-    validate.add_argument("--states", type=int, default=STATES, help=f"states of the sweep (default: {STATES}; slow comparisons take a stated subset)")
+    validate.add_argument(
+        "--against",
+        choices=AGAINST,
+        action="append",
+        help="may be given several times (default: all that is available)",
+    )
+    validate.add_argument(
+        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
+    )
+    validate.add_argument(
+        "--states",
+        type=int,
+        default=STATES,
+        help=f"states of the sweep (default: {STATES}; slow comparisons take a stated subset)",
+    )
     validate.add_argument("--seed", type=int, default=1, help="of the random states (default: 1)")
-    validate.add_argument("--json", metavar="FILE", help="every row with its worst state as JSON; -: to standard output, and the tables to standard error")
+    validate.add_argument(
+        "--json",
+        metavar="FILE",
+        help="every row with its worst state as JSON; -: to standard output, and the tables to standard error",
+    )
     validate.add_argument("--plots", metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG")
 
 
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
-    """(what can be compared with, {what cannot: why}); `wanted` None: everything. Raises ArgumentError when a wanted one cannot."""
+    """(what can be compared with, {what cannot: why}); `wanted` None: everything. Raises ArgumentError when a wanted
+    one cannot."""
     left_out = {}
     for name in wanted or AGAINST:
         why = getattr(importlib.import_module(f".{name}", __name__), "missing", lambda mixture: None)(mixture)
@@ -78,7 +108,15 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
     backend = kernels.get_backend(backend)
-    job = Job(mixture, str(file), phase, states, seed, backend, kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16)))
+    job = Job(
+        mixture,
+        str(file),
+        phase,
+        states,
+        seed,
+        backend,
+        kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16)),
+    )
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
     rows = []
     for name in names:
@@ -101,17 +139,26 @@ def main(given, make_mixture) -> int:
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            raise ArgumentError("--plots draws with matplotlib, which is not installed: install the project's extra 'plot'.") from None
+            raise ArgumentError(
+                "--plots draws with matplotlib, which is not installed: install the project's extra 'plot'."
+            ) from None
     mixture = make_mixture(given)
     out = sys.stderr if given.json == "-" else sys.stdout
 
     def say(text):
         print(text, file=out, flush=True)
 
-    say(f"{given.mixture}: {' '.join(mixture.names)}\n{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n"
-        f"{given.states} states, seed {given.seed}, backend {kernels.get_backend(given.backend).name}")
+    say(
+        f"{given.mixture}: {' '.join(mixture.names)}\n{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n"
+        f"{given.states} states, seed {given.seed}, backend {kernels.get_backend(given.backend).name}"
+    )
     rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
-    facts = {"mixture": str(given.mixture), "states": given.states, "seed": given.seed, "backend": kernels.get_backend(given.backend).name}
+    facts = {
+        "mixture": str(given.mixture),
+        "states": given.states,
+        "seed": given.seed,
+        "backend": kernels.get_backend(given.backend).name,
+    }
     if given.json == "-":
         print(report.as_json(rows, mixture, facts))
     elif given.json:
@@ -121,6 +168,10 @@ def main(given, make_mixture) -> int:
             say(f"drawn: {path}")
     failed = [row for row in rows if not row.passed]
     judged = sum(row.tolerance is not None for row in rows)
-    say(f"\n{judged - len(failed)} of {judged} within tolerance" + "".join(f"\noutside: {r.against}: {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at "
-                                                                          f"{r.place()}" for r in failed))
+    say(
+        f"\n{judged - len(failed)} of {judged} within tolerance"
+        + "".join(
+            f"\noutside: {r.against}: {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in failed
+        )
+    )
     return 1 if failed else 0

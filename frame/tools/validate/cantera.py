@@ -1,8 +1,11 @@
-"""Against Cantera's Peng-Robinson phase of the same file, with Cantera's departures from the published models switched on.
+"""Against Cantera's Peng-Robinson phase of the same file, with Cantera's departures from the published models switched
+on.
 
-Cantera's choice among three roots depends on the state before (it has a memory), so it is given T and our density, and has
-no choice; pressure then takes the place of density in the comparison. D is compared at the pressure that Cantera reports.
+Cantera's choice among three roots depends on the state before (it has a memory), so it is given T and our density, and
+has no choice; pressure then takes the place of density in the comparison. D is compared at the pressure that Cantera
+reports.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,23 +18,47 @@ from .scale import EPS, scales
 from .states import draw, part
 from .wide import reachable
 
-SUBSET = 20000              # Cantera takes 20 to 100 microseconds a state
-MATRIX = 2000               # states for D_ij
-OPTIONS = dict(alpha="cantera", mixing="vdw", chung="cantera", viscosity="chung", diffusion="cantera", takahashi="table")
-GETTERS = dict(p="P", h="enthalpy_mass", e="int_energy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass", c="sound_speed",
-               mu="viscosity", lam="thermal_conductivity", D="mix_diff_coeffs", D_ij="binary_diff_coeffs")
-# The same formulas with the same data; Cantera's loops over species and pairs have no trees, and some of its last formulas cancel.
+SUBSET = 20000  # Cantera takes 20 to 100 microseconds a state
+MATRIX = 2000  # states for D_ij
+OPTIONS = dict(
+    alpha="cantera", mixing="vdw", chung="cantera", viscosity="chung", diffusion="cantera", takahashi="table"
+)
+GETTERS = dict(
+    p="P",
+    h="enthalpy_mass",
+    e="int_energy_mass",
+    s="entropy_mass",
+    cp="cp_mass",
+    cv="cv_mass",
+    c="sound_speed",
+    mu="viscosity",
+    lam="thermal_conductivity",
+    D="mix_diff_coeffs",
+    D_ij="binary_diff_coeffs",
+)
+# The same formulas with the same data; Cantera's loops over species and pairs have no trees, and some of its last
+# formulas cancel.
 TOLERANCE = 128.0
-# Its diffusion fit is another least-squares solution of the same points, in powers of ln T, and is evaluated down to 80 K.
+# Its diffusion fit is another least-squares solution of the same points, in powers of ln T, and is evaluated down to 80
+# K.
 FIT_TOLERANCE = 4096.0
-WHY = (f"tolerance {TOLERANCE:g} eps of the conditioned scale: same formulas, summed species by species and pair by pair; mu and lam: the scale "
-       "over the packing y, since Cantera cancels (1 - exp(-E4 y))/y; left out: phase changes, and where some sqrt(alpha) < 3e-3, by which Cantera divides")
-FIT_WHY = (f"D: tolerance {FIT_TOLERANCE:g} eps: the polynomials in ln T come from two least-squares solutions; Cantera cancels M - x_k W_k "
-           "(left out above 1 - x_k = 1e-6); left out: phase changes")
+WHY = (
+    f"tolerance {TOLERANCE:g} eps of the conditioned scale: same formulas, summed species by species and pair by "
+    "pair; mu and lam: the scale "
+    "over the packing y, since Cantera cancels (1 - exp(-E4 y))/y; left out: phase changes, and where some "
+    "sqrt(alpha) < 3e-3, by which Cantera divides"
+)
+FIT_WHY = (
+    f"D: tolerance {FIT_TOLERANCE:g} eps: the polynomials in ln T come from two least-squares solutions; Cantera "
+    "cancels M - x_k W_k "
+    "(left out above 1 - x_k = 1e-6); left out: phase changes"
+)
 
 
 def missing(mixture) -> str | None:
-    return not_installed("cantera", "cantera") or (None if equation(mixture) == "pr" else f"its {equation(mixture)} phases differ")
+    return not_installed("cantera", "cantera") or (
+        None if equation(mixture) == "pr" else f"its {equation(mixture)} phases differ"
+    )
 
 
 def phase(job):
@@ -65,28 +92,30 @@ def run(job) -> list[Row]:
     at_theirs = {**given, "p": np.where(theirs["p"] > 0, theirs["p"], given["p"])}
     scale, undecided = scales(mixture, wanted, given, job.backend)
     species = mixture.species
-    f = 1 + alpha_slope(species.omega, "cantera")[:, None]*(1 - np.sqrt(states["T"]/species.Tc[:, None]))
+    f = 1 + alpha_slope(species.omega, "cantera")[:, None] * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
     undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
-    filled = ours["rho"]*ours["vc_mix"]/(6*ours["W"])
-    scale["mu"], scale["lam"] = (scale[name]*(1 + 1/filled) for name in ("mu", "lam"))
+    filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
+    scale["mu"], scale["lam"] = (scale[name] * (1 + 1 / filled) for name in ("mu", "lam"))
     rows = []
     pressure = Row("cantera", "p at our rho", TOLERANCE, "eps of scale", WHY)
     # what the density's own conditioning does to the pressure: the equation of state amplifies it by 1/rho_p
-    rows.append(pressure.add(theirs["p"] - given["p"], EPS*(given["p"] + scale["rho"]/ours["rho_p"]), states, undecided))
+    rows.append(
+        pressure.add(theirs["p"] - given["p"], EPS * (given["p"] + scale["rho"] / ours["rho_p"]), states, undecided)
+    )
     for name in names:
         if name in ("D", "D_ij"):
             row = Row("cantera", name, FIT_TOLERANCE, "eps of scale", FIT_WHY)
             few = part(at_theirs, slice(0, matrix if name == "D_ij" else n))
             got = mixture.properties(name, backend=job.backend, **few)[name]
             size, _ = scales(mixture, [name], few, job.backend)
-            error, size = got - theirs[name], EPS*size[name]
+            error, size = got - theirs[name], EPS * size[name]
             if name == "D" and mixture.ns > 1:
                 X = mixture.properties("X", backend=job.backend, **given)["X"]
                 nothing_left = 1 - X < 1e-6
-                size = size + EPS*np.abs(got)/np.maximum(1 - X, 1e-6)
+                size = size + EPS * np.abs(got) / np.maximum(1 - X, 1e-6)
                 error = np.where(nothing_left, 0, error)
-            rows.append(row.add(error, size, few, undecided[:few["T"].size]))
+            rows.append(row.add(error, size, few, undecided[: few["T"].size]))
         else:
             row = Row("cantera", name, TOLERANCE, "eps of scale", WHY)
-            rows.append(row.add(ours[name] - theirs[name], EPS*scale[name], states, undefined))
+            rows.append(row.add(ours[name] - theirs[name], EPS * scale[name], states, undefined))
     return rows

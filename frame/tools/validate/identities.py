@@ -1,11 +1,12 @@
-"""Laws that the kernels' results must obey among themselves, whatever the equation of state and the transport model are.
+"""Laws that the kernels' results must obey among themselves, whatever the equation of state and the transport model
+are.
 
 To add a law, add a line to ALGEBRA (one state), DIFFERENTIAL (derivatives) or LIMITS (p -> 0).
 """
+
 from __future__ import annotations
 
 import numpy as np
-
 
 from kernels.species import GAS_CONSTANT as R
 
@@ -15,77 +16,99 @@ from .states import KINDS, P_RANGE, draw, part, with_root
 from .wide import TOLERANCE, reachable
 
 BLOCK = 100_000
-SUBSET = 2000               # states for derivatives (quadruple precision, 36 evaluations) and for the limit p -> 0
+SUBSET = 2000  # states for derivatives (quadruple precision, 36 evaluations) and for the limit p -> 0
 
 # law: names it needs, residual. What rounding may do to it follows from the scales of its quantities.
 ALGEBRA = {
-    "e = h - p/rho": ("e h rho", lambda q: q["h"] - q["e"] - q["p"]/q["rho"]),
-    "p W = rho Z R T": ("W rho Z", lambda q: q["p"]*q["W"] - q["rho"]*q["Z"]*R*q["T"]),
-    "gamma cv = cp": ("gamma cv cp", lambda q: q["gamma"]*q["cv"] - q["cp"]),
+    "e = h - p/rho": ("e h rho", lambda q: q["h"] - q["e"] - q["p"] / q["rho"]),
+    "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * R * q["T"]),
+    "gamma cv = cp": ("gamma cv cp", lambda q: q["gamma"] * q["cv"] - q["cp"]),
     "h_T = cp": ("h_T cp", lambda q: q["h_T"] - q["cp"]),
-    "cp - cv = T rho_T^2/(rho^2 rho_p)": ("cp cv rho rho_p rho_T", lambda q: q["cp"] - q["cv"] - q["T"]*q["rho_T"]**2/(q["rho"]**2*q["rho_p"])),
-    "h_p = v - T v_T": ("h_p rho rho_T", lambda q: q["h_p"] - (1 + q["T"]*q["rho_T"]/q["rho"])/q["rho"]),
-    "e_p = h_p - v - p v_p": ("e_p h_p rho rho_p", lambda q: q["e_p"] - q["h_p"] + (1 - q["p"]*q["rho_p"]/q["rho"])/q["rho"]),
-    "e_T = cp - p v_T": ("e_T cp rho rho_T", lambda q: q["e_T"] - q["cp"] - q["p"]*q["rho_T"]/q["rho"]**2),
-    "s_p = -v_T": ("s_p rho rho_T", lambda q: q["s_p"] - q["rho_T"]/q["rho"]**2),
-    "T s_T = cp": ("s_T cp", lambda q: q["T"]*q["s_T"] - q["cp"]),
-    "c^2 = gamma/rho_p": ("c gamma rho_p", lambda q: q["c"]**2 - q["gamma"]/q["rho_p"]),
+    "cp - cv = T rho_T^2/(rho^2 rho_p)": (
+        "cp cv rho rho_p rho_T",
+        lambda q: q["cp"] - q["cv"] - q["T"] * q["rho_T"] ** 2 / (q["rho"] ** 2 * q["rho_p"]),
+    ),
+    "h_p = v - T v_T": ("h_p rho rho_T", lambda q: q["h_p"] - (1 + q["T"] * q["rho_T"] / q["rho"]) / q["rho"]),
+    "e_p = h_p - v - p v_p": (
+        "e_p h_p rho rho_p",
+        lambda q: q["e_p"] - q["h_p"] + (1 - q["p"] * q["rho_p"] / q["rho"]) / q["rho"],
+    ),
+    "e_T = cp - p v_T": ("e_T cp rho rho_T", lambda q: q["e_T"] - q["cp"] - q["p"] * q["rho_T"] / q["rho"] ** 2),
+    "s_p = -v_T": ("s_p rho rho_T", lambda q: q["s_p"] - q["rho_T"] / q["rho"] ** 2),
+    "T s_T = cp": ("s_T cp", lambda q: q["T"] * q["s_T"] - q["cp"]),
+    "c^2 = gamma/rho_p": ("c gamma rho_p", lambda q: q["c"] ** 2 - q["gamma"] / q["rho_p"]),
     "c^-2 = rho_p + rho_T (1 - rho h_p)/(rho h_T)": (
-        "c rho rho_p rho_T h_p h_T", lambda q: q["c"]**-2 - q["rho_p"] - q["rho_T"]*(1 - q["rho"]*q["h_p"])/(q["rho"]*q["h_T"])),
-    "h0 = h + u^2/2": ("h0 h", lambda q: q["h0"] - q["h"] - (q["u"]**2 + q["v"]**2 + q["w"]**2)/2),
+        "c rho rho_p rho_T h_p h_T",
+        lambda q: q["c"] ** -2 - q["rho_p"] - q["rho_T"] * (1 - q["rho"] * q["h_p"]) / (q["rho"] * q["h_T"]),
+    ),
+    "h0 = h + u^2/2": ("h0 h", lambda q: q["h0"] - q["h"] - (q["u"] ** 2 + q["v"] ** 2 + q["w"] ** 2) / 2),
 }
 GIVEN = ("T", "p", "Y", "u", "v", "w")
 # Whatever one of the laws needs, so that one compiled program serves them all.
 THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T e_p e_T s_p s_T h0 X cp_ig h_ig s_ig".split()
 POSITIVE = "rho rho_p cv c gamma mu lam D".split()
-# Both sides share their intermediates, whose errors cancel; what is left are the roundings of the last formulas and of the law, three to
-# eight on either side, each of a number no larger than the scale.
+# Both sides share their intermediates, whose errors cancel; what is left are the roundings of the last formulas and of
+# the law, three to eight on either side, each of a number no larger than the scale.
 ALGEBRA_TOLERANCE = 8.0
-# In these the given p meets what follows from v alone, which solves p but for the roundings of v - b, in a cold liquid 1/20 of v: those
-# that a result may have by itself.
+# In these the given p meets what follows from v alone, which solves p but for the roundings of v - b, in a cold liquid
+# 1/20 of v: those that a result may have by itself.
 SOLVED = ("e_p = h_p - v - p v_p", "e_T = cp - p v_T")
 
-# law: f, variable, right-hand side, its natural size (sums of terms, so that a zero of the right-hand side is no trouble)
+# law: f, variable, right-hand side, its natural size (sums of terms, so that a zero of the right-hand side is no
+# trouble)
 DIFFERENTIAL = {
     "dh/dT = cp": ("h", "T", lambda q: q["cp"], lambda q: q["cp"]),
-    "dh/dp = h_p": ("h", "p", lambda q: q["h_p"], lambda q: abs(q["h_p"]) + 1/q["rho"]),
+    "dh/dp = h_p": ("h", "p", lambda q: q["h_p"], lambda q: abs(q["h_p"]) + 1 / q["rho"]),
     "drho/dT = rho_T": ("rho", "T", lambda q: q["rho_T"], lambda q: abs(q["rho_T"])),
     "drho/dp = rho_p": ("rho", "p", lambda q: q["rho_p"], lambda q: q["rho_p"]),
     "ds/dT = s_T": ("s", "T", lambda q: q["s_T"], lambda q: q["s_T"]),
     "ds/dp = s_p": ("s", "p", lambda q: q["s_p"], lambda q: abs(q["s_p"])),
-    "de/dT = e_T": ("e", "T", lambda q: q["e_T"], lambda q: q["cp"] + abs(q["p"]*q["rho_T"])/q["rho"]**2),
-    "de/dp = e_p": ("e", "p", lambda q: q["e_p"], lambda q: abs(q["h_p"]) + 1/q["rho"] + q["p"]*q["rho_p"]/q["rho"]**2),
-    "dg/dp = 1/rho": ("g", "p", lambda q: 1/q["rho"], lambda q: 1/q["rho"]),
+    "de/dT = e_T": ("e", "T", lambda q: q["e_T"], lambda q: q["cp"] + abs(q["p"] * q["rho_T"]) / q["rho"] ** 2),
+    "de/dp = e_p": (
+        "e",
+        "p",
+        lambda q: q["e_p"],
+        lambda q: abs(q["h_p"]) + 1 / q["rho"] + q["p"] * q["rho_p"] / q["rho"] ** 2,
+    ),
+    "dg/dp = 1/rho": ("g", "p", lambda q: 1 / q["rho"], lambda q: 1 / q["rho"]),
     "dg/dT = -s": ("g", "T", lambda q: -q["s"], lambda q: abs(q["s"]) + q["cp"]),
 }
-SHARP = 100.0               # d ln rho/d ln T or p beyond which a state is within some 1e-4 of the critical point, ten times the smallest step
+# d ln rho/d ln T or p beyond which a state is within some 1e-4 of the critical point, ten times the smallest step
+SHARP = 100.0
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
-KNOWN = 1e-7                # a difference that is not known to this much of its size says nothing: left out
-DIFFERENTIAL_TOLERANCE = 1e-7      # what is asked of derivatives, then; the median shows how good most of them are
+KNOWN = 1e-7  # a difference that is not known to this much of its size says nothing: left out
+DIFFERENTIAL_TOLERANCE = 1e-7  # what is asked of derivatives, then; the median shows how good most of them are
 
 # law: its quantities, what departs from the ideal gas, and its size; all go to 0 linearly in p
 LIMITS = {
     "Z -> 1": ("Z", lambda q: q["Z"] - 1, lambda q: 1.0),
-    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"]*R*q["T"]/(q["p"]*q["W"]) - 1, lambda q: 1.0),
-    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: R*q["T"]/q["W"]),
-    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: R/q["W"]),
-    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: R/q["W"]),
-    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + R/q["W"], lambda q: R/q["W"]),
-    "c^2 -> gamma R T/W": ("c gamma W", lambda q: q["c"]**2*q["W"]/(q["gamma"]*R*q["T"]) - 1, lambda q: 1.0),
-    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"]*R*q["T"]/q["W"] - 1, lambda q: 1.0),
-    "T rho_T/rho -> -1": ("rho rho_T", lambda q: q["T"]*q["rho_T"]/q["rho"] + 1, lambda q: 1.0),
+    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * R * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
+    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: R * q["T"] / q["W"]),
+    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: R / q["W"]),
+    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: R / q["W"]),
+    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + R / q["W"], lambda q: R / q["W"]),
+    "c^2 -> gamma R T/W": ("c gamma W", lambda q: q["c"] ** 2 * q["W"] / (q["gamma"] * R * q["T"]) - 1, lambda q: 1.0),
+    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * R * q["T"] / q["W"] - 1, lambda q: 1.0),
+    "T rho_T/rho -> -1": ("rho rho_T", lambda q: q["T"] * q["rho_T"] / q["rho"] + 1, lambda q: 1.0),
 }
-LOW = 50.0                  # Pa; p, 2p and 4p are used
-# Extrapolated to p = 0 through three pressures the error is third order: (1e-3)^3, Z - 1 being at most 1e-3 at the largest;
-# cancellation against h_ig (formation enthalpies of some 1e3 R T) leaves 15 eps 1e3 of R T.
+LOW = 50.0  # Pa; p, 2p and 4p are used
+# Extrapolated to p = 0 through three pressures the error is third order: (1e-3)^3, Z - 1 being at most 1e-3 at the
+# largest; cancellation against h_ig (formation enthalpies of some 1e3 R T) leaves 15 eps 1e3 of R T.
 LIMIT_TOLERANCE = 1e-8
 
-POLES = ("O2 H2", "H2 H2O", "CO2 H2O", "CO H2O", "O2 H2O", "CH4 H2O")      # lines on which the published viscosity has poles
+POLES = (
+    "O2 H2",
+    "H2 H2O",
+    "CO2 H2O",
+    "CO H2O",
+    "O2 H2O",
+    "CH4 H2O",
+)  # lines on which the published viscosity has poles
 LINE_T, LINE_P = (150.0, 300.0, 700.0, 1500.0, 3000.0), (20e5, 100e5, 200e5, 300e5)
-LINE = 2000                 # intervals of a line
-PHASE = 0.05                # a change of ln rho in one interval: a phase boundary, where transport may jump
-ZOOM, LEVELS = 32, 4        # the interval of the largest step is cut into 32, and so on four times: a millionth of it is left
-LEFT = 0.01                 # of the step: a smooth line leaves 1e-6, a kink too, a square root 1e-3, a jump or a pole everything
+LINE = 2000  # intervals of a line
+PHASE = 0.05  # a change of ln rho in one interval: a phase boundary, where transport may jump
+ZOOM, LEVELS = 32, 4  # the interval of the largest step is cut into 32, and so on four times: a millionth of it is left
+LEFT = 0.01  # of the step: a smooth line leaves 1e-6, a kink too, a square root 1e-3, a jump or a pole everything
 
 
 def run(job) -> list[Row]:
@@ -100,23 +123,48 @@ def run(job) -> list[Row]:
 def unjudged(mixture) -> set[str]:
     """What the chosen transport models are known to give no value for, negative ones, poles or steps in composition."""
     viscosity, published = mixture.options["viscosity"], mixture.options["chung"] != "polefree"
-    return ({"mu"} if viscosity == "lucas" or viscosity == "chung" and published else set()) | \
-        ({"lam"} if viscosity in ("chung", "lucas") and published else set())
+    return ({"mu"} if viscosity == "lucas" or viscosity == "chung" and published else set()) | (
+        {"lam"} if viscosity in ("chung", "lucas") and published else set()
+    )
 
 
 # ---- one state
 
+
 def _algebra(job):
     mixture = job.mixture
-    why = (f"one state: tolerance {ALGEBRA_TOLERANCE:g} eps of what the scales of its quantities may do to the law: both sides share "
-           "their intermediates, so only the last formulas and the law itself round apart")
+    why = (
+        f"one state: tolerance {ALGEBRA_TOLERANCE:g} eps of what the scales of its quantities may do to the law: both "
+        "sides share "
+        "their intermediates, so only the last formulas and the law itself round apart"
+    )
     solved = f"one state, p given beside what follows from v, which solves it: tolerance {TOLERANCE:g} eps of scale, a result's own"
-    laws = {law: Row("identities", law, *((TOLERANCE, "eps of scale", solved) if law in SOLVED else (ALGEBRA_TOLERANCE, "eps of scale", why))) for law in ALGEBRA}
-    sums = Row("identities", "sum X = 1", 8.0 + 2*mixture.ns**0.5, "eps", "sum X: each X rounds three times, the sum ns times at random")
+    laws = {
+        law: Row(
+            "identities",
+            law,
+            *((TOLERANCE, "eps of scale", solved) if law in SOLVED else (ALGEBRA_TOLERANCE, "eps of scale", why)),
+        )
+        for law in ALGEBRA
+    }
+    sums = Row(
+        "identities",
+        "sum X = 1",
+        8.0 + 2 * mixture.ns**0.5,
+        "eps",
+        "sum X: each X rounds three times, the sum ns times at random",
+    )
     positive = [name for name in POSITIVE if name in reachable(mixture)]
-    signs = {name: Row("identities", f"{name} > 0", None if name in unjudged(mixture) else 0.0, "0 or inf",
-                       "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no failures")
-             for name in positive}
+    signs = {
+        name: Row(
+            "identities",
+            f"{name} > 0",
+            None if name in unjudged(mixture) else 0.0,
+            "0 or inf",
+            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no failures",
+        )
+        for name in positive
+    }
     for states in job.blocks(BLOCK):
         given = {k: states[k] for k in GIVEN}
         q = mixture.properties(THERMAL, backend=job.backend, **given)
@@ -128,8 +176,8 @@ def _algebra(job):
             value = {**given, **{name: q[name] for name in needs.split()}}
             base, error = residual(value), 0.0
             for name in needs.split():
-                error = error + np.abs(residual({**value, name: value[name] + 1e-6*scale[name]}) - base)*1e6
-            row.add(base, EPS*error + 1e-300, states, undecided)
+                error = error + np.abs(residual({**value, name: value[name] + 1e-6 * scale[name]}) - base) * 1e6
+            row.add(base, EPS * error + 1e-300, states, undecided)
         sums.add(q["X"].sum(0) - 1, EPS, states)
         for name, row in signs.items():
             row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states)
@@ -138,24 +186,26 @@ def _algebra(job):
 
 # ---- derivatives
 
+
 def _stencil(mixture, states, by, backend):
-    """{f: (slope, uncertainty)} of h, s, e, rho, g in T or p: central differences of sixth order, the best of STEPS at each state."""
+    """{f: (slope, uncertainty)} of h, s, e, rho, g in T or p: central differences of sixth order, the best of STEPS at
+    each state."""
     names = ["h", "s", "e", "rho"]
     slopes = {f: [] for f in (*names, "g")}
     for step in STEPS:
         values = {}
         for k in (-3, -2, -1, 1, 2, 3):
-            moved = {**states, by: states[by]*(1 + k*step)}
+            moved = {**states, by: states[by] * (1 + k * step)}
             out = mixture.properties(names, backend=backend, precision="wide", **{n: moved[n] for n in "TpY"})
-            out["g"] = out["h"] - moved["T"]*out["s"]
+            out["g"] = out["h"] - moved["T"] * out["s"]
             size = {n: np.abs(out[n]) for n in names}
-            size["g"] = np.abs(out["h"]) + moved["T"]*np.abs(out["s"])
+            size["g"] = np.abs(out["h"]) + moved["T"] * np.abs(out["s"])
             values[k] = out, size
-        h = states[by]*step
+        h = states[by] * step
         for f, found in slopes.items():
-            d1, d2, d3 = ((values[k][0][f] - values[-k][0][f])/(2*k*h) for k in (1, 2, 3))
-            sixth, fourth = 1.5*d1 - 0.6*d2 + 0.1*d3, (4*d1 - d2)/3
-            rounding = EPS*(sum(size[f] for _, size in values.values())/(2*h) + np.abs(sixth)/step)
+            d1, d2, d3 = ((values[k][0][f] - values[-k][0][f]) / (2 * k * h) for k in (1, 2, 3))
+            sixth, fourth = 1.5 * d1 - 0.6 * d2 + 0.1 * d3, (4 * d1 - d2) / 3
+            rounding = EPS * (sum(size[f] for _, size in values.values()) / (2 * h) + np.abs(sixth) / step)
             found.append((sixth, np.abs(sixth - fourth) + rounding))
     out = {}
     for f, found in slopes.items():
@@ -177,65 +227,92 @@ def _derivatives(job):
     mixture = job.mixture
     n = job.subset(SUBSET)
     states = draw(mixture, n, job.seed + 31)
-    # at a kink of a formula symmetric differences of every order agree on the mean of two slopes: those states have none
+    # at a kink of a formula symmetric differences of every order agree on the mean of two slopes: those states have
+    # none
     states = part(states, states["kind"] != KINDS.index("kinks"))
     size, undecided = scales(mixture, THERMAL, {k: states[k] for k in GIVEN}, job.backend)
     q = {**states, **mixture.properties(THERMAL, backend=job.backend, **{k: states[k] for k in GIVEN})}
     # so near the critical point all steps reach across it, and see the mean of both sides
-    undecided |= size["rho"] > SHARP*q["rho"]
-    # steps that reach across a junction of polynomials see jumps of 1e-7 in cp, too small to show as a difference of two orders
-    undecided |= (np.abs(states["T"]/_junctions(mixture.species)[:, None] - 1) < 3.1*STEPS[0]).any(0)
+    undecided |= size["rho"] > SHARP * q["rho"]
+    # steps that reach across a junction of polynomials see jumps of 1e-7 in cp, too small to show as a difference of
+    # two orders
+    undecided |= (np.abs(states["T"] / _junctions(mixture.species)[:, None] - 1) < 3.1 * STEPS[0]).any(0)
     slopes = {by: _stencil(mixture, states, by, job.threads) for by in "Tp"}
-    why = (f"derivatives: sixth-order differences of the quadruple build, the best of {len(STEPS)} steps at each state; left out where "
-           f"two orders differ by more than {KNOWN:g} of the size (critical point, phase change, branches of formulas within a step), "
-           "and within 3 % of where polynomials meet")
+    why = (
+        f"derivatives: sixth-order differences of the quadruple build, the best of {len(STEPS)} steps at each state; "
+        "left out where "
+        f"two orders differ by more than {KNOWN:g} of the size (critical point, phase change, branches of formulas "
+        "within a step), "
+        "and within 3 % of where polynomials meet"
+    )
 
     def row(law, left, unsure, right, size):
         out = Row("identities", law, DIFFERENTIAL_TOLERANCE + KNOWN, "relative", why)
-        return out.add(left - right, size, states, undecided | ~(unsure <= KNOWN*size))
+        return out.add(left - right, size, states, undecided | ~(unsure <= KNOWN * size))
 
     for law, (f, by, right, size) in DIFFERENTIAL.items():
         yield row(law, *slopes[by][f], right(q), size(q))
-    (rho_T, u1), (rho_p, u2), (s_T, u3), (s_p, u4) = (slopes[by][f] for f, by in (("rho", "T"), ("rho", "p"), ("s", "T"), ("s", "p")))
+    (rho_T, u1), (rho_p, u2), (s_T, u3), (s_p, u4) = (
+        slopes[by][f] for f, by in (("rho", "T"), ("rho", "p"), ("s", "T"), ("s", "p"))
+    )
     (e_T, u5), (e_p, u6) = slopes["T"]["e"], slopes["p"]["e"]
     with np.errstate(all="ignore"):
-        # at constant s: drho/dp = rho_p - rho_T s_p/s_T; at constant rho: de/dT = e_T - e_p rho_T/rho_p; every slope a difference
-        cross = rho_T*s_p/s_T
-        yield row("c^-2 = drho/dp at constant s", rho_p - cross, u2 + (np.abs(s_p)*u1 + np.abs(rho_T)*u4 + np.abs(cross)*u3)/np.abs(s_T),
-                  q["c"]**-2, np.abs(rho_p) + np.abs(cross))
-        cross = e_p*rho_T/rho_p
-        yield row("cv = de/dT at constant rho", e_T - cross, u5 + (np.abs(rho_T)*u6 + np.abs(e_p)*u1 + np.abs(cross)*u2)/np.abs(rho_p),
-                  q["cv"], np.abs(e_T) + np.abs(cross))
+        # at constant s: drho/dp = rho_p - rho_T s_p/s_T; at constant rho: de/dT = e_T - e_p rho_T/rho_p; every slope a
+        # difference
+        cross = rho_T * s_p / s_T
+        yield row(
+            "c^-2 = drho/dp at constant s",
+            rho_p - cross,
+            u2 + (np.abs(s_p) * u1 + np.abs(rho_T) * u4 + np.abs(cross) * u3) / np.abs(s_T),
+            q["c"] ** -2,
+            np.abs(rho_p) + np.abs(cross),
+        )
+        cross = e_p * rho_T / rho_p
+        yield row(
+            "cv = de/dT at constant rho",
+            e_T - cross,
+            u5 + (np.abs(rho_T) * u6 + np.abs(e_p) * u1 + np.abs(cross) * u2) / np.abs(rho_p),
+            q["cv"],
+            np.abs(e_T) + np.abs(cross),
+        )
 
 
 # ---- p -> 0
 
+
 def _limits(job):
     mixture = with_root(job.mixture, "vapour") or job.mixture
-    states = draw(mixture, max(job.subset(10*SUBSET), 64), job.seed + 57)
+    states = draw(mixture, max(job.subset(10 * SUBSET), 64), job.seed + 57)
     at = []
     for factor in (1, 2, 4):
-        given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW*factor)}
+        given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW * factor)}
         at.append({**given, **mixture.properties(THERMAL, backend=job.backend, **given)})
     liquid = np.abs(at[2]["Z"] - 1) > 1e-3
     shown = {**states, "p": np.full(states["T"].shape, P_RANGE[0])}
     for law, (_, departure, size) in LIMITS.items():
         one, two, four = (departure(q) for q in at)
-        row = Row("identities", law, LIMIT_TOLERANCE, "of R T, R or 1",
-                  f"p -> 0: extrapolated from {LOW:g}, {2*LOW:g}, {4*LOW:g} Pa; left out where the cold gas departs from ideal by more than 1e-3")
-        yield row.add((8*one - 6*two + four)/3, size(at[0]), shown, liquid)
+        row = Row(
+            "identities",
+            law,
+            LIMIT_TOLERANCE,
+            "of R T, R or 1",
+            f"p -> 0: extrapolated from {LOW:g}, {2 * LOW:g}, {4 * LOW:g} Pa; left out where the cold gas departs "
+            "from ideal by more than 1e-3",
+        )
+        yield row.add((8 * one - 6 * two + four) / 3, size(at[0]), shown, liquid)
 
 
 # ---- saturation of pure species
+
 
 def _switch(mixture, T, Y, dense, low, high):
     """The pressure at which the mixture's root changes from vapour to liquid, by bisection in ln p."""
     low, high = np.log(low), np.log(high)
     for _ in range(70):
-        middle = 0.5*(low + high)
+        middle = 0.5 * (low + high)
         is_liquid = mixture.properties("rho", T=T, p=np.exp(middle), Y=Y, backend="cpu")["rho"] > dense
         low, high = np.where(is_liquid, low, middle), np.where(is_liquid, middle, high)
-    return np.exp(0.5*(low + high))
+    return np.exp(0.5 * (low + high))
 
 
 def _saturation(job):
@@ -243,37 +320,51 @@ def _saturation(job):
     phases = [with_root(mixture, root) for root in ("vapour", "liquid")]
     if phases[0] is None or mixture.options["root"] != "gibbs":
         return
-    equal = Row("identities", "g vapour = g liquid where the root switches", ALGEBRA_TOLERANCE, "eps of scale",
-                "saturation: every species alone, 0.45 to 0.999 of its pseudo-critical temperature; g = h - T s by other kernels than the choice")
-    slope = Row("identities", "dp/dT of the switch = (s_v - s_l)/(v_v - v_l)", 1e-5, "relative",
-                "Clapeyron: central difference over 2e-4 T, to 0.98 Tc; truncation (ln p)'''/6 (1e-4 T)^2 with ln p = -A Tc/T, A < 10: some 1e-6")
+    equal = Row(
+        "identities",
+        "g vapour = g liquid where the root switches",
+        ALGEBRA_TOLERANCE,
+        "eps of scale",
+        "saturation: every species alone, 0.45 to 0.999 of its pseudo-critical temperature; g = h - T s by other "
+        "kernels than the choice",
+    )
+    slope = Row(
+        "identities",
+        "dp/dT of the switch = (s_v - s_l)/(v_v - v_l)",
+        1e-5,
+        "relative",
+        "Clapeyron: central difference over 2e-4 T, to 0.98 Tc; truncation (ln p)'''/6 (1e-4 T)^2 with ln p = -A "
+        "Tc/T, A < 10: some 1e-6",
+    )
     for s in range(mixture.ns):
         Y = np.zeros((mixture.ns, 60))
         Y[s] = 1
         at = mixture.properties("Tc_mix pc_mix vc_mix W", Y=Y, backend="cpu")
-        T = at["Tc_mix"]*np.linspace(0.45, 0.999, 60)
-        dense = at["W"]/at["vc_mix"]
+        T = at["Tc_mix"] * np.linspace(0.45, 0.999, 60)
+        dense = at["W"] / at["vc_mix"]
 
         def switch(T):
-            return _switch(mixture, T, Y, dense, 1e-12*at["pc_mix"], at["pc_mix"])      # noqa: B023
+            return _switch(mixture, T, Y, dense, 1e-12 * at["pc_mix"], at["pc_mix"])  # noqa: B023
+
         p = switch(T)
         states = {"T": T, "p": p, "Y": Y}
         v, l = (m.properties(["h", "s", "rho"], backend="cpu", **states) for m in phases)
-        two = l["rho"] > 1.0001*v["rho"]
-        g = [x["h"] - T*x["s"] for x in (v, l)]
+        two = l["rho"] > 1.0001 * v["rho"]
+        g = [x["h"] - T * x["s"] for x in (v, l)]
         sizes = [scales(m, ["h", "s"], states, "cpu")[0] for m in phases]
-        limit = sum(x["h"] + T*x["s"] for x in sizes)
-        equal.add(g[0] - g[1], EPS*limit, states, ~two)
+        limit = sum(x["h"] + T * x["s"] for x in sizes)
+        equal.add(g[0] - g[1], EPS * limit, states, ~two)
         step = 1e-4
-        found = (switch(T*(1 + step)) - switch(T*(1 - step)))/(2*step*T)
-        with np.errstate(invalid="ignore"):             # one root: left out
-            wanted = (v["s"] - l["s"])/(1/v["rho"] - 1/l["rho"])
-        slope.add(found - wanted, np.abs(wanted), states, ~two | (T > 0.98*at["Tc_mix"]) | (p < 1e-3))
+        found = (switch(T * (1 + step)) - switch(T * (1 - step))) / (2 * step * T)
+        with np.errstate(invalid="ignore"):  # one root: left out
+            wanted = (v["s"] - l["s"]) / (1 / v["rho"] - 1 / l["rho"])
+        slope.add(found - wanted, np.abs(wanted), states, ~two | (T > 0.98 * at["Tc_mix"]) | (p < 1e-3))
     yield equal
     yield slope
 
 
 # ---- transport along composition lines
+
 
 def _lines(job):
     mixture = job.mixture
@@ -283,9 +374,18 @@ def _lines(job):
         if not set(ends) <= set(mixture.names):
             continue
         at = [mixture.names.index(name) for name in ends]
-        rows = {name: Row("identities", f"{name} along {'/'.join(ends)}", None if name in unjudged(mixture) else LEFT, "step left",
-                          f"lines: the largest change of ln in one of {LINE} intervals, what is left of it in a millionth of that interval; 1 is a jump or "
-                          "pole, infinite where not positive; across phase boundaries not judged") for name in names}
+        rows = {
+            name: Row(
+                "identities",
+                f"{name} along {'/'.join(ends)}",
+                None if name in unjudged(mixture) else LEFT,
+                "step left",
+                f"lines: the largest change of ln in one of {LINE} intervals, what is left of it in a millionth of "
+                "that interval; 1 is a jump or "
+                "pole, infinite where not positive; across phase boundaries not judged",
+            )
+            for name in names
+        }
         for T in LINE_T:
             for p in LINE_P:
                 for name, row in rows.items():
@@ -297,10 +397,10 @@ def _one_line(mixture, at, names, name, T, p, row, backend):
     def sample(x):
         X = np.zeros((mixture.ns, x.size))
         X[at[0]], X[at[1]] = 1 - x, x
-        Y = X*mixture.species.W[:, None]
-        q = mixture.properties(["rho", *names], T=np.full(x.size, T), p=p, Y=Y/Y.sum(0), backend=backend)
+        Y = X * mixture.species.W[:, None]
+        q = mixture.properties(["rho", *names], T=np.full(x.size, T), p=p, Y=Y / Y.sum(0), backend=backend)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return Y/Y.sum(0), np.log(q["rho"]), np.log(q[name][at] if name == "D" else q[name][None])
+            return Y / Y.sum(0), np.log(q["rho"]), np.log(q[name][at] if name == "D" else q[name][None])
 
     x, first = np.linspace(0, 1, LINE + 1), 0.0
     Y, ln_rho, ln = sample(x)
@@ -310,12 +410,12 @@ def _one_line(mixture, at, names, name, T, p, row, backend):
             steps = np.abs(np.diff(ln)).max(0)
             if level == 0:
                 steps[np.abs(np.diff(ln_rho)) > PHASE] = 0
-                if name == "D":         # of the species that is left alone it depends on which traces are beside it
+                if name == "D":  # of the species that is left alone it depends on which traces are beside it
                     steps[[0, -1]] = 0
                 first = max(steps.max(), 1e-9)
             place = int(steps.argmax())
-            left = steps[place]/first
+            left = steps[place] / first
             if level < LEVELS:
                 x = np.linspace(x[place], x[place + 1], ZOOM + 1)
                 Y, ln_rho, ln = sample(x)
-    row.add(np.array([left]), 1.0, {"T": np.array([T]), "p": np.array([p]), "Y": Y[:, place:place + 1]})
+    row.add(np.array([left]), 1.0, {"T": np.array([T]), "p": np.array([p]), "Y": Y[:, place : place + 1]})

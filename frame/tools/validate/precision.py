@@ -1,4 +1,6 @@
-"""What single precision costs: programs of precision "mixed" and "single" against those in double, on either backend."""
+"""What single precision costs: programs of precision "mixed" and "single" against those in double, on either
+backend."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,38 +12,51 @@ from .scale import JUMP, scales
 from .states import KINDS, blocks
 from .wide import GIVEN, is_public, reachable
 
-UNIT = 2.0**-24             # rounding to single
-BLOCK = 20000               # states at a time
+UNIT = 2.0**-24  # rounding to single
+BLOCK = 20000  # states at a time
 MOST = 200_000
 SINGLE = np.dtype(np.float32)
 
-NEAR = 2.0**-18             # pressures this close to a phase change: which phase it is hangs on a few roundings of T, p and the constants
+NEAR = (
+    2.0**-18
+)  # pressures this close to a phase change: which phase it is hangs on a few roundings of T, p and the constants
 
-# As in wide.py: rounding inputs and constants once is 1, some 30 roundings lie in between, that of v counts 20 times in a cold liquid,
-# and rho_Y = -rho^2 v_Y has v three times.
+# As in wide.py: rounding inputs and constants once is 1, some 30 roundings lie in between, that of v counts 20 times in
+# a cold liquid, and rho_Y = -rho^2 v_Y has v three times.
 TOLERANCE = 96.0
 WHY = {
-    "given": "mixed, T p Y in single: the double result of the same inputs, rounded once: tolerance 1 rounding (2^-24), and no other",
-    "scaled": f"single: arithmetic and constants too, from the same inputs; tolerance {TOLERANCE:g} of what rounding T, p, Y and the constants once "
-              "would do; not judged within 1e-3 of temperatures where formulas have kinks, nor where "
-              "a phase change lies within 4e-6 of p, nor mu by Chung's correlation as published, which has poles, nor phase_flag, which is whole",
-    "whole": "relative to double: the whole deviation, rounding of the inputs included, of the larger of the result and a thousandth of its median: "
-             "what a code sees; large where T and p in single do not tell the state: near critical points, at phase changes, where a result is near 0",
+    "given": "mixed, T p Y in single: the double result of the same inputs, rounded once: tolerance 1 rounding "
+    "(2^-24), and no other",
+    "scaled": f"single: arithmetic and constants too, from the same inputs; tolerance {TOLERANCE:g} of what rounding "
+    "T, p, Y and the constants once "
+    "would do; not judged within 1e-3 of temperatures where formulas have kinks, nor where "
+    "a phase change lies within 4e-6 of p, nor mu by Chung's correlation as published, which has poles, nor "
+    "phase_flag, which is whole",
+    "whole": "relative to double: the whole deviation, rounding of the inputs included, of the larger of the result "
+    "and a thousandth of its median: "
+    "what a code sees; large where T and p in single do not tell the state: near critical points, at phase changes, "
+    "where a result is near 0",
 }
 
 
 def run(job) -> list[Row]:
-    """For each public quantity: the errors that are judged, and for information the relative deviation from double as a user sees it."""
+    """For each public quantity: the errors that are judged, and for information the relative deviation from double as a
+    user sees it."""
     mixture = job.mixture
     names = [name for name in reachable(mixture) if is_public(name) and "*" not in kernels.quantities[name].per]
-    rows = {(kind, name): Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
-            for kind, label, tolerance, unit, why in (("rounded", "mixed", 1.0, "roundings", "given"),
-                                                      ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
-                                                      ("mixed", "mixed", None, "relative", "whole"), ("single", "single", None, "relative", "whole"))
-            for name in names}
+    rows = {
+        (kind, name): Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
+        for kind, label, tolerance, unit, why in (
+            ("rounded", "mixed", 1.0, "roundings", "given"),
+            ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
+            ("mixed", "mixed", None, "relative", "whole"),
+            ("single", "single", None, "relative", "whole"),
+        )
+        for name in names
+    }
     if mixture.options["viscosity"] == "chung" and mixture.options["chung"] != "polefree":
         rows["scaled", "mu"].tolerance = None
-    if ("scaled", "phase_flag") in rows:            # near critical points whether roots are real hangs on one rounding
+    if ("scaled", "phase_flag") in rows:  # near critical points whether roots are real hangs on one rounding
         rows["scaled", "phase_flag"].tolerance = None
     for states in blocks(mixture, job.subset(MOST), job.seed + 29, BLOCK):
         _compare(job, names, rows, states)
@@ -52,22 +67,30 @@ def _compare(job, names, rows, states) -> None:
     mixture, given = job.mixture, {q: states[q] for q in GIVEN}
     rounded = {q: v.astype(SINGLE).astype(np.float64) for q, v in given.items()}
     exact, double = (mixture.properties(names, backend=job.backend, **g) for g in (given, rounded))
-    mixed, single = (mixture.properties(names, backend=job.backend, precision=kind, **rounded) for kind in ("mixed", "single"))
+    mixed, single = (
+        mixture.properties(names, backend=job.backend, precision=kind, **rounded) for kind in ("mixed", "single")
+    )
     scale, undecided = scales(mixture, names, rounded, job.backend)
     left_out = undecided | (states["kind"] == KINDS.index("kinks"))
     for move in (1 - NEAR, 1 + NEAR):
-        rho = mixture.properties("rho", backend=job.backend, T=rounded["T"], p=rounded["p"]*move, Y=rounded["Y"])["rho"]
-        left_out = left_out | ~(np.abs(rho/double["rho"] - 1) <= JUMP)
+        rho = mixture.properties("rho", backend=job.backend, T=rounded["T"], p=rounded["p"] * move, Y=rounded["Y"])[
+            "rho"
+        ]
+        left_out = left_out | ~(np.abs(rho / double["rho"] - 1) <= JUMP)
     for name in names:
         refused = np.zeros(undecided.shape, bool)
-        if mixture.options["viscosity"] == "lucas":             # liquids have no viscosity
+        if mixture.options["viscosity"] == "lucas":  # liquids have no viscosity
             for which in (exact, double, mixed, single, scale):
                 refused |= np.isnan(np.atleast_2d(which[name])).any(0)
-        lost = np.abs(double[name]) < np.finfo(SINGLE).tiny     # smaller numbers have fewer digits in single
-        rows["rounded", name].add(np.where(lost, 0, mixed[name] - double[name]), UNIT*np.abs(double[name]), states, refused)
-        rows["scaled", name].add(np.where(lost, 0, single[name] - double[name]), UNIT*scale[name], states, left_out | refused)
+        lost = np.abs(double[name]) < np.finfo(SINGLE).tiny  # smaller numbers have fewer digits in single
+        rows["rounded", name].add(
+            np.where(lost, 0, mixed[name] - double[name]), UNIT * np.abs(double[name]), states, refused
+        )
+        rows["scaled", name].add(
+            np.where(lost, 0, single[name] - double[name]), UNIT * scale[name], states, left_out | refused
+        )
         known = np.abs(exact[name])
-        size = np.maximum(known, 1e-3*np.nanmedian(known[known > 0])) if (known > 0).any() else np.ones_like(known)
+        size = np.maximum(known, 1e-3 * np.nanmedian(known[known > 0])) if (known > 0).any() else np.ones_like(known)
         for kind, got in (("mixed", mixed), ("single", single)):
             rows[kind, name].add(got[name] - exact[name], size, states, refused)
 
@@ -79,16 +102,26 @@ def table(rows) -> str:
         name, _, kind = row.name.partition(": ")
         found.setdefault(name, {})[kind, row.unit == "relative"] = row
     width = max(map(len, found))
-    out = ["\nagainst precision",
-           f"  {'':{width}} {'worst, and its tolerance':^27} {'mixed, relative to double':^29} {'single, relative to double':^29}",
-           f"  {'quantity':{width}} {'mixed':>12} {'single':>14} " + 2*f"{'median':>9} {'99 %':>9} {'worst':>9} " + " worst at"]
+    out = [
+        "\nagainst precision",
+        f"  {'':{width}} {'worst, and its tolerance':^27} {'mixed, relative to double':^29} "
+        f"{'single, relative to double':^29}",
+        f"  {'quantity':{width}} {'mixed':>12} {'single':>14} "
+        + 2 * f"{'median':>9} {'99 %':>9} {'worst':>9} "
+        + " worst at",
+    ]
     for name, by in found.items():
         mixed, single = by["mixed", False], by["single", False]
         mark = "  " if mixed.passed and single.passed else "X "
-        limits = [f"{row.worst:#.3g} of {row.tolerance:g}" if row.tolerance else f"{row.worst:#.3g} of  -" for row in (mixed, single)]
-        told = "".join(f"{row.median:>9.1e} {row.quantile(0.99):>9.1e} {row.worst:>9.1e} " for row in (by["mixed", True], by["single", True]))
-        out.append(f"{mark}{name:{width}} {limits[0]:>12} {limits[1]:>14} {told} "
-                   f"{by['single', True].place()}")
+        limits = [
+            f"{row.worst:#.3g} of {row.tolerance:g}" if row.tolerance else f"{row.worst:#.3g} of  -"
+            for row in (mixed, single)
+        ]
+        told = "".join(
+            f"{row.median:>9.1e} {row.quantile(0.99):>9.1e} {row.worst:>9.1e} "
+            for row in (by["mixed", True], by["single", True])
+        )
+        out.append(f"{mark}{name:{width}} {limits[0]:>12} {limits[1]:>14} {told} {by['single', True].place()}")
     one = next(iter(found.values()))
     out.append(f"  {one['mixed', False].count} states, single judged at {one['single', False].count}")
     return "\n".join(out + [f"  {text}" for text in dict.fromkeys(row.why for row in rows)])

@@ -1,9 +1,12 @@
-"""How far the models are from the truth: pure fluids against reference equations of state, by region. Information, no tolerance.
+"""How far the models are from the truth: pure fluids against reference equations of state, by region. Information, no
+tolerance.
 
-Three models side by side: `plain` (no volume translation, Chung as Cantera has it, without measured critical volumes), `corrected` (volume
-translation fitted to a liquid density, Chung with measured critical volumes), and what the options say where that is neither.
-The truth is CoolProp's (HEOS), or, where that is not installed, Cantera's pure fluids (fluids.py).
+Three models side by side: `plain` (no volume translation, Chung as Cantera has it, without measured critical volumes),
+`corrected` (volume translation fitted to a liquid density, Chung with measured critical volumes), and what the options
+say where that is neither. The truth is CoolProp's (HEOS), or, where that is not installed, Cantera's pure fluids
+(fluids.py).
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -19,7 +22,7 @@ from .states import P_RANGE
 FLUIDS = {"N2": "Nitrogen", "O2": "Oxygen", "CH4": "Methane", "H2": "Hydrogen", "CO2": "CarbonDioxide", "H2O": "Water"}
 NAMES = "rho cp c rho_p mu lam".split()
 MODELS = {"plain": dict(translation="none", chung="cantera"), "corrected": dict(translation="fitted", chung="polefree")}
-GRID = 40, 20               # temperatures and pressures
+GRID = 40, 20  # temperatures and pressures
 LIQUID = "liquid, T < 0.95 Tc"
 # region: who is in it, by T/Tc and rho/rho_c of the reference
 REGIONS = {
@@ -53,13 +56,18 @@ class _Heos:
         fluid = self.state
         try:
             fluid.update(CP.PT_INPUTS, p, T)
-            values = [fluid.rhomass(), fluid.cpmass(), fluid.speed_sound(), fluid.first_partial_deriv(CP.iDmass, CP.iP, CP.iT)]
-        except ValueError:          # beyond melting, or its solver gave up
+            values = [
+                fluid.rhomass(),
+                fluid.cpmass(),
+                fluid.speed_sound(),
+                fluid.first_partial_deriv(CP.iDmass, CP.iP, CP.iT),
+            ]
+        except ValueError:  # beyond melting, or its solver gave up
             return None
         for transport in (fluid.viscosity, fluid.conductivity):
             try:
                 values.append(transport())
-            except ValueError:      # outside the correlation
+            except ValueError:  # outside the correlation
                 values.append(np.nan)
         return values
 
@@ -70,16 +78,33 @@ def source():
         return _Heos, "CoolProp's reference equations"
     from .fluids import Fluid
 
-    return Fluid, "Cantera's pure fluids (Reynolds 1979; viscosity of N2, O2: Lemmon & Jacobsen 2004, CH4: Quinones-Cisneros & Deiters 2006)"
+    return (
+        Fluid,
+        "Cantera's pure fluids (Reynolds 1979; viscosity of N2, O2: Lemmon & Jacobsen 2004, CH4: Quinones-Cisneros & "
+        "Deiters 2006)",
+    )
 
 
 def truth(fluid):
-    """States within the range of the reference equation and what it says there: T, p, values of NAMES, T/Tc, rho/rho_c."""
-    low, high, most = max(fluid.T_range[0], 80.0)*1.001, min(fluid.T_range[1], 3500.0), min(fluid.p_highest, P_RANGE[1])
+    """States within the range of the reference equation and what it says there: T, p, values of NAMES, T/Tc,
+    rho/rho_c."""
+    low, high, most = (
+        max(fluid.T_range[0], 80.0) * 1.001,
+        min(fluid.T_range[1], 3500.0),
+        min(fluid.p_highest, P_RANGE[1]),
+    )
     # half of the temperatures by T/Tc around the critical point, half over the whole range
-    T = np.unique(np.concatenate([np.geomspace(low, high, GRID[0]//2), np.clip(fluid.Tc*np.linspace(0.6, 1.5, GRID[0]//2), low, high)]))
-    found = [(t, p, *values, t/fluid.Tc, values[0]/fluid.rho_c) for t in T for p in np.geomspace(P_RANGE[0], most, GRID[1])
-             if (values := fluid.at(t, p)) is not None]
+    T = np.unique(
+        np.concatenate(
+            [np.geomspace(low, high, GRID[0] // 2), np.clip(fluid.Tc * np.linspace(0.6, 1.5, GRID[0] // 2), low, high)]
+        )
+    )
+    found = [
+        (t, p, *values, t / fluid.Tc, values[0] / fluid.rho_c)
+        for t in T
+        for p in np.geomspace(P_RANGE[0], most, GRID[1])
+        if (values := fluid.at(t, p)) is not None
+    ]
     return np.array(found).T
 
 
@@ -87,44 +112,65 @@ def models(mixture) -> dict:
     """{name: mixture}, those to be compared."""
     if equation(mixture) == "ideal":
         return {"given": mixture}
-    out = {name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options}) for name, options in MODELS.items()}
+    out = {
+        name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options})
+        for name, options in MODELS.items()
+    }
     if not any(other.options == mixture.options for other in out.values()):
         out["given"] = mixture
     return out
 
 
 def _percent(share) -> str:
-    return f"{100*share:.0f}" if share > 0.1 else f"{100*share:.2g}"
+    return f"{100 * share:.0f}" if share > 0.1 else f"{100 * share:.2g}"
 
 
 def table(rows) -> str:
-    """Median / nine tenths of the relative errors in percent: a line for each region and model, then the liquid of each fluid."""
+    """Median / nine tenths of the relative errors in percent: a line for each region and model, then the liquid of each
+    fluid."""
     cells = {tuple(row.name.split(": ")): row for row in rows}
     models, regions = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 2))
     wide, width = max(map(len, models)), max(map(len, regions))
-    lines = ["", "against reference: median / 90 % of the errors in percent", f"  {'region':{width}} {'states':>7}  {'model':{wide}}"
-             + "".join(f"{name:>14}" for name in NAMES)]
+    lines = [
+        "",
+        "against reference: median / 90 % of the errors in percent",
+        f"  {'region':{width}} {'states':>7}  {'model':{wide}}" + "".join(f"{name:>14}" for name in NAMES),
+    ]
     for region in regions:
         if not cells[models[0], "rho", region].count:
             continue
         for model in models:
             chosen = [cells[model, name, region] for name in NAMES]
-            shown = "".join(f"{f'{_percent(r.median)} / {_percent(r.quantile(0.9))}' if r.count else '-':>14}" for r in chosen)
-            head = f"{region:{width}} {chosen[0].count:>7}" if model == models[0] else " "*(width + 8)
+            shown = "".join(
+                f"{f'{_percent(r.median)} / {_percent(r.quantile(0.9))}' if r.count else '-':>14}" for r in chosen
+            )
+            head = f"{region:{width}} {chosen[0].count:>7}" if model == models[0] else " " * (width + 8)
             lines.append(f"  {head}  {model:{wide}}{shown}")
-    said = "; ".join(f"{name}: {', '.join(f'{k} {v}' for k, v in options.items())}" for name, options in MODELS.items() if name in models)
+    said = "; ".join(
+        f"{name}: {', '.join(f'{k} {v}' for k, v in options.items())}"
+        for name, options in MODELS.items()
+        if name in models
+    )
     return "\n".join([*lines, f"  {said + '; ' if said else ''}{rows[0].why}"])
 
 
 def run(job) -> list[Row]:
     kind, said = source()
     pure = [name for name in job.mixture.names if name in FLUIDS]
-    why = (f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a phase boundary that lies "
-           "elsewhere shows as a few large errors")
+    why = (
+        f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a "
+        "phase boundary that lies "
+        "elsewhere shows as a few large errors"
+    )
     rows = {}
     for model, mixture in models(job.mixture).items():
         for region in (*REGIONS, *(f"{LIQUID}, {name}" for name in pure)):
-            rows.update({(model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why) for name in NAMES})
+            rows.update(
+                {
+                    (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
+                    for name in NAMES
+                }
+            )
     for fluid in pure:
         T, p, *values, Tr, dr = truth(kind(fluid))
         Y = np.zeros((job.mixture.ns, T.size))
@@ -135,6 +181,6 @@ def run(job) -> list[Row]:
                 for name, true in zip(NAMES, values):
                     k = inside(Tr, dr) & np.isfinite(true)
                     where = {"T": T[k], "p": p[k], "Y": Y[:, k]}
-                    for key in (region, f"{LIQUID}, {fluid}")[:1 + (region == LIQUID)]:
+                    for key in (region, f"{LIQUID}, {fluid}")[: 1 + (region == LIQUID)]:
                         rows[model, name, key].add((q[name] - true)[k], np.abs(true[k]), where)
     return list(rows.values())

@@ -1,4 +1,6 @@
-"""Rows of a validation: deviations gathered block by block, printed as a table, drawn on the T-p plane, written as JSON."""
+"""Rows of a validation: deviations gathered block by block, printed as a table, drawn on the T-p plane, written as
+JSON."""
+
 from __future__ import annotations
 
 import json
@@ -8,8 +10,8 @@ import numpy as np
 
 from .states import P_RANGE, T_RANGE
 
-CELLS = (64, 48)                                        # of the maps, in ln T and ln p
-DECADES, STEPS = (-20, 20), 50                         # of the histogram that gives the median: 5 % wide
+CELLS = (64, 48)  # of the maps, in ln T and ln p
+DECADES, STEPS = (-20, 20), 50  # of the histogram that gives the median: 5 % wide
 
 
 class Row:
@@ -21,13 +23,14 @@ class Row:
     def __init__(self, against, name, tolerance, unit, why=""):
         self.against, self.name, self.tolerance, self.unit, self.why = against, name, tolerance, unit, why
         self.worst, self.where, self.count, self.left_out = 0.0, None, 0, 0
-        self.histogram = np.zeros(STEPS*(DECADES[1] - DECADES[0]) + 1, int)
+        self.histogram = np.zeros(STEPS * (DECADES[1] - DECADES[0]) + 1, int)
         self.map = np.full(CELLS, np.nan)
 
     def add(self, error, scale, states, left_out=None):
-        """error, scale: (n,) or (rows, n), the rows' worst counts. NaN counts as infinite. left_out (n,): not judged, counted."""
+        """error, scale: (n,) or (rows, n), the rows' worst counts. NaN counts as infinite. left_out (n,): not judged,
+        counted."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviation = np.where(error == 0, 0.0, np.abs(error)/scale)
+            deviation = np.where(error == 0, 0.0, np.abs(error) / scale)
         deviation = np.where(np.isnan(deviation), np.inf, deviation)
         if deviation.ndim == 2:
             deviation = deviation.max(0)
@@ -48,10 +51,10 @@ class Row:
             self.where = {"T": float(T[at]), "p": float(p[at])}
             if "Y" in states:
                 self.where["Y"] = np.broadcast_to(states["Y"], (len(states["Y"]), keep.size))[:, index[at]].copy()
-        level = np.log10(np.clip(deviation, 10.0**DECADES[0], 10.0**DECADES[1]))
-        self.histogram += np.bincount(np.round((level - DECADES[0])*STEPS).astype(int), minlength=self.histogram.size)
-        i = np.clip(np.log(T/T_RANGE[0])/np.log(T_RANGE[1]/T_RANGE[0])*CELLS[0], 0, CELLS[0] - 1).astype(int)
-        j = np.clip(np.log(p/P_RANGE[0])/np.log(P_RANGE[1]/P_RANGE[0])*CELLS[1], 0, CELLS[1] - 1).astype(int)
+        level = np.log10(np.clip(deviation, 10.0 ** DECADES[0], 10.0 ** DECADES[1]))
+        self.histogram += np.bincount(np.round((level - DECADES[0]) * STEPS).astype(int), minlength=self.histogram.size)
+        i = np.clip(np.log(T / T_RANGE[0]) / np.log(T_RANGE[1] / T_RANGE[0]) * CELLS[0], 0, CELLS[0] - 1).astype(int)
+        j = np.clip(np.log(p / P_RANGE[0]) / np.log(P_RANGE[1] / P_RANGE[0]) * CELLS[1], 0, CELLS[1] - 1).astype(int)
         np.fmax.at(self.map, (i, j), deviation)
         return self
 
@@ -59,8 +62,8 @@ class Row:
         """Of the deviations, to 5 %; 0 where that share of them is below 1e-20."""
         if not self.count:
             return float("nan")
-        at = int(np.searchsorted(np.cumsum(self.histogram), share*self.count))
-        return 10.0**(DECADES[0] + at/STEPS) if at else 0.0
+        at = int(np.searchsorted(np.cumsum(self.histogram), share * self.count))
+        return 10.0 ** (DECADES[0] + at / STEPS) if at else 0.0
 
     @property
     def median(self) -> float:
@@ -75,7 +78,7 @@ class Row:
         """The state of the worst deviation, with the three largest mole fractions."""
         if self.where is None or self.worst == 0:
             return ""
-        text = f"{self.where['T']:.6g} K, {self.where['p']/1e5:.6g} bar"
+        text = f"{self.where['T']:.6g} K, {self.where['p'] / 1e5:.6g} bar"
         X = self.where.get("X")
         if X and (len(X) > 1 or self.where.get("Y") is None):
             lead = sorted(X, key=X.get, reverse=True)[:3]
@@ -87,8 +90,8 @@ def mole_fractions(rows, mixture) -> None:
     """Give the worst states their mole fractions {species: X}, where a row has none yet."""
     for row in rows:
         if row.where is not None and "Y" in row.where and "X" not in row.where:
-            n = row.where["Y"]/mixture.species.W
-            row.where["X"] = dict(zip(mixture.names, (n/n.sum()).tolist()))
+            n = row.where["Y"] / mixture.species.W
+            row.where["X"] = dict(zip(mixture.names, (n / n.sum()).tolist()))
 
 
 def table(rows) -> str:
@@ -98,23 +101,45 @@ def table(rows) -> str:
         chosen = [row for row in rows if row.against == against]
         width = max([len(row.name) for row in chosen] + [8])
         out.append(f"\nagainst {against}")
-        out.append(f"  {'quantity':{width}} {'unit':>13} {'tolerance':>10} {'worst':>10} {'median':>10} {'states':>9} {'left out':>8}  worst at")
+        out.append(
+            f"  {'quantity':{width}} {'unit':>13} {'tolerance':>10} {'worst':>10} {'median':>10} {'states':>9} "
+            f"{'left out':>8}  worst at"
+        )
         for row in chosen:
             tolerance = "-" if row.tolerance is None else f"{row.tolerance:.3g}"
             mark = "  " if row.passed else "X "
-            out.append(f"{mark}{row.name:{width}} {row.unit:>13} {tolerance:>10} {row.worst:>10.3g} {row.median:>10.3g} {row.count:>9} "
-                       f"{row.left_out:>8}  {row.place()}")
+            out.append(
+                f"{mark}{row.name:{width}} {row.unit:>13} {tolerance:>10} {row.worst:>10.3g} {row.median:>10.3g} "
+                f"{row.count:>9} "
+                f"{row.left_out:>8}  {row.place()}"
+            )
         out += list(dict.fromkeys(f"  {row.why}" for row in chosen if row.why))
     return "\n".join(out)
 
 
 def as_json(rows, mixture, facts) -> str:
     """Every row with its state in full."""
+
     def plain(row):
         where = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in (row.where or {}).items()}
-        return {"against": row.against, "quantity": row.name, "unit": row.unit, "tolerance": row.tolerance, "worst": row.worst,
-                "median": row.median, "states": row.count, "left_out": row.left_out, "passed": row.passed, "reason": row.why, "worst_at": where}
-    return json.dumps({**facts, "species": list(mixture.names), "options": mixture.options, "rows": [plain(r) for r in rows]}, indent=1)
+        return {
+            "against": row.against,
+            "quantity": row.name,
+            "unit": row.unit,
+            "tolerance": row.tolerance,
+            "worst": row.worst,
+            "median": row.median,
+            "states": row.count,
+            "left_out": row.left_out,
+            "passed": row.passed,
+            "reason": row.why,
+            "worst_at": where,
+        }
+
+    return json.dumps(
+        {**facts, "species": list(mixture.names), "options": mixture.options, "rows": [plain(r) for r in rows]},
+        indent=1,
+    )
 
 
 def _coarser(cells):
@@ -124,7 +149,8 @@ def _coarser(cells):
 
 
 def _panels(rows):
-    """[(title, colour, map, where)] of the rows to draw: judged ones, or all where none is; parts of one quantity ("rho: region") joined."""
+    """[(title, colour, map, where)] of the rows to draw: judged ones, or all where none is; parts of one quantity
+    ("rho: region") joined."""
     judged = [r for r in rows if r.tolerance is not None] or rows
     parts = {}
     for row in judged:
@@ -134,16 +160,25 @@ def _panels(rows):
         worst = max(some, key=lambda r: r.worst)
         cells = np.fmax.reduce([r.map for r in some])
         limit = "" if worst.tolerance is None else f" of {worst.tolerance:.3g}"
-        out.append((f"{name}\n{worst.worst:.2g}{limit}", "black" if all(r.passed for r in some) else "crimson", cells, worst.where))
+        out.append(
+            (
+                f"{name}\n{worst.worst:.2g}{limit}",
+                "black" if all(r.passed for r in some) else "crimson",
+                cells,
+                worst.where,
+            )
+        )
     return out
 
 
 def draw(rows, folder, title) -> list[pathlib.Path]:
-    """One PNG for each 'against' and unit: the largest deviation in cells of the T-p plane, one panel a quantity, one colour scale.
+    """One PNG for each 'against' and unit: the largest deviation in cells of the T-p plane, one panel a quantity, one
+    colour scale.
 
     Comparisons of fewer than 500 states are not drawn; cells grow until most of them hold a state.
     """
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
@@ -161,33 +196,50 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
         while len(maps[0]) > 8 and np.mean([np.isfinite(m).mean() for m in maps]) < 0.85:
             maps = [_coarser(m) for m in maps]
         values = np.concatenate([m[np.isfinite(m) & (m > 0)] for m in maps])
-        high = 10**np.ceil(np.log10(values.max()))
-        norm = LogNorm(max(high*1e-6, 10**np.floor(np.log10(np.quantile(values, 0.05)))), high)
+        high = 10 ** np.ceil(np.log10(values.max()))
+        norm = LogNorm(max(high * 1e-6, 10 ** np.floor(np.log10(np.quantile(values, 0.05)))), high)
         T, p = (np.exp(np.linspace(*np.log(edge), size + 1)) for edge, size in zip((T_RANGE, P_RANGE), maps[0].shape))
         columns = min(len(panels), 5)
-        lines = -(-len(panels)//columns)
-        figure, axes = plt.subplots(lines, columns, figsize=(2.7*columns + 1.2, 2.4*lines + 0.8), sharey=True, squeeze=False, layout="constrained")
-        for axis in axes.flat[len(panels):]:
+        lines = -(-len(panels) // columns)
+        figure, axes = plt.subplots(
+            lines,
+            columns,
+            figsize=(2.7 * columns + 1.2, 2.4 * lines + 0.8),
+            sharey=True,
+            squeeze=False,
+            layout="constrained",
+        )
+        for axis in axes.flat[len(panels) :]:
             axis.set_visible(False)
         for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
-            axis.set_facecolor("0.88")              # no state fell here
-            picture = axis.pcolormesh(T, p/1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True)
+            axis.set_facecolor("0.88")  # no state fell here
+            picture = axis.pcolormesh(
+                T, p / 1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True
+            )
             axis.set_xscale("log"), axis.set_yscale("log")
             axis.minorticks_off()
             axis.set_xticks([100, 300, 1000, 3000], ["100", "300", "1000", "3000"])
             axis.set_yticks([1, 10, 100], ["1", "10", "100"])
-            axis.set_xlim(T_RANGE), axis.set_ylim(np.array(P_RANGE)/1e5)
+            axis.set_xlim(T_RANGE), axis.set_ylim(np.array(P_RANGE) / 1e5)
             axis.set_title(name, fontsize=8 if max(map(len, name.split("\n"))) < 36 else 6, color=colour)
             if where is not None:
-                axis.plot(where["T"], np.clip(where["p"], *P_RANGE)/1e5, "o", mfc="none", mec="crimson", ms=7, clip_on=False)
-        for k, axis in enumerate(axes.flat[:len(panels)]):
+                axis.plot(
+                    where["T"], np.clip(where["p"], *P_RANGE) / 1e5, "o", mfc="none", mec="crimson", ms=7, clip_on=False
+                )
+        for k, axis in enumerate(axes.flat[: len(panels)]):
             if k + columns >= len(panels):
                 axis.set_xlabel("T [K]")
         for axis in axes[:, 0]:
             axis.set_ylabel("p [bar]")
-        figure.colorbar(picture, ax=axes, label=f"largest deviation in a cell [{unit}]", shrink=min(1.0, 0.4 + 0.6/lines), pad=0.01)
+        figure.colorbar(
+            picture,
+            ax=axes,
+            label=f"largest deviation in a cell [{unit}]",
+            shrink=min(1.0, 0.4 + 0.6 / lines),
+            pad=0.01,
+        )
         figure.suptitle(f"{title} against {against}; circle: the worst state; grey: no states", fontsize=10)
-        path = folder/f"{against}_{'_'.join(''.join(c if c.isalnum() else ' ' for c in unit).split())}.png"
+        path = folder / f"{against}_{'_'.join(''.join(c if c.isalnum() else ' ' for c in unit).split())}.png"
         figure.savefig(path, dpi=100)
         plt.close(figure)
         made.append(path)

@@ -4,9 +4,10 @@
 
 over the temperature, the pressure, all mass fractions (random signs) and all species constants (random signs, several
 times). eps scale is what rounding inputs and constants once does to q; an evaluation that loses no more than a few
-roundings of its intermediates stays within a few eps scale. It follows a quantity through zero, to the critical point and
-through cancelling polynomials, and needs no knowledge of the formula, so it holds for any kernel.
+roundings of its intermediates stays within a few eps scale. It follows a quantity through zero, to the critical point
+and through cancelling polynomials, and needs no knowledge of the formula, so it holds for any kernel.
 """
+
 from __future__ import annotations
 
 import copy
@@ -14,34 +15,35 @@ import copy
 import numpy as np
 
 EPS = float(np.finfo(np.float64).eps)
-MOVE = 2.0**-22             # the change is first order up to 2e-7, and known to eps/MOVE = 1e-9 of q
-JUMP = 1e-3                 # relative change of the density under MOVE: the point lies on a phase change, not beside it
-REPEATS = 3                 # draws of signs for the constants: one alone may let two terms cancel
+MOVE = 2.0**-22  # the change is first order up to 2e-7, and known to eps/MOVE = 1e-9 of q
+JUMP = 1e-3  # relative change of the density under MOVE: the point lies on a phase change, not beside it
+REPEATS = 3  # draws of signs for the constants: one alone may let two terms cancel
 
 
 def moved(mixture, random, by=MOVE):
-    """A copy of the mixture with every real constant multiplied by 1 +- by; whole numbers (indices, signs) stay, and so do
-    tables in single precision, whose own error is stated."""
+    """A copy of the mixture with every real constant multiplied by 1 +- by; whole numbers (indices, signs) stay, and so
+    do tables in single precision, whose own error is stated."""
     other = copy.copy(mixture)
     other._programs = {}
     for kind in ("constants", "pairs"):
         setattr(other, kind, {})
         for name, value in getattr(mixture, kind).items():
             whole = (value == np.round(value)).all()
-            getattr(other, kind)[name] = value if whole else value*(1 + by*random.choice([-1.0, 1.0], value.shape))
+            getattr(other, kind)[name] = value if whole else value * (1 + by * random.choice([-1.0, 1.0], value.shape))
     return other
 
 
 def _moved_states(states, random):
     signs = random.choice([-1.0, 1.0], states["Y"].shape)
-    Y = states["Y"]*(1 + MOVE*signs)
-    yield "T", {**states, "T": states["T"]*(1 + MOVE)}
-    yield "p", {**states, "p": states["p"]*(1 + MOVE)}
-    yield "Y", {**states, "Y": Y/Y.sum(0)}
+    Y = states["Y"] * (1 + MOVE * signs)
+    yield "T", {**states, "T": states["T"] * (1 + MOVE)}
+    yield "p", {**states, "p": states["p"] * (1 + MOVE)}
+    yield "Y", {**states, "Y": Y / Y.sum(0)}
 
 
 def scales(mixture, names, states, backend="cpu", seed=5):
-    """({name: scale}, undecided): arrays like the quantities; undecided (n,) is True where a phase change lies within MOVE."""
+    """({name: scale}, undecided): arrays like the quantities; undecided (n,) is True where a phase change lies within
+    MOVE."""
     random = np.random.default_rng(seed)
     names = list(dict.fromkeys([*names, "rho"]))
     base = mixture.properties(names, backend=backend, **states)
@@ -51,9 +53,9 @@ def scales(mixture, names, states, backend="cpu", seed=5):
     runs += [(moved(mixture, random), states) for _ in range(REPEATS)]
     for number, (mix, given) in enumerate(runs):
         near = mix.properties(names, backend=backend, **given)
-        weight = 1/MOVE if number < 3 else 1/(MOVE*np.sqrt(REPEATS))
+        weight = 1 / MOVE if number < 3 else 1 / (MOVE * np.sqrt(REPEATS))
         with np.errstate(invalid="ignore"):
-            undecided |= ~(np.abs(near["rho"] - base["rho"]) <= JUMP*np.abs(base["rho"]))
+            undecided |= ~(np.abs(near["rho"] - base["rho"]) <= JUMP * np.abs(base["rho"]))
             for name in names:
-                total[name] += np.abs(near[name] - base[name])*weight
+                total[name] += np.abs(near[name] - base[name]) * weight
     return total, undecided

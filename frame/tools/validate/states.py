@@ -1,17 +1,20 @@
-"""States that a mixture is validated at: the whole envelope, with the places where equations of state go wrong drawn more often."""
+"""States that a mixture is validated at: the whole envelope, with the places where equations of state go wrong drawn
+more often."""
+
 from __future__ import annotations
 
 import numpy as np
 
 import kernels
 
-T_RANGE, P_RANGE = (80.0, 3500.0), (0.1e5, 500e5)      # K, Pa
+T_RANGE, P_RANGE = (80.0, 3500.0), (0.1e5, 500e5)  # K, Pa
 SHARES = {"envelope": 0.5, "critical": 0.2, "roots": 0.2, "kinks": 0.1}
 KINDS = tuple(SHARES)
 
 
 def compositions(ns: int, n: int, random) -> np.ndarray:
-    """Mass fractions (ns, n), in turn: a pure species, an edge (two species), a few species, all species, all with traces to 1e-12."""
+    """Mass fractions (ns, n), in turn: a pure species, an edge (two species), a few species, all species, all with
+    traces to 1e-12."""
     Y = np.zeros((ns, n))
     kind = np.arange(n) % 5
     pure, edge, few, even, traces = (np.flatnonzero(kind == k) for k in range(5))
@@ -23,8 +26,8 @@ def compositions(ns: int, n: int, random) -> np.ndarray:
     np.add.at(Y, (second, edge), 1 - share)
     Y[:, few] = random.dirichlet(np.full(ns, 0.1), few.size).T
     Y[:, even] = random.dirichlet(np.full(ns, 1.0), even.size).T
-    Y[:, traces] = random.dirichlet(np.full(ns, 1.0), traces.size).T*10**random.uniform(-12, 0, (ns, traces.size))
-    return Y/Y.sum(0)
+    Y[:, traces] = random.dirichlet(np.full(ns, 1.0), traces.size).T * 10 ** random.uniform(-12, 0, (ns, traces.size))
+    return Y / Y.sum(0)
 
 
 def _log_uniform(low, high, n, random):
@@ -38,14 +41,15 @@ def envelope(mixture, n, random):
 
 
 def near_critical(mixture, n, random):
-    """Around the pseudo-critical state of each composition, from 30 % away down to 1e-6; anywhere where none is known (ideal gas)."""
+    """Around the pseudo-critical state of each composition, from 30 % away down to 1e-6; anywhere where none is known
+    (ideal gas)."""
     Y = compositions(mixture.ns, n, random)
     if not np.isfinite(mixture.species.Tc).all():
         return envelope(mixture, n, random)
     at = mixture.properties("Tc_mix pc_mix", Y=Y, backend="cpu")
     away = _log_uniform(1e-6, 0.3, n, random)
-    angle = random.uniform(0, 2*np.pi, n)
-    return at["Tc_mix"]*(1 + away*np.cos(angle)), at["pc_mix"]*np.exp(2*away*np.sin(angle)), Y
+    angle = random.uniform(0, 2 * np.pi, n)
+    return at["Tc_mix"] * (1 + away * np.cos(angle)), at["pc_mix"] * np.exp(2 * away * np.sin(angle)), Y
 
 
 def with_root(mixture, root):
@@ -56,7 +60,8 @@ def with_root(mixture, root):
 
 
 def three_roots(mixture, n, random):
-    """States in which the cubic has a liquid and a vapour root, found by asking for both; fewer than n where they are rare.
+    """States in which the cubic has a liquid and a vapour root, found by asking for both; fewer than n where they are
+    rare.
 
     Candidates lie around the vapour pressure that corresponding states give the pseudo-critical fluid,
     log10(p/pc) = 7/3 (1 + omega)(1 - Tc/T) (the definition of omega is that it holds at T = 0.7 Tc).
@@ -64,16 +69,16 @@ def three_roots(mixture, n, random):
     liquid, vapour = with_root(mixture, "liquid"), with_root(mixture, "vapour")
     found = []
     for _ in range(8 if liquid else 0):
-        Y = compositions(mixture.ns, 2*n, random)
+        Y = compositions(mixture.ns, 2 * n, random)
         at = mixture.properties("Tc_mix pc_mix X", Y=Y, backend="cpu")
-        T = at["Tc_mix"]*random.uniform(0.35, 1.0, 2*n)
-        slope = 7/3*np.log(10)*(1 + np.maximum(mixture.species.omega @ at["X"], -0.5))
-        p = at["pc_mix"]*np.exp(slope*(1 - at["Tc_mix"]/T) + random.normal(0, 1.0, 2*n))
+        T = at["Tc_mix"] * random.uniform(0.35, 1.0, 2 * n)
+        slope = 7 / 3 * np.log(10) * (1 + np.maximum(mixture.species.omega @ at["X"], -0.5))
+        p = at["pc_mix"] * np.exp(slope * (1 - at["Tc_mix"] / T) + random.normal(0, 1.0, 2 * n))
         inside = (T > T_RANGE[0]) & (T < T_RANGE[1]) & (p > P_RANGE[0]) & (p < P_RANGE[1])
         T, p, Y = T[inside], p[inside], Y[:, inside]
         # asked for with h and s, as the saturation laws ask: one compiled program for both
         both = [m.properties(["h", "s", "rho"], T=T, p=p, Y=Y, backend="cpu")["rho"] for m in (liquid, vapour)]
-        keep = both[0] > both[1]*(1 + 1e-9)
+        keep = both[0] > both[1] * (1 + 1e-9)
         found.append((T[keep], p[keep], Y[:, keep]))
         if sum(f[0].size for f in found) >= n:
             break
@@ -89,20 +94,21 @@ def kinks(mixture, n, random):
     species = mixture.species
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
     with np.errstate(divide="ignore", invalid="ignore"):
-        places = np.concatenate([species.T_mid, species.Tc, species.Tc*(1 + 1/kappa)**2])
+        places = np.concatenate([species.T_mid, species.Tc, species.Tc * (1 + 1 / kappa) ** 2])
     places = places[np.isfinite(places) & (places > T_RANGE[0]) & (places < T_RANGE[1])]
     T, p, Y = envelope(mixture, n, random)
     if places.size:
-        T = random.choice(places, n)*(1 + random.choice([-1, 1], n)*_log_uniform(1e-15, 1e-3, n, random))
+        T = random.choice(places, n) * (1 + random.choice([-1, 1], n) * _log_uniform(1e-15, 1e-3, n, random))
     return T, p, Y
 
 
 def draw(mixture, n: int, seed: int = 1) -> dict[str, np.ndarray]:
-    """n states: T [K], p [Pa], Y (ns, n), u, v, w [m/s], kind (index into KINDS), in random order; always the same for a seed."""
+    """n states: T [K], p [Pa], Y (ns, n), u, v, w [m/s], kind (index into KINDS), in random order; always the same for
+    a seed."""
     random = np.random.default_rng([seed, mixture.ns])
     parts = []
     for kind, make in zip(KINDS[1:], (near_critical, three_roots, kinks)):
-        T, p, Y = make(mixture, round(n*SHARES[kind]), random)
+        T, p, Y = make(mixture, round(n * SHARES[kind]), random)
         parts.append((np.clip(T, *T_RANGE), np.clip(p, *P_RANGE), Y, np.full(T.size, KINDS.index(kind))))
     rest = n - sum(part[0].size for part in parts)
     parts.append((*envelope(mixture, rest, random), np.zeros(rest, int)))
@@ -121,4 +127,4 @@ def part(states: dict, pick) -> dict:
 def blocks(mixture, n: int, seed: int, size: int):
     """The n states in blocks that fit in memory, each with its own seed and the same shares of every kind."""
     for number, first in enumerate(range(0, n, size)):
-        yield draw(mixture, min(size, n - first), seed + 1000*number)
+        yield draw(mixture, min(size, n - first), seed + 1000 * number)

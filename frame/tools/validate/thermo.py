@@ -1,9 +1,10 @@
 """Against the cubic equations of the Python package thermo, with the mixture's own constants and k_ij."""
+
 from __future__ import annotations
 
 from .others import comparable, compare_departures, equation, not_installed
 
-SUBSET = 5000               # thermo takes 30 microseconds to milliseconds a state
+SUBSET = 5000  # thermo takes 30 microseconds to milliseconds a state
 CLASSES = {"pr": "PR78MIX", "srk": "SRKMIX"}
 # The same formulas in doubles; thermo evaluates departures as differences of terms, over the pairs.
 TOLERANCE = 256.0
@@ -21,7 +22,9 @@ def run(job):
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
     species = mixture.species
     kind = getattr(eos_mix, CLASSES[equation(mixture)])
-    constants = dict(Tcs=species.Tc.tolist(), Pcs=species.pc.tolist(), omegas=species.omega.tolist(), kijs=species.kij.tolist())
+    constants = dict(
+        Tcs=species.Tc.tolist(), Pcs=species.pc.tolist(), omegas=species.omega.tolist(), kijs=species.kij.tolist()
+    )
 
     def evaluate(T, v, X, p):
         state = kind(T=T, V=v, zs=X, **constants)
@@ -31,6 +34,14 @@ def run(job):
         own = {"H": "H_dep", "S": "S_dep", "Cv": "Cv_dep", "Cp": "Cp_dep", "p_T": "dP_dT", "p_v": "dP_dV"}
         return {"p": state.P} | {name: getattr(state, f"{attribute}_{s}") for name, attribute in own.items()}
 
-    return compare_departures(job, mixture, evaluate, "thermo", job.subset(SUBSET), TOLERANCE,
-                              f"tolerance {TOLERANCE:g} eps of the conditioned scale: the same formulas ({kind.__name__}) in doubles, in another order; "
-                              "left out: phase changes, some sqrt(alpha) < 0.02")
+    return compare_departures(
+        job,
+        mixture,
+        evaluate,
+        "thermo",
+        job.subset(SUBSET),
+        TOLERANCE,
+        f"tolerance {TOLERANCE:g} eps of the conditioned scale: the same formulas ({kind.__name__}) in doubles, in "
+        "another order; "
+        "left out: phase changes, some sqrt(alpha) < 0.02",
+    )

@@ -1,4 +1,6 @@
-"""Against ThermoPack's cubic equations, for those species of the mixture that its data base has, with its constants in both codes and our k_ij."""
+"""Against ThermoPack's cubic equations, for those species of the mixture that its data base has, with its constants in
+both codes and our k_ij."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -14,9 +16,29 @@ from .report import mole_fractions
 SUBSET = 5000
 EQUATIONS = {"pr": "PR", "srk": "SRK"}
 # Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976: none of these is so heavy.
-NAMES = {"N2": "N2", "O2": "O2", "H2": "H2", "CO2": "CO2", "CO": "CO", "H2O": "H2O", "AR": "AR", "AR*": "AR", "NH3": "NH3", "HE": "HE", "NO": "NO",
-         "CH4": "C1", "C2H6": "C2", "C3H8": "C3", "C2H4": "C2_1", "NC4H10": "NC4", "NC5H12": "NC5", "NC6H14": "NC6", "NC7H16": "NC7"}
-# The same formulas in doubles, in another order; its constants of the equation are solved for by iteration, to some eps.
+NAMES = {
+    "N2": "N2",
+    "O2": "O2",
+    "H2": "H2",
+    "CO2": "CO2",
+    "CO": "CO",
+    "H2O": "H2O",
+    "AR": "AR",
+    "AR*": "AR",
+    "NH3": "NH3",
+    "HE": "HE",
+    "NO": "NO",
+    "CH4": "C1",
+    "C2H6": "C2",
+    "C3H8": "C3",
+    "C2H4": "C2_1",
+    "NC4H10": "NC4",
+    "NC5H12": "NC5",
+    "NC6H14": "NC6",
+    "NC7H16": "NC7",
+}
+# The same formulas in doubles, in another order; its constants of the equation are solved for by iteration, to some
+# eps.
 TOLERANCE = 256.0
 
 
@@ -37,12 +59,22 @@ def run(job):
 
     species = job.mixture.species.subset(known(job.mixture.species))
     model = cubic(",".join(NAMES[n.upper()] for n in species.names), EQUATIONS[equation(job.mixture)])
-    ours = {key: np.array([get(s + 1) for s in range(species.ns)]) for key, get in
-            (("Tc", model.critical_temperature), ("pc", model.critical_pressure), ("omega", model.acentric_factor))}
-    RT = R*ours["Tc"]
+    ours = {
+        key: np.array([get(s + 1) for s in range(species.ns)])
+        for key, get in (
+            ("Tc", model.critical_temperature),
+            ("pc", model.critical_pressure),
+            ("omega", model.acentric_factor),
+        )
+    }
+    RT = R * ours["Tc"]
     if equation(job.mixture) == "pr":
-        ours |= {"a": OMEGA_A*RT**2/ours["pc"], "b": OMEGA_B*RT/ours["pc"]}
-    mixture = comparable(type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options), alpha="pr78", mixing="vdw")
+        ours |= {"a": OMEGA_A * RT**2 / ours["pc"], "b": OMEGA_B * RT / ours["pc"]}
+    mixture = comparable(
+        type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options),
+        alpha="pr78",
+        mixing="vdw",
+    )
     for i in range(mixture.ns):
         for j in range(mixture.ns):
             if i != j:
@@ -52,12 +84,26 @@ def run(job):
         x = np.array(X)
         pressure, p_T, p_v = model.pressure_tv(T, v, x, dpdt=True, dpdv=True)
         energy, cv = model.internal_energy_tv(T, v, x, dedt=True, property_flag="R")
-        entropy, = model.entropy_tv(T, v, x, property_flag="R")
-        return {"p": pressure, "H": energy + p*v - R*T, "S": entropy + R*math.log(p*v/(R*T)), "Cv": cv, "Cp": cv - T*p_T**2/p_v - R,
-                "p_T": p_T, "p_v": p_v}
+        (entropy,) = model.entropy_tv(T, v, x, property_flag="R")
+        return {
+            "p": pressure,
+            "H": energy + p * v - R * T,
+            "S": entropy + R * math.log(p * v / (R * T)),
+            "Cv": cv,
+            "Cp": cv - T * p_T**2 / p_v - R,
+            "p_T": p_T,
+            "p_v": p_v,
+        }
 
-    rows = compare_departures(job, mixture, evaluate, "thermopack", job.subset(SUBSET), TOLERANCE,
-                              f"tolerance {TOLERANCE:g} eps of the conditioned scale: the same formulas, constants solved for by iteration; "
-                              f"{' '.join(mixture.names)} with ThermoPack's Tc, pc, omega; left out: phase changes, some sqrt(alpha) < 0.02")
+    rows = compare_departures(
+        job,
+        mixture,
+        evaluate,
+        "thermopack",
+        job.subset(SUBSET),
+        TOLERANCE,
+        f"tolerance {TOLERANCE:g} eps of the conditioned scale: the same formulas, constants solved for by iteration; "
+        f"{' '.join(mixture.names)} with ThermoPack's Tc, pc, omega; left out: phase changes, some sqrt(alpha) < 0.02",
+    )
     mole_fractions(rows, mixture)
     return rows

@@ -1,4 +1,6 @@
-"""The kernels against themselves in quadruple precision: the arithmetic error of every quantity that T, p, Y lead to."""
+"""The kernels against themselves in quadruple precision: the arithmetic error of every quantity that T, p, Y lead
+to."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,14 +13,14 @@ from .states import draw
 
 GIVEN = ("T", "p", "Y", "u", "v", "w")
 PUBLIC = "rho h e s cp cv gamma c Z W X rho_p rho_T h_p h_T e_p e_T s_p s_T h0 cp_ig h_ig s_ig mu lam D D_mole D_mass D_ij Tc_mix pc_mix vc_mix".split()
-SUBSET = 20000              # states: quadruple precision is software, 100 times slower and more
-NUMBERS = 500_000           # and at most so many numbers of quantities that are matrices
+SUBSET = 20000  # states: quadruple precision is software, 100 times slower and more
+NUMBERS = 500_000  # and at most so many numbers of quantities that are matrices
 
-# Rounding inputs and constants once is 1 eps scale. Some 30 roundings lie between input and result (cubic, logarithm, departure), most of
-# numbers whose influence is of the size of the inputs'; the exception is v, of which v - b is 1/20 in a cold liquid: 20 for
-# that, and as much again for the rest.
+# Rounding inputs and constants once is 1 eps scale. Some 30 roundings lie between input and result (cubic, logarithm,
+# departure), most of numbers whose influence is of the size of the inputs'; the exception is v, of which v - b is 1/20
+# in a cold liquid: 20 for that, and as much again for the rest.
 TOLERANCE = 48.0
-TABLE = 2e-7                # absolute error of the tabulated Takahashi factor, see kernels.mixture.takahashi_cubics
+TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels.mixture.takahashi_cubics
 
 
 def reachable(mixture, given=GIVEN) -> list[str]:
@@ -38,7 +40,11 @@ def reachable(mixture, given=GIVEN) -> list[str]:
 
 def _needed(kernel, mixture):
     """Constants of a kernel that this mixture lacks for a stated reason."""
-    return [c.rstrip("?") for c in kernel.constants if c.rstrip("?") not in mixture.constants and c.rstrip("?") in mixture.lacks]
+    return [
+        c.rstrip("?")
+        for c in kernel.constants
+        if c.rstrip("?") not in mixture.constants and c.rstrip("?") in mixture.lacks
+    ]
 
 
 def is_public(name) -> bool:
@@ -53,10 +59,12 @@ def table_scale(mixture, states, backend) -> dict:
     if mixture.options["takahashi"] != "smooth":
         return dict.fromkeys(("D_ij", *averages), 0.0)
     off = kernels.Mixture.from_species(mixture.species, **{**mixture.options, "takahashi": "off"})
-    here, bare = (m.properties("D_ij", backend=backend, **{k: states[k] for k in "TpY"})["D_ij"] for m in (mixture, off))
-    relative = TABLE*bare/here
+    here, bare = (
+        m.properties("D_ij", backend=backend, **{k: states[k] for k in "TpY"})["D_ij"] for m in (mixture, off)
+    )
+    relative = TABLE * bare / here
     worst = relative.reshape(mixture.ns, mixture.ns, -1).max(1)
-    return {"D_ij": relative/EPS} | dict.fromkeys(averages, worst/EPS)
+    return {"D_ij": relative / EPS} | dict.fromkeys(averages, worst / EPS)
 
 
 def run(job) -> list[Row]:
@@ -65,7 +73,9 @@ def run(job) -> list[Row]:
     matrices = [name for name in names if "*" in kernels.quantities[name].per]
     rows = _compare(job, [name for name in names if name not in matrices], job.subset(SUBSET))
     if matrices:
-        rows += _compare(job, matrices, min(job.subset(SUBSET), max(64, NUMBERS//(len(matrices)*job.mixture.ns**2))))
+        rows += _compare(
+            job, matrices, min(job.subset(SUBSET), max(64, NUMBERS // (len(matrices) * job.mixture.ns**2)))
+        )
     return rows
 
 
@@ -77,23 +87,33 @@ def _compare(job, names, n) -> list[Row]:
     exact = mixture.properties(names, backend=job.threads, precision="wide", **given)
     scale, undecided = scales(mixture, names, given, job.backend)
     for name in names:
-        if kernels.quantities[name].per == "nq*nq":         # what counts is the product with a vector: the largest of a row
+        if kernels.quantities[name].per == "nq*nq":  # what counts is the product with a vector: the largest of a row
             nq = mixture.ns + 4
             largest = scale[name].reshape(nq, nq, n).max(1, keepdims=True)
-            scale[name] = np.broadcast_to(largest, (nq, nq, n)).reshape(nq*nq, n)
+            scale[name] = np.broadcast_to(largest, (nq, nq, n)).reshape(nq * nq, n)
     if "D_ij" in reachable(mixture):
         for name, more in table_scale(mixture, states, job.backend).items():
             if name in names:
-                scale[name] = scale[name] + np.abs(exact[name])*more
+                scale[name] = scale[name] + np.abs(exact[name]) * more
     out = []
     for name in names:
         public = is_public(name)
-        row = Row("wide", name, TOLERANCE if public else None, "eps of scale",
-                  f"tolerance {TOLERANCE:g} eps of what rounding T, p, Y and the constants once would do: some 30 roundings of intermediates, of which "
-                  "that of v counts 20 times in a cold liquid (v/(v - b)); a tabulated Takahashi factor adds its stated error to D" if public else
-                  "no tolerance: intermediates, whose own relative error does not matter to what is made of them")
+        row = Row(
+            "wide",
+            name,
+            TOLERANCE if public else None,
+            "eps of scale",
+            f"tolerance {TOLERANCE:g} eps of what rounding T, p, Y and the constants once would do: some 30 roundings "
+            "of intermediates, of which "
+            "that of v counts 20 times in a cold liquid (v/(v - b)); a tabulated Takahashi factor adds its stated "
+            "error to D"
+            if public
+            else "no tolerance: intermediates, whose own relative error does not matter to what is made of them",
+        )
         nothing = (scale[name] == 0) & (exact[name] == 0)
         # Lucas' viscosity has no liquids, nor a scale within MOVE of where they begin
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
-        out.append(row.add(double[name] - exact[name], np.where(nothing, 1, EPS*scale[name]), states, undecided | refused))
+        out.append(
+            row.add(double[name] - exact[name], np.where(nothing, 1, EPS * scale[name]), states, undecided | refused)
+        )
     return out

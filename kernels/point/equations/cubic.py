@@ -1,21 +1,29 @@
-"""Cubic equation of state of a mixture (Peng-Robinson, Soave-Redlich-Kwong): one-fluid rules, every derivative analytic.
+"""Cubic equation of state of a mixture (Peng-Robinson, Soave-Redlich-Kwong): one-fluid rules, every derivative
+analytic.
 
 Everything is per kg. Volume translation (option translation) shifts v by a constant of the composition: Z, vol, rho, h,
 rho_p, rho_T, h_p and c follow it; e, s, cp, cv and the choice of the root do not change.
 """
+
 from ...declare import point_kernel, quantity
 
 quantity("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture")
 quantity("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix")
 quantity("a_TT", "Pa m6/kg2/K2", "second temperature derivative of a_mix")
 quantity("b_mix", "m3/kg", "covolume of the mixture")
-quantity("shift_mix", "m3/kg", "volume translation of the mixture: v of the equation of state less this is the specific volume; 0 without")
+quantity(
+    "shift_mix",
+    "m3/kg",
+    "volume translation of the mixture: v of the equation of state less this is the specific volume; 0 without",
+)
 quantity("Z", "1", "compressibility factor p vol/(R_s T)")
 quantity("vol", "m3/kg", "specific volume")
 quantity("v_free", "m3/kg", "free volume v - b of the equation of state, before translation")
 quantity("inv_free", "kg/m3", "1/v_free")
 quantity("inv_D", "kg2/m6", "1/D, D = (v + delta1 b)(v + delta2 b)")
-quantity("inv_centred", "kg/m3", "1/(v + (delta1 + delta2) b/2), v before translation: halfway between the poles of 1/D")
+quantity(
+    "inv_centred", "kg/m3", "1/(v + (delta1 + delta2) b/2), v before translation: halfway between the poles of 1/D"
+)
 quantity("v_mol", "m3/mol", "molar volume")
 quantity("rho", "kg/m3", "density")
 quantity("p_v_attractive", "Pa kg/m3", "part of p_v that a_mix brings")
@@ -34,7 +42,11 @@ quantity("rho_T", "kg/m3/K", "d rho/dT at constant p, Y")
 quantity("h_p", "J/kg/Pa", "dh/dp at constant T, Y")
 quantity("h_T", "J/kg/K", "dh/dT at constant p, Y")
 quantity("c", "m/s", "speed of sound")
-quantity("phase_flag", "1", "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, dp/dv >= 0")
+quantity(
+    "phase_flag",
+    "1",
+    "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, dp/dv >= 0",
+)
 quantity("Tc_mix", "K", "pseudo-critical temperature")
 quantity("pc_mix", "Pa", "pseudo-critical pressure")
 quantity("vc_mix", "m3/mol", "pseudo-critical molar volume")
@@ -53,25 +65,66 @@ def kernel(name, reads, writes, source, valid, **more):
     shared(name, reads, writes, source, valid, when={"equation": "pr srk"}, **more)
 
 
-kernel("cubic_mixture", "T Y", "a_mix a_T a_TT b_mix shift_mix", CUBIC + "; alpha of Robinson & Peng 1978 above omega 0.491; mixing by "
-       "pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)", "T > 0",
-       constants=PAIRS,
-       note="sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2")
-shared("critical_state", "Y R_s", "Tc_mix pc_mix vc_mix", CUBIC + ", inverted for a mixture with alpha = 1", "everywhere",
-       constants="b_mass root_ac_mass? pair_critical? omega_a omega_b omega_vc " + KIJ, note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's")
-kernel("cubic_root", "T p R_s a_mix b_mix shift_mix", "Z vol v_free", CUBIC + ", cubic in p (v - b)/(R T)", "T > 0, p > 0", alone=True,
-       note="of three roots v > b the one of lower residual Gibbs energy, or as option root says")
+kernel(
+    "cubic_mixture",
+    "T Y",
+    "a_mix a_T a_TT b_mix shift_mix",
+    CUBIC + "; alpha of Robinson & Peng 1978 above omega 0.491; mixing by "
+    "pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)",
+    "T > 0",
+    constants=PAIRS,
+    note="sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
+)
+shared(
+    "critical_state",
+    "Y R_s",
+    "Tc_mix pc_mix vc_mix",
+    CUBIC + ", inverted for a mixture with alpha = 1",
+    "everywhere",
+    constants="b_mass root_ac_mass? pair_critical? omega_a omega_b omega_vc " + KIJ,
+    note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's",
+)
+kernel(
+    "cubic_root",
+    "T p R_s a_mix b_mix shift_mix",
+    "Z vol v_free",
+    CUBIC + ", cubic in p (v - b)/(R T)",
+    "T > 0, p > 0",
+    alone=True,
+    note="of three roots v > b the one of lower residual Gibbs energy, or as option root says",
+)
 kernel("cubic_reciprocals", "b_mix v_free vol", "rho inv_free inv_D inv_centred", "definitions; rho = 1/vol", "v > b")
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
-kernel("cubic_pressure_slopes", "T R_s a_mix a_T b_mix v_free inv_free inv_D", "p_v_attractive p_v_repulsive p_v p_T v_p", CUBIC + ", differentiated", "v > b")
-kernel("cubic_phase_flag", "T p R_s a_mix b_mix v_free p_v", "phase_flag", CUBIC + ", roots counted by the discriminant", "v > b",
-       note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the spinodal")
+kernel(
+    "cubic_pressure_slopes",
+    "T R_s a_mix a_T b_mix v_free inv_free inv_D",
+    "p_v_attractive p_v_repulsive p_v p_T v_p",
+    CUBIC + ", differentiated",
+    "v > b",
+)
+kernel(
+    "cubic_phase_flag",
+    "T p R_s a_mix b_mix v_free p_v",
+    "phase_flag",
+    CUBIC + ", roots counted by the discriminant",
+    "v > b",
+    note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the "
+    "spinodal",
+)
 kernel("cubic_departure", "b_mix inv_centred", "cubic_L", CUBIC + ", departure integral", "v > b")
 kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")
 kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")
 kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
-shared("heat_capacity_ratio", "cp cv p_v vol", "gamma c", "cp/cv; c^2 = gamma dp/d rho at constant T, Y", "cv > 0, p_v < 0")
+shared(
+    "heat_capacity_ratio", "cp cv p_v vol", "gamma c", "cp/cv; c^2 = gamma dp/d rho at constant T, Y", "cv > 0, p_v < 0"
+)
 shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0")
-kernel("enthalpy_slopes", "T a_T b_mix shift_mix v_free inv_D p_v_attractive p_v_repulsive v_p cp", "h_p h_T", "h_p = v - T v_T, h_T = cp", "p_v < 0")
+kernel(
+    "enthalpy_slopes",
+    "T a_T b_mix shift_mix v_free inv_D p_v_attractive p_v_repulsive v_p cp",
+    "h_p h_T",
+    "h_p = v - T v_T, h_T = cp",
+    "p_v < 0",
+)
 shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")

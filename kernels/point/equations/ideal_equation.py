@@ -1,11 +1,35 @@
 """The ideal gas as an equation of state (option equation = ideal); its quantities are those of the cubic equations."""
-from . import cubic  # noqa: F401
-from ...declare import point_kernel
 
-point_kernel("ideal_equation", header="ideal_equation.h", packs=4, reads="T p R_s cp_ig h_ig",
-             writes="Z vol rho h cp cv p_v p_T v_p h_p h_T", source="definition, vol = R_s T/p", valid="T > 0, p > 0; low density",
-             when={"equation": "ideal"})
-point_kernel("ideal_equation_entropy", header="ideal_equation.h", packs=4, reads="s_ig", writes="s",
-             source="definition", valid="T > 0, p > 0; low density", when={"equation": "ideal"})
-point_kernel("ideal_phase_flag", header="ideal_equation.h", packs=4, reads="vol", writes="phase_flag",
-             source="definition, 0", valid="T > 0, p > 0; low density", when={"equation": "ideal"})
+from ...declare import point_kernel
+from . import cubic  # noqa: F401
+
+point_kernel(
+    "ideal_equation",
+    header="ideal_equation.h",
+    packs=4,
+    reads="T p R_s cp_ig h_ig",
+    writes="Z vol rho h cp cv p_v p_T v_p h_p h_T",
+    source="definition, vol = R_s T/p",
+    valid="T > 0, p > 0; low density",
+    when={"equation": "ideal"},
+)
+point_kernel(
+    "ideal_equation_entropy",
+    header="ideal_equation.h",
+    packs=4,
+    reads="s_ig",
+    writes="s",
+    source="definition",
+    valid="T > 0, p > 0; low density",
+    when={"equation": "ideal"},
+)
+point_kernel(
+    "ideal_phase_flag",
+    header="ideal_equation.h",
+    packs=4,
+    reads="vol",
+    writes="phase_flag",
+    source="definition, 0",
+    valid="T > 0, p > 0; low density",
+    when={"equation": "ideal"},
+)

@@ -1,4 +1,5 @@
 """Chung's dense-gas viscosity and conductivity."""
+
 from ...declare import point_kernel, quantity
 
 quantity("mu", "Pa s", "viscosity")
@@ -12,7 +13,11 @@ quantity("kappa_m", "1", "association factor of the mixture")
 quantity("inv_eps_m", "1/K", "1/eps_m")
 quantity("inv_M_m", "mol/g", "1/M_m")
 quantity("scale_m", "(g/mol)^(1/2)/A2", "sqrt(M_m)/sigma_m^2")
-quantity("unit_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional")
+quantity(
+    "unit_m",
+    "(g K/mol)^(1/2)/A2",
+    "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional",
+)
 quantity("fill_m", "m3/kg", "Chung's y over the density: a sixth of the critical volume, per mass")
 quantity("T_star", "1", "reduced temperature T/eps_m")
 quantity("inv_T_star", "1", "eps_m/T")
@@ -24,23 +29,67 @@ quantity("gap3", "1", "(1 - y)^3")
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
 POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
-CONDUCTIVITY = {"viscosity": "chung lucas"}                 # the other laws bring a conductivity of their own
+CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other laws bring a conductivity of their own
 
-point_kernel("chung_mixture", header="chung.h", packs=4, reads="Y W",
-             writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
-             constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
-             source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN, valid="everywhere")
-point_kernel("chung_dilute", header="chung.h", packs=4, reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
-             writes="T_star inv_T_star root_m eta0",
-             source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN, valid="0.3 <= T_star <= 100 (fit of the collision integral)")
-point_kernel("chung_density", header="chung.h", packs=4, reads="rho fill_m", writes="fill gap3", source=POLING + "9-6.20" + NOT_SEEN,
-             valid="rho Vc/6 < 1")
-point_kernel("chung_viscosity", header="chung.h", packs=4, reads=POLAR + " unit_m inv_T_star" + DENSE, writes="mu",
-             source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN, valid="rho Vc/6 < 1", when={"viscosity": "chung"},
-             note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa in E_i only and has "
-                  "none, and takes E_2 >= 0, without which mu <= 0 in cold water")
-point_kernel("chung_conductivity", header="chung.h", packs=4, reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE, writes="lam",
-             source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN, valid="rho Vc/6 < 1", when={"chung": "polefree published"} | CONDUCTIVITY,
-             note="the default takes B_7 >= 0, without which lam <= 0 in cold mixtures of hydrogen and water")
-point_kernel("chung_conductivity_cantera", header="chung.h", packs=4, reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE, writes="lam",
-             source="Cantera 3.2 high-pressure-Chung, with its departures from the book", valid="rho Vc/6 < 1", when={"chung": "cantera"} | CONDUCTIVITY)
+point_kernel(
+    "chung_mixture",
+    header="chung.h",
+    packs=4,
+    reads="Y W",
+    writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
+    constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
+    source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN,
+    valid="everywhere",
+)
+point_kernel(
+    "chung_dilute",
+    header="chung.h",
+    packs=4,
+    reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
+    writes="T_star inv_T_star root_m eta0",
+    source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN,
+    valid="0.3 <= T_star <= 100 (fit of the collision integral)",
+)
+point_kernel(
+    "chung_density",
+    header="chung.h",
+    packs=4,
+    reads="rho fill_m",
+    writes="fill gap3",
+    source=POLING + "9-6.20" + NOT_SEEN,
+    valid="rho Vc/6 < 1",
+)
+point_kernel(
+    "chung_viscosity",
+    header="chung.h",
+    packs=4,
+    reads=POLAR + " unit_m inv_T_star" + DENSE,
+    writes="mu",
+    source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN,
+    valid="rho Vc/6 < 1",
+    when={"viscosity": "chung"},
+    note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa "
+    "in E_i only and has "
+    "none, and takes E_2 >= 0, without which mu <= 0 in cold water",
+)
+point_kernel(
+    "chung_conductivity",
+    header="chung.h",
+    packs=4,
+    reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
+    writes="lam",
+    source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN,
+    valid="rho Vc/6 < 1",
+    when={"chung": "polefree published"} | CONDUCTIVITY,
+    note="the default takes B_7 >= 0, without which lam <= 0 in cold mixtures of hydrogen and water",
+)
+point_kernel(
+    "chung_conductivity_cantera",
+    header="chung.h",
+    packs=4,
+    reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
+    writes="lam",
+    source="Cantera 3.2 high-pressure-Chung, with its departures from the book",
+    valid="rho Vc/6 < 1",
+    when={"chung": "cantera"} | CONDUCTIVITY,
+)
