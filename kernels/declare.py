@@ -222,7 +222,8 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         able = [k for k in makers.get(name, ()) if k not in underway]
         for kernel in able:
             mark, known = len(order), set(have)
-            if all(make(read, underway | {kernel}) for read in kernel.reads):
+            found = [make(read, underway | {kernel}) for read in kernel.reads]  # all are tried: each may be missing
+            if all(found):
                 if kernel not in order:
                     order.append(kernel)
                     have.update(kernel.writes)

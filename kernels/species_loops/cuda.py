@@ -326,9 +326,9 @@ class Engine:
             code.get_function("species_loop_rest") if has_rest(variant) and n % dict(variant.macros)["VECTOR"] else None
         )
 
-        def run(keep=None):
-            if keep is None:
-                keep = dict(arrays)
+        held = dict(arrays)
+
+        def run(keep=held):
             function((blocks,), (variant.threads,), arguments, shared_mem=variant.shared)
             if rest is not None:
                 rest((1,), (32,), arguments)
