@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 
 from ..errors import BackendError
 
@@ -39,6 +40,40 @@ def key(*parts) -> str:
         data = part if isinstance(part, bytes) else str(part).encode()
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:32]
+
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+def included(source: str, folders) -> list[pathlib.Path]:
+    """Every file that `source` includes by "name", directly or not: each is looked for beside the file that includes
+    it, then in `folders`. A name that is nowhere is left to the compiler."""
+    found: dict[pathlib.Path, None] = {}
+
+    def follow(text, here):
+        for name in _INCLUDE.findall(text):
+            for folder in (*here, *map(pathlib.Path, folders)):
+                path = (folder / name).resolve()
+                if path.is_file():
+                    if path not in found:
+                        found[path] = None
+                        follow(path.read_text(), (path.parent,))
+                    break
+
+    follow(source, ())
+    return list(found)
+
+
+def essence(text: str) -> str:
+    """What of C++ decides the machine code: no comments, no layout of blanks within a line, no empty lines."""
+    plain = _COMMENT.sub(lambda m: m.group() if m.group().startswith('"') else " ", text)
+    return "\n".join(" ".join(line.split()) for line in plain.splitlines() if line.strip())
+
+
+def texts(source: str, folders) -> list[str]:
+    """What decides the machine code of `source`: its own essence and that of every file it includes."""
+    return [essence(source), *(essence(path.read_text()) for path in included(source, folders))]
 
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:

@@ -87,8 +87,8 @@ def processor(arch: str) -> str:
 def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
     """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
     flags, wanted = [*FLAGS, "-march=" + target(), *extra], compiler()
-    texts = [p.read_bytes() for p in depends]
     folders = list(dict.fromkeys([str(HERE), *(str(p.parent) for p in depends)]))
+    texts = cache.texts(source, folders)
 
     def make(path):
         program = shutil.which(wanted)
@@ -119,7 +119,7 @@ def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
             raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
 
     return cache.entry(
-        f"{name[:40]}-{cache.key(source, *texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}",
+        f"{name[:40]}-{cache.key(*texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}",
         ".so",
         make,
     )

@@ -60,10 +60,8 @@ def machine_code(source: str, arch: str, name: str, folders=(), depends=()) -> p
     def make(path):
         path.write_bytes(nvrtc.compile_cubin(source, arch, flags(folders), name=f"{name}.cu")[0])
 
-    texts = [p.read_bytes() for p in depends]
-    return cache.entry(
-        f"{name[:40]}-{arch}-{cache.key(source, *texts, ' '.join(OPTIONS), arch, _compiler())}", ".cubin", make
-    )
+    texts = cache.texts(source, folders)
+    return cache.entry(f"{name[:40]}-{arch}-{cache.key(*texts, ' '.join(OPTIONS), arch, _compiler())}", ".cubin", make)
 
 
 def _compiler() -> str:

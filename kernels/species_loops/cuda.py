@@ -265,7 +265,9 @@ def has_rest(variant: Variant) -> bool:
 def machine_code(text: str, arch: str):
     """(path of the cubin, registers and spills of its kernels); needs no device."""
     options = [*cuda.flags([str(KERNELS)]), nvrtc.REPORT]
-    name = f"species_loop-{arch}-{cache.key(text, *(p.read_bytes() for p in DEPENDS), ' '.join(cuda.OPTIONS), arch, nvrtc.version())}"
+    name = (
+        f"species_loop-{arch}-{cache.key(*cache.texts(text, [KERNELS]), ' '.join(cuda.OPTIONS), arch, nvrtc.version())}"
+    )
 
     @functools.cache
     def made():
