@@ -10,7 +10,7 @@ from . import (
     point,  # noqa: F401  declares the project's kernels
 )
 from .backend import get_backend
-from .codegen.emit import dtype_of
+from .codegen.plan import dtype_of
 from .declare import collection, collections, load_declarations, point_kernel, quantities, quantity
 from .errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .mixture import OPTIONS, Mixture

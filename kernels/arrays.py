@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .backend import get_backend
-from .codegen.emit import dtype_of
+from .codegen.plan import dtype_of
 from .declare import quantities
 from .errors import ArgumentError
 
@@ -28,8 +28,8 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
         backend = "cuda" if device else "cpu"
     if isinstance(backend, str):
         backend = get_backend(backend)
-    if device and backend.name != "cuda":
-        raise ArgumentError(f"arrays on a device were given, but backend is '{backend.name}'.")
+    if device and backend.memory != "device":
+        raise ArgumentError(f"arrays on a device were given, but backend is '{backend}'.")
     dtype = dtype_of(precision)
     inputs, points = {}, ()
     for name, array in arrays.items():
@@ -73,7 +73,7 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
             array = backend.from_host(array, dtype)
             if quantities[name].per:
                 array = array.reshape(rows, *(1,) * (len(points) - array.ndim + 1), *array.shape[1:])
-            bound[name] = _contiguous(array, full, copy=name in program.writes).reshape(rows, n)
+            bound[name] = _contiguous(backend.arrays, array, full, copy=name in program.writes).reshape(rows, n)
         fresh = {
             name: backend.empty((quantities[name].rows(mixture.ns), n), dtype)
             for name in program.writes
@@ -90,12 +90,11 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     return {name: out[name] for name in names}
 
 
-def _contiguous(array, shape, copy):
-    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates
-    it)."""
+def _contiguous(xp, array, shape, copy):
+    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates it).
+    xp: NumPy or CuPy."""
     if tuple(array.shape) == tuple(shape) and array.flags.c_contiguous:
         return array.copy() if copy else array
-    xp = np if isinstance(array, np.ndarray) else __import__("cupy")
     return (
         xp.ascontiguousarray(xp.broadcast_to(array, shape))
         if not copy

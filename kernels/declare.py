@@ -46,6 +46,10 @@ class PointKernel:
     alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
     given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
     starts from. Without this T would follow from h and h from T.
+    sweeps: what it asks of a GPU's registers beyond one value at a time, which decides how a launch is organised:
+    "pairs" (sums over pairs of species whose terms depend on the state), "viscosities" (numbers of each species are
+    held), "states" (whole states are alive at once), "root" (the equation of state is solved).
+    instead: ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     double_only: why it is refused where the arithmetic is single precision; empty where it is not.
     """
 
@@ -62,6 +66,8 @@ class PointKernel:
     alone: bool = False
     given: tuple[str, ...] = ()
     double_only: str = ""
+    sweeps: str = ""
+    instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def serves(self, options: dict) -> bool:
         """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
@@ -120,6 +126,8 @@ def point_kernel(
     alone=False,
     given="",
     double_only="",
+    sweeps="",
+    instead=None,
 ) -> PointKernel:
     """Declare a kernel. `header` is relative to the declaring file; `when` = {option: value or values} it is for."""
     import sys
@@ -142,6 +150,8 @@ def point_kernel(
         alone,
         _split(given),
         double_only,
+        sweeps,
+        tuple((k, _split(v)) for k, v in (instead or {}).items()),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:

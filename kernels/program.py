@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from . import declare
+import functools
+
+import numpy as np
+
+from . import codegen, declare
 from .backend import get_backend
-from .codegen import emit
+from .backend.base import Shape, check_rows
+from .codegen import launches, plan as plans, threads
 from .errors import ArgumentError
 
 
@@ -15,11 +20,13 @@ class Program:
     order in which each finds its inputs, everything they write kept. precision: "double"; "mixed" (arrays given and
     filled are float32, the arithmetic stays double: results are rounded once); "single" (the arithmetic is float32 too;
     inversions refuse it); on the CPU also "scalar" (no packs), "wide" (quadruple: the kernels as their own reference,
-    results rounded to double) and "count" (counting.py). dtype: of the arrays.
+    results rounded to double) and "count" (counting.py). dtype: of the arrays. how: a Launch in place of the table's.
     reads, writes, kernels: names. Raises ArgumentError when a name is unknown or cannot be made.
     """
 
-    def __init__(self, mixture, outputs=None, given=None, kernels=None, backend=None, precision="double", name=None):
+    def __init__(
+        self, mixture, outputs=None, given=None, kernels=None, backend=None, precision="double", name=None, how=None
+    ):
         self.backend = backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         if kernels is not None:
             unknown = [k for k in kernels if k not in declare.kernels]
@@ -33,15 +40,26 @@ class Program:
                 )
         else:
             records = declare.resolve(outputs, given, mixture.options)
-        self.dtype = emit.dtype_of(precision)
-        self.plan = backend.plan(records, outputs, mixture, precision)
+        self.dtype = plans.dtype_of(precision)
+        if backend.style == "threads":
+            how = how or launches.chosen(records, mixture, precision)
+        self.kernels = tuple(r.name for r in records)
+        self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(outputs or self.kernels))
+        self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
         if not self.plan.writes:
             raise ArgumentError(f"nothing to compute: {', '.join(outputs or ())} given already.")
         self.reads, self.writes = self.plan.reads, self.plan.writes
-        self.kernels = tuple(r.name for r in records)
-        self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(self.writes))
-        self._constants, self._resident = emit.pack_constants(self.plan, backend)
-        self._code = backend.compile(self.plan, self.name)
+        self.module = backend.compile(codegen.render(self.plan))
+
+    @functools.cached_property
+    def _constants(self):
+        """(address of the constants, what keeps them there)"""
+        data, keep = plans.filled_structure(self.plan, self.backend)
+        if self.plan.how and threads.in_constant_memory(self.plan):
+            self.module.fill("mixture", data)
+            return 0, keep
+        there = self.backend.from_host(data)
+        return self.backend.address(there), [there, keep]
 
     def bind(self, arrays):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
@@ -49,7 +67,16 @@ class Program:
         missing = [a for a in self.plan.arguments if a not in arrays]
         if missing:
             raise ArgumentError(f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")
-        return self.backend.prepare(self._code, self._constants, self.plan, arrays)
+        views = [arrays[a] for a in self.plan.arguments]
+        layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
+        constants, keep = self._constants
+        words = [constants] + [
+            word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
+        ]
+        shape = threads.shape(self.plan) if self.plan.how else Shape()
+        most = min((length for _, length in layout), default=0)
+        return self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, keep))
 
     def __repr__(self):
-        return f"Program({self.name}: {' '.join(self.reads)} -> {' '.join(self.writes)}; {len(self.kernels)} kernels on {self.backend.name})"
+        made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"
+        return f"Program({self.name}: {made}; {len(self.kernels)} kernels, {self.backend})"

@@ -12,15 +12,22 @@ NAMES = ("auto", "cpu", "cuda")
 _made: dict = {}
 
 
-def get_backend(name: str | None = None, device: int | None = None, threads: int | None = None) -> Backend:
+def get_backend(
+    name: str | None = None, device: int | None = None, threads: int | None = None, arch: str | None = None
+) -> Backend:
     """The backend `name` ("auto", "cpu", "cuda"; default FRAME_BACKEND, else auto = cuda where a device is, else cpu).
 
     device: CUDA device number. threads: OpenMP threads of the CPU backend (default FRAME_THREADS, else 1).
+    arch: a CUDA target such as "sm_90" that need not be here; such a backend compiles and does nothing else.
     Raises ArgumentError for another name, BackendError when cuda was asked for and cannot be had.
     """
     name = name or os.environ.get("FRAME_BACKEND") or "auto"
     if name not in NAMES:
         raise ArgumentError(f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
+    if arch:
+        from .cuda import CudaTarget
+
+        return CudaTarget(arch)
     if name == "auto":
         name = "cuda" if _cuda_devices() else "cpu"
     if name == "cpu":

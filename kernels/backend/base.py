@@ -1,50 +1,135 @@
-"""What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has."""
+"""What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has.
+
+Every family of kernels (point programs, marshalling, species loops, a solver's stencils, ceilings) goes the same way:
+
+    module = backend.compile(Source("name", text))                        C++ of one or more kernels, cached on disk
+    run = module.bind("function", Shape(threads=128), record)             arguments resolved once
+    run(items)                                                            as often as wanted
+    module.launch("function", Shape(threads=128), record, items)          both, for what runs once
+
+A kernel has one record of arguments (see record.py) and a number of items; numbers/launch.h declares it for both kinds
+of backend.
+"""
 
 from __future__ import annotations
 
 import abc
 import contextlib
+import dataclasses
+import pathlib
 
 import numpy as np
 
-from ..codegen import emit
-from ..errors import ArgumentError
+from ..errors import ArgumentError, BackendError
+
+DOUBLE = np.dtype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """C++ as a family of kernels renders it.
+
+    name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
+    `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
+    libraries: what it is linked with on a CPU.
+    """
+
+    name: str
+    text: str
+    folders: tuple[pathlib.Path, ...] = ()
+    quick: bool = False
+    libraries: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How items are spread over a device; a CPU has no use for it.
+
+    threads: of a block. covers: items that a block takes, 0: one a thread. shared: bytes of dynamic shared memory.
+    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need. rows: blocks side
+    by side that share the items' other dimension.
+    """
+
+    threads: int = 128
+    covers: int = 0
+    shared: int = 0
+    resident: int = 0
+    rows: int = 1
+
+
+class Module(abc.ABC):
+    """Compiled and loaded kernels of one Source. report: what the compiler told of each function, such as registers."""
+
+    name: str
+    report: dict[str, dict[str, int]]
+
+    @abc.abstractmethod
+    def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
+        """run(items): queues `function` for that many items. Raises VariantUnsuitable for a shape that the device does
+        not have; run raises ArgumentError above `most` items.
+
+        record: an array of one structure; the kernel gets what it holds when run is called. keep: what it points to.
+        """
+
+    def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
+        self.bind(function, shape, record)(items)
+
+    @abc.abstractmethod
+    def fill(self, name: str, data: np.ndarray) -> None:
+        """Write a variable that the source declares in constant memory."""
 
 
 class Backend(abc.ABC):
-    name: str
+    """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
+    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy."""
+
+    style: str
+    memory: str
+    threads: int | None = None  # of a CPU
+    arrays = np
+
+    # ---- kernels
+    @abc.abstractmethod
+    def compile(self, source: Source) -> Module:
+        """From the cache on disk, or made now. Raises BackendError with the compiler's text."""
+
+    @property
+    @abc.abstractmethod
+    def compiler(self) -> str:
+        """Its name and version: what was learnt by measuring holds for it."""
+
+    @property
+    @abc.abstractmethod
+    def product(self) -> str:
+        """The processor or device, as its maker calls it."""
 
     @abc.abstractmethod
     def describe(self) -> dict:
         """Facts for `python -m frame info`."""
 
+    # ---- arrays
     @abc.abstractmethod
     def pad(self, n: int) -> int:
         """Row length to allocate for n points."""
 
     @abc.abstractmethod
-    def empty(self, shape, dtype=np.float64):
+    def empty(self, shape, dtype=DOUBLE):
         """Uninitialised array, rows contiguous."""
 
-    def plan(self, kernels, outputs, mixture, precision: str = "double"):
-        """Kernels joined into one launch, constants laid out as this backend wants them. Raises ArgumentError for a
-        precision that this backend does not have."""
-        return emit.plan(kernels, outputs, mixture, precision=precision)
+    @abc.abstractmethod
+    def address(self, array) -> int:
+        """Of its first element, where kernels find it."""
 
     @abc.abstractmethod
-    def compile(self, plan, name: str):
-        """A Program's machine code; cached on disk. Returns what `prepare` takes."""
+    def to_host(self, array) -> np.ndarray:
+        """Waits until what was queued is done."""
 
     @abc.abstractmethod
-    def prepare(self, code, constants, plan, arrays):
-        """`run(n)` with all arguments resolved: pointers, strides, constants."""
+    def from_host(self, array, dtype=DOUBLE): ...
 
-    @abc.abstractmethod
-    def resident(self, array):
-        """(address, owner): a host array's values where kernels can read them; the owner keeps them there."""
-
-    @abc.abstractmethod
-    def synchronize(self): ...
+    # ---- time
+    def synchronize(self) -> None:
+        """Wait for what was queued."""
 
     @abc.abstractmethod
     def mark(self):
@@ -59,38 +144,40 @@ class Backend(abc.ABC):
         Raises BackendError where a device cannot record it."""
         return work
 
-    @abc.abstractmethod
-    def gather(self, block, start: int, count: int, view): ...
-
-    @abc.abstractmethod
-    def scatter(self, block, start: int, count: int, view): ...
-
+    # ---- the host's memory
     @contextlib.contextmanager
-    def session(self, blocks):
-        """For copies to and from these blocks of host memory, which stays in place until the session ends: they need
-        not have happened before that. Yields lanes: contexts whose work is ordered within each, and free between
-        them."""
+    def session(self, ranges):
+        """For copies from and to the host's memory at these (address, end), which stays in place until the session
+        ends: they need not have happened before that. Yields lanes: contexts whose work is ordered within each, and
+        free between them."""
         yield (contextlib.nullcontext(),)
+
+    def reach(self, low: int, high: int) -> str:
+        """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read
+        and write the host's where it is; "no", it has to be staged."""
+        return "own"
+
+    def staging(self):
+        """A buffer of the host's memory that copies run straight from and to; see pinned.Staging."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
+    def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
+        """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:
         """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to
         and from it may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not
-        overlap."""
+        overlap. Raises BackendError where the driver refuses."""
 
     def unpin(self, address: int, nbytes: int) -> None:
         """Before the memory is freed."""
 
-    @abc.abstractmethod
-    def to_host(self, array) -> np.ndarray: ...
-
-    @abc.abstractmethod
-    def from_host(self, array, dtype=np.float64): ...
-
-    def release(self):
+    def release(self) -> None:
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""
 
 
-def check_rows(name, array, rows: int, dtype=np.dtype(np.float64)):
+def check_rows(name, array, rows: int, dtype=DOUBLE):
     """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row
     length)."""
     shape = tuple(array.shape)

@@ -78,7 +78,7 @@ def texts(source: str, folders) -> list[str]:
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
     try:
-        return check.read_text() == hashlib.sha256(path.read_bytes()).hexdigest()
+        return check.read_text().split("\n")[0] == hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return False
 
@@ -92,7 +92,8 @@ def _locked(path: pathlib.Path):
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
-    """The file of entry `name`; `make(path)` writes it when it is not there or not sound. Returns its path."""
+    """The file of entry `name`; `make(path)` writes it when it is not there or not sound, and may return a report,
+    which is kept beside it (see `report`). Returns its path."""
     where = folder()
     path, check = where / (name + suffix), where / (name + ".sha256")
     if _sound(path, check):
@@ -104,8 +105,8 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
             own = f"{name}.{platform.node()}.{os.getpid()}"  # on a shared file system without locks too
             part, part_check = where / (own + suffix), where / (own + ".sha256")
             try:
-                make(part)
-                part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest())
+                told = make(part) or ""
+                part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest() + "\n" + told)
                 os.replace(part, path)
                 os.replace(part_check, check)
             finally:
@@ -116,6 +117,11 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
             f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder."
         ) from error
     return path
+
+
+def report(path: pathlib.Path) -> str:
+    """What the maker of this entry told."""
+    return path.with_suffix(".sha256").read_text().partition("\n")[2]
 
 
 def read_notes(name: str) -> dict:

@@ -15,13 +15,13 @@ import time
 import cffi
 import numpy as np
 
-from ..codegen import emit
 from ..errors import ArgumentError, BackendError
 from . import cache
-from .base import Backend, check_rows
+from .base import DOUBLE, Backend, Module, Source
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 ALIGN = 64
+MOST = 2**62  # items of a launch that knows no limit
 # Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
 FLAGS = [
     "-std=gnu++17",
@@ -40,13 +40,6 @@ FLAGS = [
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")  # g++ only
 
 ffi = cffi.FFI()
-ffi.cdef("""
-int frame_run(const void *constants, void *const *array, const long *ld, long n, int threads);
-void frame_counts(double *into);
-typedef struct { long extent[3], stride[4], variables, bytes; } frame_region;
-void frame_gather(void *view, long ld, long view_bytes, const void *first, const frame_region *region, long start, long count);
-void frame_scatter(const void *view, long ld, long view_bytes, void *first, const frame_region *region, long start, long count);
-""")
 
 
 def default_threads() -> int:
@@ -84,45 +77,35 @@ def processor(arch: str) -> str:
         return platform.machine() + platform.processor()
 
 
-def shared_object(source: str, depends, name: str, extra=()) -> pathlib.Path:
-    """Compile `source` (C++) unless the cache has it; a filled cache starts no process."""
-    flags, wanted = [*FLAGS, "-march=" + target(), *extra], compiler()
-    folders = list(dict.fromkeys([str(HERE), *(str(p.parent) for p in depends)]))
-    texts = cache.texts(source, folders)
+def shared_object(source: Source) -> pathlib.Path:
+    """Compile `source` unless the cache has it; a filled cache starts no process."""
+    wanted = compiler()
+    scheduling = () if "clang" in _version(wanted) else INTERLEAVED
+    flags = [*FLAGS, "-march=" + target(), *(("-O1",) if source.quick else scheduling)]
+    folders = [HERE, *source.folders]
 
     def make(path):
         program = shutil.which(wanted)
         if not program:
             raise BackendError(
-                f"C++ compiler '{wanted}' is not on PATH and '{name}' is not in the kernel cache {cache.folder()}: "
-                "install g++, or fill the cache beforehand with python -m frame compile."
+                f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
+                f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
             )
         file = path.with_suffix(".cpp")
+        command = [program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path)]
         try:
-            file.write_text(source)
+            file.write_text(source.text)
             done = subprocess.run(
-                [
-                    program,
-                    *flags,
-                    *(f"-I{f}" for f in folders),
-                    str(file),
-                    "-o",
-                    str(path),
-                    *(["-lquadmath"] if "FRAME_WIDE" in source else []),
-                ],
-                capture_output=True,
-                text=True,
+                [*command, *(f"-l{name}" for name in source.libraries)], capture_output=True, text=True
             )
         finally:
             file.unlink(missing_ok=True)
         if done.returncode:
-            raise BackendError(f"compiling '{name}' failed ({program}):\n{done.stderr[:4000]}")
+            raise BackendError(f"compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
 
-    return cache.entry(
-        f"{name[:40]}-{cache.key(*texts, ' '.join(flags), wanted, _version(wanted), processor(target()))}",
-        ".so",
-        make,
-    )
+    texts = cache.texts(source.text, folders)
+    key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
+    return cache.entry(f"{source.name[:40]}-{key}", ".so", make)
 
 
 @functools.lru_cache(None)
@@ -143,34 +126,81 @@ def _version(name: str) -> str:
     return identity
 
 
-def load(source: str, depends, name: str, extra=()):
-    """The compiled `source`, loaded."""
-    path = shared_object(source, depends, name, extra)
-    try:
-        return ffi.dlopen(str(path))
-    except OSError:  # sound by its checksum and yet not loadable: another system's library
-        path.unlink(missing_ok=True)
-        return ffi.dlopen(str(shared_object(source, depends, name, extra)))
+@functools.lru_cache(None)
+def _opened(path: pathlib.Path):
+    """A library once loaded stays: the loader keeps some memory for each."""
+    return ffi.dlopen(str(path))
+
+
+class CpuModule(Module):
+    """Kernels in a shared library. They run before `run` returns; OpenMP threads share the items."""
+
+    report: dict[str, dict[str, int]] = {}
+
+    def __init__(self, name: str, library, threads: int):
+        self.name, self._library, self._threads = name, library, threads
+
+    def _function(self, name: str):
+        with contextlib.suppress(cffi.FFIError):  # declared before
+            _declare(name)
+        try:
+            return getattr(self._library, name)
+        except AttributeError:
+            raise BackendError(f"'{self.name}' has no kernel '{name}'.") from None
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        call, pointer, threads = self._function(function), ffi.cast("void *", record.ctypes.data), self._threads
+        most = MOST if most is None else most
+
+        def run(items, keep=(record, keep)):
+            if items > most:
+                raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
+            if call(pointer, items, threads):
+                raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
+
+        return run
+
+    def fill(self, name, data):
+        raise BackendError(f"'{self.name}': a CPU has no constant memory '{name}'.")
 
 
 @functools.lru_cache(None)
-def marshal():
-    return load('#include "marshal.h"\n', [HERE / "marshal" / "marshal.h"], "marshal")
+def _declare(name: str) -> None:
+    ffi.cdef(f"int {name}(const void *record, long items, int threads);")
 
 
 class CpuBackend(Backend):
-    name = "cpu"
+    style, memory = "packs", "host"
+
+    def __str__(self):
+        return "cpu"
 
     def __init__(self, threads: int = 1):
         self.threads = threads
 
+    def compile(self, source):
+        path = shared_object(source)
+        try:
+            return CpuModule(source.name, _opened(path), self.threads)
+        except OSError:  # sound by its checksum and yet not loadable: another system's library
+            path.unlink(missing_ok=True)
+            return CpuModule(source.name, _opened(shared_object(source)), self.threads)
+
+    @property
+    def compiler(self):
+        return f"{pathlib.Path(compiler()).name} {target()}"
+
+    @functools.cached_property
+    def product(self):
+        what = processor(target())
+        names = [line.split(":")[1].strip() for line in what.splitlines() if line.startswith("model name")]
+        return f"{(names or what.splitlines())[0]}, {cache.key(what)[:8]}, {self.threads} threads"
+
     def describe(self) -> dict:
         program = shutil.which(compiler())
-        version = (
-            subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-            if program
-            else "none"
-        )
+        version = "none"
+        if program:
+            version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
         return {
             "name": "cpu",
             "threads": self.threads,
@@ -180,93 +210,31 @@ class CpuBackend(Backend):
         }
 
     def pad(self, n: int) -> int:
-        return (
-            -(-max(n, 1) // 16) * 16 + 16
-        )  # whole packs; 64 bytes or more on top so that rows are not a power of two apart
+        return -(-max(n, 1) // 16) * 16 + 16  # whole packs; 64 bytes or more on top: rows are not a power of two apart
 
-    def empty(self, shape, dtype=np.float64):
+    def empty(self, shape, dtype=DOUBLE):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         try:
             raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
             raise BackendError(
-                f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too "
-                "large?"
+                f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too large?"
             ) from None
         at = -raw.ctypes.data % ALIGN
         return raw[at : at + size].view(dtype).reshape(shape)
 
-    def compile(self, plan, name):
-        # a few points, or arithmetic by library calls: the compiler's time is what counts
-        interleaved = () if "clang" in _version(compiler()) else INTERLEAVED
-        extra = ("-O1",) if plan.precision in ("count", "wide") else interleaved
-        return load(emit.cpu_source(plan), emit.dependencies(plan), name, extra)
+    def address(self, array):
+        return array.__array_interface__["data"][0]
 
-    def prepare(self, code, constants, plan, arrays):
-        count = len(plan.arguments)
-        layout = [check_rows(a, arrays[a], plan.rows(a), plan.dtype) for a in plan.arguments]
-        pointers = (
-            ffi.new("void *[]", [ffi.cast("void *", arrays[a].ctypes.data) for a in plan.arguments])
-            if count
-            else ffi.NULL
-        )
-        strides = ffi.new("long []", [stride for stride, _ in layout])
-        shortest = min(length for _, length in layout)
-        data = ffi.cast("void *", constants.ctypes.data)
-        function, threads = code.frame_run, self.threads
+    def to_host(self, array):
+        return array
 
-        def run(n, keep=(constants, [arrays[a] for a in plan.arguments])):
-            if n > shortest:
-                raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
-            if function(data, pointers, strides, n, threads):
-                raise BackendError("no memory for the scratch of a kernel.")
-
-        return run
-
-    def resident(self, array):
-        return array.ctypes.data, array
-
-    def synchronize(self):
-        pass
+    def from_host(self, array, dtype=DOUBLE):
+        return np.asarray(array, dtype=dtype)
 
     def mark(self):
         return time.perf_counter()
 
     def elapsed(self, start, end) -> float:
         return end - start
-
-    def gather(self, block, start, count, view):
-        first, region = _region(block)
-        marshal().frame_gather(*_rows(view, block), first, region, start, count)
-
-    def scatter(self, block, start, count, view):
-        first, region = _region(block)
-        marshal().frame_scatter(*_rows(view, block), first, region, start, count)
-
-    def to_host(self, array):
-        return array
-
-    def from_host(self, array, dtype=np.float64):
-        return np.asarray(array, dtype=dtype)
-
-
-def _region(block):
-    """The selection as C sees it; kept with the block, which a host loop brings for every chunk."""
-    made = block.__dict__.get("_region")
-    if made is None:
-        region = ffi.new(
-            "frame_region *",
-            {"extent": block.n[:3], "stride": block.strides, "variables": block.n[3], "bytes": block.size},
-        )
-        made = block.__dict__["_region"] = (ffi.cast("void *", block.first), region)
-    return made
-
-
-def _rows(view, block):
-    """Address, row stride and bytes of an element of a view; only its shape is looked at here, the caller made the
-    array."""
-    if view.shape[0] != block.n[3]:
-        raise ArgumentError(f"the view has {view.shape[0]} rows, the selection {block.n[3]} variables.")
-    size = view.itemsize
-    return ffi.cast("void *", view.__array_interface__["data"][0]), view.strides[0] // size, size

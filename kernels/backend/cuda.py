@@ -1,31 +1,35 @@
-"""CUDA devices: generated CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
+"""CUDA devices: CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
 
 CuPy is imported here and nowhere else, and only when a device is asked for; compiling needs neither CuPy nor a device.
 Everything runs on CuPy's current stream (the default stream unless the caller sets another), so arrays that the caller
-makes or uses with CuPy are in order with the launches. No verb waits for the device but `synchronize`, `elapsed`,
-`to_host`, and gather and scatter where the host's memory is involved.
+makes or uses with CuPy are in order with the launches. No verb waits for the device but `synchronize`, `elapsed` and
+`to_host`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import pathlib
 
 import numpy as np
 
-from ..codegen import emit, organise
-from ..errors import ArgumentError, BackendError
+from ..errors import ArgumentError, BackendError, VariantUnsuitable
 from . import cache, nvrtc
-from .base import Backend, check_rows
+from .base import DOUBLE, Backend, Module, Source
+from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 # FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
-OPTIONS = ("--std=c++17", "--device-as-default-execution-space")
+OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
+MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
+MOST = 2**31 - 1  # blocks of a launch
 
 
-def _cupy():
+def import_cupy():
+    """CuPy. Raises BackendError where it is not installed."""
     try:
         import cupy
     except ImportError as error:
@@ -37,7 +41,7 @@ def _cupy():
 
 def device_count() -> int:
     """Devices that the driver shows; 0 when there is none or no driver. Raises BackendError without CuPy."""
-    runtime = _cupy().cuda.runtime
+    runtime = import_cupy().cuda.runtime
     try:
         return runtime.getDeviceCount()
     except runtime.CUDARuntimeError:
@@ -50,45 +54,21 @@ def mps() -> str:
     return f"running ({folder})" if os.path.exists(os.path.join(folder, "control")) else "not running"
 
 
-def flags(folders) -> list[str]:
-    return [*OPTIONS, *(f"--include-path={f}" for f in folders)]
-
-
-def machine_code(source: str, arch: str, name: str, folders=(), depends=()) -> pathlib.Path:
+def machine_code(source: Source, arch: str) -> pathlib.Path:
     """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
+    folders = [HERE, *source.folders]
+    flags = [*OPTIONS, *(f"--include-path={folder}" for folder in folders)]
 
     def make(path):
-        path.write_bytes(nvrtc.compile_cubin(source, arch, flags(folders), name=f"{name}.cu")[0])
+        code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
+        path.write_bytes(code)
+        return json.dumps(nvrtc.resources(log))
 
-    texts = cache.texts(source, folders)
-    return cache.entry(f"{name[:40]}-{arch}-{cache.key(*texts, ' '.join(OPTIONS), arch, _compiler())}", ".cubin", make)
-
-
-def _compiler() -> str:
-    return "{}.{}".format(*nvrtc.version())
+    key = cache.key(*cache.texts(source.text, folders), " ".join(OPTIONS), arch, nvrtc.version())
+    return cache.entry(f"{source.name[:40]}-{arch}-{key}", ".cubin", make)
 
 
-def program_source(plan):
-    """(CUDA C++, include folders, files it includes) of a Program's plan."""
-    depends = emit.dependencies(plan)
-    folders = list(dict.fromkeys([str(HERE), *(str(p.parent) for p in depends)]))
-    return emit.cuda_source(plan), folders, depends
-
-
-def program_code(plan, arch: str, name: str) -> pathlib.Path:
-    """The cubin of a Program's plan; needs no device, so a login node can fill the cache for compute nodes."""
-    source, folders, depends = program_source(plan)
-    return machine_code(source, arch, name, folders, depends)
-
-
-def marshal_code(arch: str) -> pathlib.Path:
-    """The cubin of the marshal kernels."""
-    from ..marshal import cuda as marshal
-
-    return machine_code(marshal.SOURCE.read_text(), arch, "marshal")
-
-
-def _in_own_pages(shape, dtype) -> np.ndarray:
+def in_own_pages(shape, dtype) -> np.ndarray:
     """An empty array of the host's that shares no page with another: the driver refuses to copy memory of which a part
     is pinned, such as the end of a neighbour's page."""
     page, size = 4096, int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -96,19 +76,104 @@ def _in_own_pages(shape, dtype) -> np.ndarray:
     return raw[-raw.ctypes.data % page :][:size].view(dtype).reshape(shape)
 
 
-def by_value(record: np.ndarray) -> np.ndarray:
-    """A structure (an array of one) as a kernel's argument, in the same memory: CuPy asks NumPy for a description of
-    every member at each launch, which took 30 us for 44 of them, and bytes have none."""
-    return record.view(np.dtype((np.void, record.itemsize)))
+class CudaModule(Module):
+    """Kernels loaded into a device. run queues a launch on the current stream and returns."""
+
+    def __init__(self, backend: CudaBackend, name: str, path: pathlib.Path):
+        self.name, self._backend = name, backend
+        self.report = json.loads(cache.report(path) or "{}")
+        backend.use()
+        self._module = backend.arrays.cuda.Module()  # one a Source: constant memory belongs to it
+        try:
+            self._module.load_file(str(path))
+        except backend.arrays.cuda.driver.CUDADriverError as error:
+            raise BackendError(
+                f"the driver refuses {path.name} ({error}): NVRTC {nvrtc.version()} is newer than the driver "
+                "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
+            ) from None
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        backend, cuda = self._backend, self._backend.arrays.cuda
+        if shape.shared > backend.shared_memory:
+            raise VariantUnsuitable(
+                f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}."
+            )
+        backend.use()
+        kernel = self._module.get_function(function)
+        if shape.shared > 48 * 1024:
+            cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
+        covers, threads, rows, shared = shape.covers or shape.threads, shape.threads, shape.rows, shape.shared
+        blocks = shape.resident * backend.multiprocessors if shape.resident else MOST
+        most = MOST * covers if most is None else most
+
+        @functools.lru_cache(64)
+        def arguments(items):
+            """(address of the addresses of the kernel's arguments, what holds them)"""
+            count = np.array([items])
+            addresses = np.array([record.ctypes.data, count.ctypes.data], dtype=np.uint64)
+            return addresses.ctypes.data, (count, addresses)
+
+        # The driver's own launch: CuPy's takes 1 to 3 us longer.
+        queue, stream, use, device = (
+            cuda.driver.launchKernel,
+            cuda.get_current_stream,
+            cuda.runtime.setDevice,
+            backend.device,
+        )
+        address = kernel.ptr
+
+        def run(items, keep=(kernel, record, keep)):  # kernel: the loaded module
+            if items > most:
+                raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
+            if items < 1:
+                return
+            use(device)
+            grid = min(-(-items // covers), blocks)
+            queue(address, grid, rows, 1, threads, 1, 1, shared, stream().ptr, arguments(items)[0], 0)
+
+        return run
+
+    def fill(self, name, data):
+        own = in_own_pages(data.shape, data.dtype)
+        own[...] = data
+        runtime = self._backend.arrays.cuda.runtime
+        self._backend.use()
+        runtime.memcpy(self._module.get_global_var(name), own.ctypes.data, own.nbytes, runtime.memcpyHostToDevice)
 
 
-class CudaBackend(Backend):
+class CudaTarget(Backend):
+    """What compiles for a device that is not here: a login node fills the cache for compute nodes. arch: "sm_90"."""
+
+    style, memory = "threads", "device"
+    product = ""
+
+    def __str__(self):
+        return "cuda"
+
+    def __init__(self, arch: str):
+        self.arch = arch
+
+    def compile(self, source):
+        machine_code(source, self.arch)
+
+    @property
+    def compiler(self):
+        return f"nvrtc {nvrtc.version()}"
+
+    def describe(self):
+        return {"name": "cuda", "arch": self.arch, "nvrtc": nvrtc.version()}
+
+    def _not_here(self, *_, **__):
+        raise BackendError(f"target {self.arch}: code is compiled for it, there is no such device here.")
+
+    pad = empty = address = to_host = from_host = mark = elapsed = _not_here
+
+
+class CudaBackend(CudaTarget):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
 
-    name = "cuda"
-
     def __init__(self, device: int = 0):
-        self.cp = cp = _cupy()
+        self.arrays = import_cupy()
         count = device_count()
         if count == 0:
             raise BackendError(
@@ -117,141 +182,87 @@ class CudaBackend(Backend):
         if not 0 <= device < count:
             raise BackendError(f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.")
         self.device = device
-        self._runtime = cp.cuda.runtime
-        self._use()
+        self._runtime = self.arrays.cuda.runtime
+        self.use()
         facts = self._runtime.getDeviceProperties(device)
-        self.arch = f"sm_{facts['major']}{facts['minor']}"
-        self.product, self.compiler = facts["name"].decode(), _compiler()
+        super().__init__(f"sm_{facts['major']}{facts['minor']}")
+        self.product = facts["name"].decode()
         self.shared_memory = facts.get("sharedMemPerBlockOptin", 48 * 1024)
         self.multiprocessors = facts["multiProcessorCount"]
-        self._facts = facts
+        self._memory_size = facts["totalGlobalMem"]
+        self._pinned = PinnedMemory(self._runtime)
 
-    def _use(self):
+    def use(self):
         """Make the device current for the calling thread (a host may call from several)."""
         self._runtime.setDevice(self.device)
 
     def describe(self) -> dict:
-        version = lambda v: f"{v // 1000}.{v % 1000 // 10}"  # noqa: E731
+        version = lambda v: f"{v // 1000}.{v % 1000 // 10}"
         return {
             "name": "cuda",
             "device": self.device,
             "devices": device_count(),
             "product": self.product,
             "arch": self.arch,
-            "memory": f"{self._facts['totalGlobalMem'] / 2**30:.0f} GiB",
+            "memory": f"{self._memory_size / 2**30:.0f} GiB",
             "driver": version(self._runtime.driverGetVersion()),
             "runtime": version(self._runtime.runtimeGetVersion()),
-            "nvrtc": self.compiler,
-            "cupy": self.cp.__version__,
+            "nvrtc": nvrtc.version(),
+            "cupy": self.arrays.__version__,
             "MPS": mps(),
         }
 
+    def compile(self, source):
+        return CudaModule(self, source.name, machine_code(source, self.arch))
+
+    # ---- arrays
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
 
-    def empty(self, shape, dtype=np.float64):
-        self._use()
-        return self.cp.empty(shape, dtype=dtype)
+    def empty(self, shape, dtype=DOUBLE):
+        self.use()
+        return self.arrays.empty(shape, dtype=dtype)
 
-    # ---- programs
-    def plan(self, kernels, outputs, mixture, precision="double"):
-        if precision not in emit.DEVICE:
-            raise ArgumentError(f"precision '{precision}' is for the CPU; backend cuda has {', '.join(emit.DEVICE)}.")
-        return emit.plan(
-            kernels,
-            outputs,
-            mixture,
-            organise.chosen(self.product, self.compiler, kernels, outputs, mixture, precision),
-            precision,
-        )
+    def address(self, array):
+        return array.data.ptr
 
-    def compile(self, plan, name):
-        return self._load(program_code(plan, self.arch, name))
+    def to_host(self, array) -> np.ndarray:
+        self.use()
+        return self.arrays.asnumpy(array, out=in_own_pages(array.shape, array.dtype))  # waits
 
-    def _load(self, path):
-        self._use()
-        module = self.cp.cuda.Module()  # one a Program: __constant__ memory belongs to the module
+    def from_host(self, array, dtype=DOUBLE):
+        self.use()
         try:
-            module.load_file(str(path))
-        except self.cp.cuda.driver.CUDADriverError as error:
-            raise BackendError(
-                f"the driver refuses {path.name} ({error}): NVRTC {_compiler()} is newer than the driver "
-                "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
-            ) from None
-        return module
-
-    def prepare(self, code, constants, plan, arrays):
-        self._use()
-        layout = [check_rows(a, arrays[a], plan.rows(a), plan.dtype) for a in plan.arguments]
-        shortest = min((length for _, length in layout), default=0)
-        if emit.in_constant_memory(plan):
-            table = None
-            own = _in_own_pages(constants.shape, constants.dtype)
-            own[...] = constants
-            self._runtime.memcpy(
-                code.get_global_var("mixture"), own.ctypes.data, own.nbytes, self._runtime.memcpyHostToDevice
-            )
-        else:
-            table = self.from_host(constants)
-        how, shared, function = plan.how, emit.shared_bytes(plan), code.get_function("frame_run")
-        threads, points, most = (
-            how.threads,
-            how.threads * how.points,
-            how.blocks * self.multiprocessors if how.persistent else 2**31 - 1,
-        )
-        if shared:
-            self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, shared)  # MAX_DYNAMIC_SHARED_SIZE_BYTES
-        views = [x for a, (stride, _) in zip(plan.arguments, layout) for x in (arrays[a].data.ptr, stride)]
-
-        @functools.lru_cache(64)
-        def arguments(n):
-            """(blocks, address of the addresses of the kernel's arguments, what holds them)"""
-            words = np.array([0 if table is None else table.data.ptr, n, *views], dtype=np.uint64)
-            addresses = words.ctypes.data + 8 * np.arange(3, dtype=np.uint64)  # constants, n, arrays
-            return min(-(-n // points), most), addresses.ctypes.data, (words, addresses)
-
-        # The driver's own launch: CuPy's takes 1 to 3 us longer.
-        queue, kernel, stream, use, device = (
-            self.cp.cuda.driver.launchKernel,
-            function.ptr,
-            self.cp.cuda.get_current_stream,
-            self._runtime.setDevice,
-            self.device,
-        )
-
-        def run(n, keep=(function, [arrays[a] for a in plan.arguments])):  # function: the loaded module
-            if n > shortest:
-                raise ArgumentError(f"{n} points asked for, the arrays hold {shortest}.")
-            if n < 1:
-                return
-            use(device)
-            blocks, address, _ = arguments(n)
-            queue(kernel, blocks, 1, 1, threads, 1, 1, shared, stream().ptr, address, 0)
-
-        return run
-
-    def resident(self, array):
-        copy = self.from_host(array, array.dtype)
-        return copy.data.ptr, copy
+            return self.arrays.asarray(array, dtype=dtype)
+        except self._runtime.CUDARuntimeError:  # in_own_pages says why; what else is wrong comes again
+            own = in_own_pages(np.shape(array), dtype)
+            own[...] = array
+            return self.arrays.asarray(own)
 
     # ---- time
+    @property
+    def stream(self) -> int:
+        """The current stream's address."""
+        return self.arrays.cuda.get_current_stream().ptr
+
     def synchronize(self):
-        self._use()
-        self._runtime.streamSynchronize(self.cp.cuda.get_current_stream().ptr)
+        self.use()
+        self._runtime.streamSynchronize(self.stream)
 
     def mark(self):
-        self._use()
-        event = self.cp.cuda.Event()
+        self.use()
+        event = self.arrays.cuda.Event()
         event.record()
         return event
 
     def elapsed(self, start, end) -> float:
         end.synchronize()
-        return self.cp.cuda.get_elapsed_time(start, end) * 1e-3
+        return self.arrays.cuda.get_elapsed_time(start, end) * 1e-3
 
     def record(self, work):
-        self._use()
-        cp, stream = self.cp, self.cp.cuda.Stream(non_blocking=True)
+        self.use()
+        cuda = self.arrays.cuda
+        stream = cuda.Stream(non_blocking=True)
         try:
             with stream:
                 stream.begin_capture()
@@ -261,65 +272,48 @@ class CudaBackend(Backend):
                     graph = stream.end_capture()
                 graph.upload()
                 stream.synchronize()
-        except (self._runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError) as error:
+        except (self._runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
             raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
         return graph.launch
 
-    # ---- memory
-    @functools.cached_property
-    def marshal(self):
-        from ..marshal.cuda import CudaMarshal
-        from . import get_backend
-
-        return CudaMarshal(self.cp, self._load(marshal_code(self.arch)), get_backend("cpu"))
-
-    def gather(self, block, start, count, view):
-        self._use()
-        self.marshal.gather(block, start, count, view)
-
-    def scatter(self, block, start, count, view):
-        self._use()
-        self.marshal.scatter(block, start, count, view)
-
-    def pin(self, address, nbytes):
-        """Raises BackendError where the driver refuses, over the system's limit of locked memory for one."""
-        self._use()
-        self.marshal.pin(address, nbytes)
-
-    def unpin(self, address, nbytes):
-        self._use()
-        self.marshal.unpin(address, nbytes)
-
+    # ---- the host's memory
     @contextlib.contextmanager
-    def session(self, blocks):
-        """Pins the blocks; two streams, so that copies in, kernels and copies out of different stripes overlap."""
-        self._use()
-        streams = [self.cp.cuda.Stream(non_blocking=True) for _ in range(2)]
+    def session(self, ranges):
+        """Two streams, so that copies in, kernels and copies out of different stripes overlap."""
+        self.use()
+        streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
         self.synchronize()  # what was queued before is done before the streams begin
-        with self.marshal.lasting(blocks):
+        with self._pinned.lasting(ranges):
             try:
                 yield streams
             finally:
                 for stream in streams:
                     stream.synchronize()
 
-    def to_host(self, array) -> np.ndarray:
-        self._use()
-        return self.cp.asnumpy(array, out=_in_own_pages(array.shape, array.dtype))  # waits
+    def reach(self, low, high):
+        self.use()
+        kind = self._pinned.kind(low, high)
+        return {PAGEABLE: "no", DEVICE: "own"}.get(kind, "shared")
 
-    def from_host(self, array, dtype=np.float64):
-        self._use()
-        try:
-            return self.cp.asarray(array, dtype=dtype)
-        except self._runtime.CUDARuntimeError:  # _in_own_pages says why; what else is wrong comes again
-            own = _in_own_pages(np.shape(array), dtype)
-            own[...] = array
-            return self.cp.asarray(own)
+    def staging(self):
+        return Staging(self.arrays.cuda)
+
+    def copy_rows(self, to, to_pitch, source, source_pitch, width, rows, in_):
+        kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
+        self.use()
+        self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, self.stream)
+
+    def pin(self, address, nbytes):
+        """Raises BackendError where the driver refuses, over the system's limit of locked memory for one."""
+        self.use()
+        self._pinned.pin(address, nbytes)
+
+    def unpin(self, address, nbytes):
+        self.synchronize()
+        self._pinned.unpin(address, nbytes)
 
     def release(self):
-        if "marshal" in self.__dict__:
-            self._use()
-            self.marshal.release()
-            del self.__dict__["marshal"]
-        self.cp.get_default_memory_pool().free_all_blocks()
-        self.cp.get_default_pinned_memory_pool().free_all_blocks()
+        self.synchronize()
+        self._pinned.release()
+        self.arrays.get_default_memory_pool().free_all_blocks()
+        self.arrays.get_default_pinned_memory_pool().free_all_blocks()

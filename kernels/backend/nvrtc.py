@@ -47,11 +47,11 @@ def _check(code: int, what: str) -> None:
 
 
 @functools.cache
-def version() -> tuple[int, int]:
-    """(major, minor) of the compiler."""
+def version() -> str:
+    """ "13.0" or so."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "version")
-    return major.value, minor.value
+    return f"{major.value}.{minor.value}"
 
 
 def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
@@ -66,7 +66,7 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
         code = lib.nvrtcCompileProgram(prog, len(flags), (ctypes.c_char_p * len(flags))(*flags))
         log = _fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, prog).rstrip(b"\0").decode(errors="replace")
         if code:
-            raise BackendError(f"NVRTC {version()[0]}.{version()[1]} for {arch}, {name}:\n{log.strip()[:4000]}")
+            raise BackendError(f"NVRTC {version()} for {arch}, {name}:\n{log.strip()[:4000]}")
         return _fetch(lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, prog), log
     finally:
         lib.nvrtcDestroyProgram(ctypes.byref(prog))

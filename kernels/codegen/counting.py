@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 
 from ..backend import get_backend
-from ..backend.cpu import ffi
+from ..backend.base import Shape
+from ..backend.record import record
 
 # Order of the counters in counted.h. `choice`: comparisons, selections, signs, roundings. `table`: numbers looked up.
 KINDS = ("add", "multiply", "divide", "root", "exp", "log", "cube_root", "start", "choice", "table")
@@ -40,9 +41,9 @@ def cost(mixture, outputs, arrays) -> Cost:
     for name in program.reads:
         bound[name][...] = arrays[name]
     counts = np.zeros(len(KINDS))
-    into = ffi.cast("double *", counts.ctypes.data)
-    program._code.frame_counts(into)  # another run of the same library may have counted before
+    hand_out = program.module.bind("frame_counts", Shape(), record("into:address", into=counts.ctypes.data))
+    hand_out(1)  # another run of the same library may have counted before
     program.bind(bound)(n)
-    program._code.frame_counts(into)
+    hand_out(1)
     touched = program.plan.reads + program.plan.writes  # one updated in place is read and written
     return Cost(dict(zip(KINDS, counts / n)), 8 * sum(map(program.plan.rows, touched)))

@@ -1,64 +1,61 @@
-// Block -> stripe and back on the CPU. Points are numbered x fastest, then y, then z, within the selected extents.
+// Block -> stripe and back. Points are numbered x fastest, then y, then z, within the selected extents.
 #pragma once
+#include "numbers/launch.h"
 
-struct frame_region {
-    long extent[3], stride[4], variables, bytes;
+// Strides are in elements of the block, ld in elements of the view; `block` points at the first selected element.
+struct Stripe {
+    void *block, *view;
+    long ld, start, variables, nx, ny, sx, sy, sz, sv;
 };
 
-// Calls line(offset in the block, offset in the stripe, points) for each run of points along x.
-template <class Line> static inline void each_line(const frame_region &r, long start, long count, Line line) {
-    const long nx = r.extent[0], ny = r.extent[1];
-    long x = start % nx, y = start / nx % ny, z = start / (nx * ny);
+// line(offset in the block, offset in the stripe, points) for each run of points along x
+template <class Line> POINT_FN void each_line(const Stripe &r, long start, long count, const Line &line) {
+    const long row = start / r.nx, plane = row / r.ny;
+    long x = start - row * r.nx, y = row - plane * r.ny, z = plane;
     for (long at = 0; at < count;) {
-        const long run = nx - x < count - at ? nx - x : count - at;
-        line(x * r.stride[0] + y * r.stride[1] + z * r.stride[2], at, run);
+        const long run = r.nx - x < count - at ? r.nx - x : count - at;
+        line(x * r.sx + y * r.sy + z * r.sz, at, run);
         at += run;
         x = 0;
-        if (++y == ny) y = 0, ++z;
+        if (++y == r.ny) y = 0, ++z;
     }
 }
 
+// A variable a row; what is no variable of this row is another one's. The view's type is Inner, the block's Outer.
+template <class Inner, class Outer, class Copy>
+POINT_FN void move_stripe(const Stripe &r, long first, long count, long row, long rows, const Copy &copy) {
+    for (long v = row; v < r.variables; v += rows)
+        each_line(r, r.start + first, count, [&](long from, long to, long run) {
+            copy((Inner *)r.view + v * r.ld + first + to, (Outer *)r.block + v * r.sv + from, run);
+        });
+}
+
 // Block and view hold double or float each; where they differ a value is converted on its way.
-template <class View, class Element>
-static void gather(View *view, long ld, const Element *first, const frame_region &r, long start, long count) {
-    for (long v = 0; v < r.variables; ++v)
-        each_line(r, start, count, [&](long from, long to, long run) {
-            const Element *source = first + v * r.stride[3] + from;
-            View *target = view + v * ld + to;
-            if (r.stride[0] == 1)
-                for (long i = 0; i < run; ++i) target[i] = View(source[i]);
-            else
-                for (long i = 0; i < run; ++i) target[i] = View(source[i * r.stride[0]]);
-        });
+template <class Inner, class Outer> POINT_FN void gather(const Stripe &r, long first, long count, long row, long rows) {
+    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](Inner *view, const Outer *block, long run) {
+        if (r.sx == 1)
+            for (long i = 0; i < run; ++i) view[i] = Inner(block[i]);
+        else
+            for (long i = 0; i < run; ++i) view[i] = Inner(block[i * r.sx]);
+    });
 }
 
-template <class View, class Element>
-static void scatter(const View *view, long ld, Element *first, const frame_region &r, long start, long count) {
-    for (long v = 0; v < r.variables; ++v)
-        each_line(r, start, count, [&](long from, long to, long run) {
-            const View *source = view + v * ld + to;
-            Element *target = first + v * r.stride[3] + from;
-            if (r.stride[0] == 1)
-                for (long i = 0; i < run; ++i) target[i] = Element(source[i]);
-            else
-                for (long i = 0; i < run; ++i) target[i * r.stride[0]] = Element(source[i]);
-        });
+template <class Inner, class Outer>
+POINT_FN void scatter(const Stripe &r, long first, long count, long row, long rows) {
+    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](const Inner *view, Outer *block, long run) {
+        if (r.sx == 1)
+            for (long i = 0; i < run; ++i) block[i] = Outer(view[i]);
+        else
+            for (long i = 0; i < run; ++i) block[i * r.sx] = Outer(view[i]);
+    });
 }
 
-// view_bytes and region->bytes: of an element, 8 or 4
-extern "C" void frame_gather(void *view, long ld, long view_bytes, const void *first, const frame_region *region,
-                             long start, long count) {
-    if (view_bytes == 8 && region->bytes == 8) gather((double *)view, ld, (const double *)first, *region, start, count);
-    else if (view_bytes == 8) gather((double *)view, ld, (const float *)first, *region, start, count);
-    else if (region->bytes == 8) gather((float *)view, ld, (const double *)first, *region, start, count);
-    else gather((float *)view, ld, (const float *)first, *region, start, count);
-}
-
-extern "C" void frame_scatter(const void *view, long ld, long view_bytes, void *first, const frame_region *region,
-                              long start, long count) {
-    if (view_bytes == 8 && region->bytes == 8)
-        scatter((const double *)view, ld, (double *)first, *region, start, count);
-    else if (view_bytes == 8) scatter((const double *)view, ld, (float *)first, *region, start, count);
-    else if (region->bytes == 8) scatter((const float *)view, ld, (double *)first, *region, start, count);
-    else scatter((const float *)view, ld, (float *)first, *region, start, count);
-}
+// Named by the bytes of an element: of the block's, then of the view's.
+RANGE_KERNEL(gather_8_8, Stripe, 256, (gather<double, double>))
+RANGE_KERNEL(gather_8_4, Stripe, 256, (gather<float, double>))
+RANGE_KERNEL(gather_4_8, Stripe, 256, (gather<double, float>))
+RANGE_KERNEL(gather_4_4, Stripe, 256, (gather<float, float>))
+RANGE_KERNEL(scatter_8_8, Stripe, 256, (scatter<double, double>))
+RANGE_KERNEL(scatter_8_4, Stripe, 256, (scatter<float, double>))
+RANGE_KERNEL(scatter_4_8, Stripe, 256, (scatter<double, float>))
+RANGE_KERNEL(scatter_4_4, Stripe, 256, (scatter<float, float>))

@@ -1,7 +1,7 @@
 // A double that counts what is done to it, so that the operations of any kernel are known by running it. CPU only, one
 // thread. A fused multiply-add counts as two; what a branch leaves out at a point is not counted at that point.
 #pragma once
-#include "numbers/platform.h"
+#include "numbers/launch.h"
 
 // Order of counting.py's KINDS.
 enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, START, CHOICE, TABLE, KINDS };
@@ -26,7 +26,8 @@ static inline bool chosen(bool result) {
     static inline counted operator op(double a, counted b) { return tally(kind, a op b.v); }
 BINARY(+, ADD)
 BINARY(-, ADD)
-BINARY(*, MULTIPLY) BINARY(/, DIVIDE)
+BINARY(*, MULTIPLY)
+BINARY(/, DIVIDE)
 #undef BINARY
     static inline counted operator-(counted a) {
     return counted(-a.v);
@@ -39,7 +40,8 @@ static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
     static inline bool operator op(counted a, double b) { return chosen(a.v op b); }
 COMPARE(<)
 COMPARE(>)
-COMPARE(<=) COMPARE(>=)
+COMPARE(<=)
+COMPARE(>=)
 #undef COMPARE
     static inline counted select(bool c, counted yes, counted no) {
     return tally(CHOICE, c ? yes.v : no.v);
@@ -93,6 +95,11 @@ template <> struct number<counted> {
 };
 
 // Hands out what was counted and starts again from zero.
-extern "C" void frame_counts(double *into) {
-    for (int k = 0; k < KINDS; ++k) into[k] = operations[k], operations[k] = 0;
+struct Counts {
+    double *into;
+};
+KERNEL(frame_counts, Counts) {
+    (void)items, (void)threads;
+    for (int k = 0; k < KINDS; ++k) record->into[k] = operations[k], operations[k] = 0;
+    return 0;
 }

@@ -90,7 +90,7 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
         scalar x_row[2];
         double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
         OtherPoint n[2];
-        at.from_owners(x.v[0], half, x_row);
+        at.from_owners(x.v, half, x_row);
         at.points_of(Y, half, n);
         double y[STEPS][2], z[STEPS][2];
         UNROLL
@@ -100,7 +100,7 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
             for (int r = 0; r < 2; ++r) {
                 R ys, zs;
                 pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
-                y[i][r] = ys.v[0], z[i][r] = zs.v[0];
+                y[i][r] = ys.v, z[i][r] = zs.v;
             }
         }
         const double *b = tiles + at.lane;
@@ -122,9 +122,9 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
                 }
             });
         });
-        at.to_owners(sum_yy, half, yy.v[0]);
-        at.to_owners(sum_yz, half, yz.v[0]);
-        at.to_owners(sum_zz, half, zz.v[0]);
+        at.to_owners(sum_yy, half, yy.v);
+        at.to_owners(sum_yz, half, yz.v);
+        at.to_owners(sum_zz, half, zz.v);
     }
     yy = yy + yy;
     zz = zz + zz;
@@ -143,7 +143,7 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
         for (int i = 0; i < STEPS; ++i) {
             const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
             UNROLL
-            for (int r = 0; r < 2; ++r) y[i][r] = element(s, R(n[r][s])).v[0];
+            for (int r = 0; r < 2; ++r) y[i][r] = element(s, R(n[r][s])).v;
         }
         const double *b = tiles + at.lane;
         for_constants<TILES>([&](auto tile) {
@@ -158,7 +158,7 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
                 for (int r = 0; r < 2; ++r) sum[r] += y[first + q.value][r] * c[2 * r + q.value];
             });
         });
-        at.to_owners(sum, half, total.v[0]);
+        at.to_owners(sum, half, total.v);
     }
     return total + total;
 }
@@ -188,7 +188,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
         const auto floored = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
         UNROLL
         for (int h = 0; h < AT_ONCE; ++h) {
-            if constexpr (TERMS > 1) at.from_owners(variable.v[0], begin + h, powers[h]);
+            if constexpr (TERMS > 1) at.from_owners(variable.v, begin + h, powers[h]);
             at.points_of(Y, begin + h, n[h]);
             UNROLL
             for (int i = 0; i < STEPS; ++i) {
@@ -201,9 +201,9 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
         OtherResult to[AT_ONCE][2];
         UNROLL
         for (int h = 0; h < AT_ONCE; ++h) {
-            at.from_owners(scale.v[0], begin + h, scales[h]);
-            at.from_owners(others.total.v[0], begin + h, total[h]);
-            at.from_owners(others.rest.v[0], begin + h, rest[h]);
+            at.from_owners(scale.v, begin + h, scales[h]);
+            at.from_owners(others.total.v, begin + h, total[h]);
+            at.from_owners(others.rest.v, begin + h, rest[h]);
             UNROLL
             for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
         }
@@ -239,7 +239,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
                     if constexpr (IN_SINGLE) share = R(floored(h, r, k));
                     else share = R(x[h][step][r]) * m.W[k];
                     const R result = of_row(share) * inverse;
-                    to[h][r].set(s, result.v[0], full || 4 * step + 3 < M::NS || s < M::NS);
+                    to[h][r].set(s, result.v, full || 4 * step + 3 < M::NS || s < M::NS);
                 };
                 if constexpr (full.value) { // both are species: one division
                     const R inverse = 1.0 / (below[0] * below[1] * divisor);

@@ -3,6 +3,7 @@
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define ON_DEVICE
 #define POINT_FN __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 #ifndef SPECIES_UNROLL
@@ -23,7 +24,7 @@
 #endif
 
 // Whether a body may keep an array of all species: on a GPU only in registers, where every loop over it is unrolled.
-#if (defined(__CUDACC__) || defined(__CUDACC_RTC__)) && !defined(SPECIES_HELD)
+#if defined(ON_DEVICE) && !defined(SPECIES_HELD)
 constexpr bool SPECIES_ARRAYS = false;
 #else
 constexpr bool SPECIES_ARRAYS = true;

@@ -1,4 +1,4 @@
-// The CUDA number type: the values at the N points that one thread works on. Division, roots, exp, log start from the
+// The CUDA number type: the value at the point that a thread works on. Division, roots, exp, log start from the
 // special function unit's 20 bits and are refined by fused multiply-adds, without the branches that IEEE arithmetic
 // needs for subnormal and overflowing results: within 1.5 units in the last place where the result is a normal number,
 // else NaN, 0 or infinity. A division costs 6 instructions instead of 12 and a call.
@@ -234,240 +234,140 @@ POINT_FN float inverse_of_two_thirds(float x) {
 }
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign) * x; }
 
-// ---- the values of a thread's points
-template <int N> struct mask {
-    bool at[N];
+// ---- the number type: the value at a thread's point
+struct point {
+    scalar v;
+    POINT_FN point() {}
+    POINT_FN point(double s) : v(scalar(s)) {}
 };
-template <int N> struct points {
-    scalar v[N];
-    POINT_FN points() {}
-    POINT_FN points(double s) {
-        UNROLL
-        for (int k = 0; k < N; ++k) v[k] = scalar(s);
-    }
-};
-#define EACH(expression) \
-    { \
-        points<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) r.v[k] = expression; \
-        return r; \
-    }
-#define EACH_MASK(expression) \
-    { \
-        mask<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) r.at[k] = expression; \
-        return r; \
-    }
-#define BINARY(op, expression) \
-    template <int N> POINT_FN points<N> operator op(points<N> x, points<N> y) { \
-        points<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) { \
-            const scalar a = x.v[k], b = y.v[k]; \
-            r.v[k] = expression; \
-        } \
-        return r; \
-    } \
-    template <int N> POINT_FN points<N> operator op(points<N> x, double c) { \
-        points<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) { \
-            const scalar a = x.v[k], b = scalar(c); \
-            r.v[k] = expression; \
-        } \
-        return r; \
-    } \
-    template <int N> POINT_FN points<N> operator op(double c, points<N> y) { \
-        points<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) { \
-            const scalar a = scalar(c), b = y.v[k]; \
-            r.v[k] = expression; \
-        } \
-        return r; \
-    }
-BINARY(+, a + b)
-BINARY(-, a - b)
-BINARY(*, a *b) template <int N>
-POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k])) template <int N>
-POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b))) template <int N>
-POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? inverted(y.v[k]) : quotient(scalar(a), y.v[k]))
+POINT_FN point of(scalar v) {
+    point r;
+    r.v = v;
+    return r;
+}
+// clang-format off
+#define BINARY(op) \
+    POINT_FN point operator op(point x, point y) { return of(x.v op y.v); } \
+    POINT_FN point operator op(point x, double c) { return of(x.v op scalar(c)); } \
+    POINT_FN point operator op(double c, point y) { return of(scalar(c) op y.v); }
+BINARY(+) BINARY(-) BINARY(*)
 #undef BINARY
-    template <int N>
-    POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k]) template <int N>
-    POINT_FN points<N> &operator+=(points<N> &x, points<N> y) {
-    return x = x + y;
-}
-template <int N> POINT_FN points<N> &operator-=(points<N> &x, points<N> y) { return x = x - y; }
-template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x * y; }
 #define COMPARE(op) \
-    template <int N> \
-    POINT_FN mask<N> operator op(points<N> x, points<N> y) EACH_MASK(x.v[k] op y.v[k]) template <int N> \
-    POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op scalar(b))
-COMPARE(<)
-COMPARE(>)
-COMPARE(<=) COMPARE(>=)
+    POINT_FN bool operator op(point x, point y) { return x.v op y.v; } \
+    POINT_FN bool operator op(point x, double b) { return x.v op scalar(b); }
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 #undef COMPARE
-    template <int N>
-    POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k]) template <int N>
-    POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k]) template <int N>
-    POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k]) template <int N>
-    POINT_FN bool any_of(mask<N> c) {
-    bool any = false;
-    UNROLL
-    for (int k = 0; k < N; ++k) any = any || c.at[k];
-    return any;
+    // clang-format on
+    POINT_FN point operator/(point x, point y) {
+    return of(quotient(x.v, y.v));
 }
-template <int N> POINT_FN bool all_of(mask<N> c) { return !any_of(!c); }
-template <int N>
-POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k]) template <int N>
-POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k]) template <int N>
-POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
-    POINT_FN bool roughly_less(double a, double b) {
-    return high_word(a) < high_word(b);
-}
+POINT_FN point operator/(point x, double b) { return of(quotient(x.v, scalar(b))); }
+POINT_FN point operator/(double a, point y) { return of(a == 1.0 ? inverted(y.v) : quotient(scalar(a), y.v)); }
+POINT_FN point operator-(point x) { return of(-x.v); }
+POINT_FN point &operator+=(point &x, point y) { return x = x + y; }
+POINT_FN point &operator-=(point &x, point y) { return x = x - y; }
+POINT_FN point &operator*=(point &x, point y) { return x = x * y; }
+POINT_FN point select(bool c, point yes, point no) { return of(c ? yes.v : no.v); }
+POINT_FN point larger(point a, point b) { return of(a.v > b.v ? a.v : b.v); }
+POINT_FN point smaller(point a, point b) { return of(a.v < b.v ? a.v : b.v); }
+POINT_FN bool roughly_less(double a, double b) { return high_word(a) < high_word(b); }
 POINT_FN bool roughly_less(float a, float b) { return a < b; }
-template <int N>
-POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k])) template <int N>
-POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k])) template <int N>
-POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k])) template <int N>
-POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k])) template <int N>
-POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k])) template <int N>
-POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true)) template <int N>
-POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k])) template <int N>
-POINT_FN points<N> two_to_less_one(points<N> x, points<N> y)
-    EACH(power_of_two_less_one(x.v[k], y.v[k])) template <class Exponent, int N>
-    POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k])) template <int N>
-    POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k])) template <int N>
-    POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k])) template <int N>
-    POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k])) template <int N>
-    POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k])) template <int N>
-    POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k])) template <int N>
-    POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k])) template <int N>
-    POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])]) template <int N>
-    POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k] * inverted(b.v[k]))
-    // Single precision beside them, and indices into tables.
-    template <int N>
-    struct narrow_points {
-    float v[N];
-    POINT_FN narrow_points() {}
-    POINT_FN narrow_points(float s) {
-        UNROLL
-        for (int k = 0; k < N; ++k) v[k] = s;
-    }
+POINT_FN bool roughly_less(point a, point b) { return roughly_less(a.v, b.v); }
+POINT_FN point fabs(point x) { return of(fabs(x.v)); }
+POINT_FN point copysign(point x, point s) { return of(copysign(x.v, s.v)); }
+POINT_FN point sqrt(point x) { return of(root(x.v)); }
+POINT_FN point exp(point x) { return of(exponential(x.v)); }
+POINT_FN point expm1(point x) { return of(exponential(x.v, true)); }
+POINT_FN point two_to(point x, point y) { return of(power_of_two(x.v, y.v)); }
+POINT_FN point two_to_less_one(point x, point y) { return of(power_of_two_less_one(x.v, y.v)); }
+template <class Exponent> POINT_FN point power(Exponent e, point x) { return of(power_of(e, x.v)); }
+POINT_FN point inverse_root(point x) { return of(inverse_of_root(x.v)); }
+POINT_FN point inverse_fourth_root(point x) { return of(inverse_of_fourth_root(x.v)); }
+POINT_FN point inverse_two_thirds(point x) { return of(inverse_of_two_thirds(x.v)); }
+POINT_FN point log(point x) { return of(logarithm(x.v)); }
+POINT_FN point cbrt(point x) { return of(cube_root(x.v)); }
+POINT_FN point flipped(point x, point s) { return of(with_flipped_sign(x.v, s.v)); }
+POINT_FN point two_thirds_start(point x) { return of(two_thirds_approximate(x.v)); }
+POINT_FN point inverse_root_start(point x) { return of(rsqrt_start(x.v)); }
+POINT_FN point floor_small(point x) { return of(floor(x.v)); }
+POINT_FN point table_row(const scalar *table, point row) { return of(table[int(row.v)]); }
+POINT_FN point rough_quotient(point a, point b) { return of(a.v * inverted(b.v)); }
+
+// Single precision beside it, and an index into tables.
+struct narrow_point {
+    float v;
+    POINT_FN narrow_point() {}
+    POINT_FN narrow_point(float s) : v(s) {}
 };
-template <int N> struct Lines {
-    unsigned at[N];
+struct Line {
+    unsigned at;
 };
-#define EACH_NARROW(expression) \
-    { \
-        narrow_points<N> r; \
-        UNROLL \
-        for (int k = 0; k < N; ++k) r.v[k] = expression; \
-        return r; \
-    }
-template <int N>
-POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y)
-    EACH_NARROW(x.v[k] + y.v[k]) template <int N>
-    POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k]) template <int N>
-    POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y)
-        EACH_NARROW(x.v[k] - y.v[k]) template <int N>
-        POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b) template <int N>
-        POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y)
-            EACH_NARROW(x.v[k] * y.v[k]) template <int N>
-            POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y)
-                EACH_NARROW(larger(x.v[k], y.v[k])) template <int N>
-                POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y)
-                    EACH_NARROW(fminf(x.v[k], y.v[k])) // a NaN is left out, for the result indexes a table
-    template <int N>
-    POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k])) template <int N>
-    POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y)
-        EACH_NARROW(quotient(x.v[k], y.v[k])) template <int N>
-        POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k])) template <int N>
-        POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
+POINT_FN narrow_point operator+(narrow_point x, narrow_point y) { return x.v + y.v; }
+POINT_FN narrow_point operator+(float a, narrow_point y) { return a + y.v; }
+POINT_FN narrow_point operator-(narrow_point x, narrow_point y) { return x.v - y.v; }
+POINT_FN narrow_point operator-(narrow_point x, float b) { return x.v - b; }
+POINT_FN narrow_point operator*(narrow_point x, narrow_point y) { return x.v * y.v; }
+POINT_FN narrow_point larger(narrow_point x, narrow_point y) { return larger(x.v, y.v); }
+// A NaN is left out, for the result indexes a table.
+POINT_FN narrow_point smaller(narrow_point x, narrow_point y) { return fminf(x.v, y.v); }
+POINT_FN narrow_point reciprocal(narrow_point x) { return rough_reciprocal(x.v); }
+POINT_FN narrow_point rough_quotient(narrow_point x, narrow_point y) { return quotient(x.v, y.v); }
+POINT_FN narrow_point narrow(point x) { return single(x.v); }
+POINT_FN point widen(narrow_point x) { return of(x.v); }
+
 // Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point
 // numbers. They index a table, from which a bound keeps NaN; the place in the window carries it.
 #define WHOLE_BELOW
-            template <int N>
-            struct Whole {
-    narrow_points<N> on_top;
+struct Whole {
+    float on_top;
 };
 constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
 constexpr unsigned TOP_BITS = 0x4b000000, ROW_TOP_BITS = 0x4b5a8000;
-template <int N> POINT_FN Whole<N> whole_below(narrow_points<N> a, narrow_points<N> b, float most) { // a b >= 0
-    Whole<N> r;
-    UNROLL
-    for (int k = 0; k < N; ++k) r.on_top.v[k] = fminf(whole_on_top(TOP, a.v[k], b.v[k]), TOP + most);
-    return r;
+POINT_FN Whole whole_below(narrow_point a, narrow_point b, float most) { // a b >= 0
+    return {fminf(whole_on_top(TOP, a.v, b.v), TOP + most)};
 }
-template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points<N> &share) {
-    Whole<N> r;
-    UNROLL
-    for (int k = 0; k < N; ++k) {
-        r.on_top.v[k] = whole_on_top(ROW_TOP, number.v[k]);
-        share.v[k] = number.v[k] - (r.on_top.v[k] - ROW_TOP);
-    }
-    return r;
+POINT_FN Whole row_of(narrow_point number, narrow_point &share) {
+    const float on_top = whole_on_top(ROW_TOP, number.v);
+    share = number.v - (on_top - ROW_TOP);
+    return {on_top};
 }
-template <int N>
-POINT_FN points<N> over_windows(Whole<N> x) // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
-    EACH(IN_SINGLE ? (x.on_top.v[k] - TOP) * (1.0f / CUBIC_WINDOWS)
-                   : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) -
-                         (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS)
-#undef EACH_NARROW
-    // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
-    // is such that of the bits of both nothing but this number is left.
-    static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
-template <int N> POINT_FN Lines<N> table_index(Whole<N> window, Whole<N> row) {
-    Lines<N> r;
-    UNROLL
-    for (int k = 0; k < N; ++k)
-        r.at[k] = unsigned(bits_of(row.on_top.v[k])) * CUBIC_WINDOWS + unsigned(bits_of(window.on_top.v[k]));
-    return r;
+// x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+POINT_FN point over_windows(Whole x) {
+    return of(IN_SINGLE ? (x.on_top - TOP) * (1.0f / CUBIC_WINDOWS)
+                        : from_words(0x43300000 - (9 << 20), bits_of(x.on_top)) -
+                              (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS);
 }
-template <int N>
-POINT_FN void two_cubics(const scalar *table, Lines<N> line, narrow_points<N> x, narrow_points<N> &here,
-                         narrow_points<N> &behind) {
-    UNROLL
-    for (int k = 0; k < N; ++k) {
-        const float4 *const from = (const float4 *)table + line.at[k], first = __ldg(from),
-                            second = __ldg(from + CUBIC_WINDOWS);
-        here.v[k] = cubic_at({first.x, first.y, first.z, first.w}, x.v[k]);
-        behind.v[k] = cubic_at({second.x, second.y, second.z, second.w}, x.v[k]);
-    }
+// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
+// is such that of the bits of both nothing but this number is left.
+static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
+POINT_FN Line table_index(Whole window, Whole row) {
+    return {unsigned(bits_of(row.on_top)) * CUBIC_WINDOWS + unsigned(bits_of(window.on_top))};
 }
-#undef EACH
-#undef EACH_MASK
-template <int N> struct number<points<N>> {
+POINT_FN void two_cubics(const scalar *table, Line line, narrow_point x, narrow_point &here, narrow_point &behind) {
+    const float4 *const from = (const float4 *)table + line.at, first = __ldg(from),
+                        second = __ldg(from + CUBIC_WINDOWS);
+    here.v = cubic_at({first.x, first.y, first.z, first.w}, x.v);
+    behind.v = cubic_at({second.x, second.y, second.z, second.w}, x.v);
+}
+template <> struct number<point> {
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef scalar stored;
-    typedef narrow_points<N> narrow;
-    typedef Lines<N> index;
+    typedef narrow_point narrow;
+    typedef Line index;
 };
 
-// Where a thread's points lie: one block's width apart, so that every access of a warp is one run of memory. A thread
-// beyond the last point works on that one and stores nothing: warps stay whole.
-template <int N> struct Place {
+// Where a thread's point lies. A thread beyond the last point works on that one and stores nothing: warps stay whole.
+struct Place {
     const long own, n;
-    long at[N];
-    bool in[N];
+    bool in;
+    long at;
     POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) { // `first` of the block's
-        UNROLL
-        for (int k = 0; k < N; ++k) {
-            const long t = own + k * blockDim.x;
-            in[k] = t < n;
-            at[k] = in[k] ? t : n - 1;
-        }
+        in = own < n;
+        at = in ? own : n - 1;
     }
-    POINT_FN long of_lane(int lane) const {
-        return own - (int)(threadIdx.x & 31) + lane;
-    } // the first point of another thread of the warp
+    // the point of another thread of the warp
+    POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
 };
 
 // A store under a condition: one instruction and no branch.
@@ -517,25 +417,17 @@ template <class T> POINT_FN void copy_async(T *to, const T *from) {
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
-// An array (count, points) at a thread's points. GIVEN: nothing writes to it, so that loads may go any way.
-template <int N, bool GIVEN = false> struct Field {
+// An array (count, points) at a thread's point. GIVEN: nothing writes to it, so that loads may go any way.
+template <bool GIVEN = false> struct Field {
     outside *base;
     long stride;
-    const Place<N> &place;
-    POINT_FN points<N> operator[](int s) const {
-        points<N> x;
-        UNROLL
-        for (int k = 0; k < N; ++k) {
-            const outside *const at = base + (s * stride + place.at[k]);
-            if constexpr (GIVEN) x.v[k] = __ldg(at);
-            else x.v[k] = *at;
-        }
-        return x;
+    const Place &place;
+    POINT_FN point operator[](int s) const {
+        const outside *const at = base + (s * stride + place.at);
+        if constexpr (GIVEN) return of(__ldg(at));
+        else return of(*at);
     }
-    POINT_FN void set(int s, points<N> x) const {
-        UNROLL
-        for (int k = 0; k < N; ++k) store_if(place.in[k], base + s * stride + place.at[k], outside(x.v[k]));
-    }
+    POINT_FN void set(int s, point x) const { store_if(place.in, base + s * stride + place.at, outside(x.v)); }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
         return {base + (t < place.n ? t : place.n - 1), stride};
@@ -545,21 +437,12 @@ template <int N, bool GIVEN = false> struct Field {
     }
 };
 
-// Species values of a thread's points in shared memory: a column of its own.
-template <int N> struct Column {
+// Species values of a thread's point in shared memory: a column of its own.
+struct Column {
     outside *base;
-    POINT_FN points<N> operator[](int s) const {
-        points<N> x;
-        UNROLL
-        for (int k = 0; k < N; ++k) x.v[k] = base[(s * N + k) * COLUMN_STRIDE];
-        return x;
+    POINT_FN point operator[](int s) const { return of(base[s * COLUMN_STRIDE]); }
+    template <bool GIVEN> POINT_FN void copy(int s, const Field<GIVEN> &from) const {
+        copy_async(base + s * COLUMN_STRIDE, from.base + s * from.stride + from.place.at);
     }
-    template <bool GIVEN> POINT_FN void copy(int s, const Field<N, GIVEN> &from) const {
-        UNROLL
-        for (int k = 0; k < N; ++k)
-            copy_async(base + (s * N + k) * COLUMN_STRIDE, from.base + s * from.stride + from.place.at[k]);
-    }
-    POINT_FN OtherPoint of_lane(int lane) const {
-        return {base - (int)(threadIdx.x & 31) + lane, (long)(N * COLUMN_STRIDE)};
-    }
+    POINT_FN OtherPoint of_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane, (long)COLUMN_STRIDE}; }
 };

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..backend import cache, cuda, nvrtc
 from ..errors import VariantUnsuitable
-from .declaration import DEPENDS, READS, Variant, real, sources
+from .declaration import READS, Variant, real, sources
 from .fields import row_length
 
 KERNELS = pathlib.Path(__file__).resolve().parents[1]

@@ -37,6 +37,8 @@ point_kernel(
     reads="T p Y W",
     writes="D",
     constants=CONSTANTS + " least_mass friction_tiles?",
+    sweeps="pairs",
+    instead={"friction_tiles": "friction_fit Tc pc"},
     source="D_k = (1 - Y_k)/sum_{j != k} x_j/D_kj; binaries: " + SOURCE,
     valid="T > 0, p > 0",
     note=NOTE,
@@ -56,6 +58,7 @@ point_kernel(
     reads="T p Y W",
     writes="D_mass",
     constants=CONSTANTS + " friction_tiles?",
+    sweeps="pairs",
     source="1/D_k = sum_{j != k} x_j/D_kj + x_k/(W - x_k W_k) sum_{j != k} x_j W_j/D_kj, Kee, Coltrin & Glarborg "
     "2003, 12.178 "
     "(original not seen); binaries: " + SOURCE,

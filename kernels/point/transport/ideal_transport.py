@@ -14,5 +14,6 @@ point_kernel(
     source="Wilke 1950; Mathur, Tondon & Saxena 1967; Eucken's lam = mu (cp + 5/4 R/W) (originals not seen, as in "
     "Poling et al. and Cantera)",
     valid="T > 0; low density",
+    sweeps="viscosities",
     when={"viscosity": "sutherland powerlaw"},
 )

@@ -1,0 +1,87 @@
+// The loop around a point program on a CPU: blocks of BLOCK points, whose intermediates stay in L1, in stages over
+// packs. Before this file: `real`, `Mixture`. Behind it a structure P says what the program is (packs.py writes it):
+//   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
+//   composed(m, scratch)                       what follows from the composition alone, where it is the same everywhere
+//   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
+#pragma once
+#include <fenv.h>
+#include <stdlib.h>
+#include "numbers/launch.h"
+
+typedef number<real>::stored stored;
+// Rows lie a little more than a block apart, so that no two are a multiple of 4 KiB apart.
+constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored), LANES = number<real>::lanes;
+
+struct Array {
+    outside *at;
+    long ld;
+};
+template <int COUNT> struct Arguments {
+    const Mixture *constants;
+    Array array[COUNT];
+};
+
+// Asks memory for the next block's share of an array: there are more streams than hardware foresees, and those that are
+// written have to be read too. Each stage asks for its part of the rows, so that requests spread over the block's time.
+template <int POINTS, bool WRITE>
+static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts) {
+    for (int r = part; r < rows; r += parts)
+        for (long k = 0; k < POINTS; k += 64 / long(sizeof(stored)))
+            __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
+}
+
+// A whole block where it lies. A partial one, or one of arrays of another type than the stages work on, on copies that
+// are filled up to whole packs with the last point: there is no remainder loop, and a point's place does not matter.
+template <class P>
+static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
+    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
+    long stride[P::COUNT];
+    if (sizeof(outside) == sizeof(stored) && count == BLOCK) {
+        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first), stride[a] = array[a].ld;
+        P::stages(m, at, stride, scratch, BLOCK);
+        return;
+    }
+    const long whole = (count + LANES - 1) / LANES * LANES;
+    for (int a = 0; a < P::COUNT; ++a) {
+        at[a] = next;
+        stride[a] = ROW;
+        next += P::ROWS[a] * ROW;
+        if (P::INPUT[a])
+            for (int r = 0; r < P::ROWS[a]; ++r) {
+                const outside *from = array[a].at + r * array[a].ld + first;
+                stored *to = at[a] + r * ROW;
+                for (long t = 0; t < count; ++t) to[t] = from[t];
+                for (long t = count; t < whole; ++t) to[t] = from[count - 1];
+            }
+    }
+    P::stages(m, at, stride, scratch, whole);
+    for (int a = 0; a < P::COUNT; ++a)
+        if (P::OUTPUT[a])
+            for (int r = 0; r < P::ROWS[a]; ++r) {
+                outside *to = array[a].at + r * array[a].ld + first;
+                for (long t = 0; t < count; ++t) to[t] = outside(at[a][r * ROW + t]);
+            }
+}
+
+// 0: done, 1: no memory for the scratch
+template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long n, const int threads) {
+    const Mixture &m = *arguments.constants;
+    const Array *const array = arguments.array;
+    int failed = 0, rows = P::SCRATCH;
+    for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
+    {
+        fenv_t host; // these are the host's own threads, and it may have set traps for floating-point exceptions
+        if (threads > 1) feholdexcept(&host), fesetenv(FE_DFL_ENV);
+        stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
+        failed = !scratch;
+        if (scratch) P::composed(m, scratch);
+#pragma omp for schedule(static)
+        for (long first = 0; first < n; first += BLOCK) {
+            if (scratch) some_points<P>(m, array, scratch, first, n - first < BLOCK ? n - first : BLOCK);
+        }
+        free(scratch);
+        if (threads > 1) fesetenv(&host);
+    }
+    return failed;
+}

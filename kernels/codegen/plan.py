@@ -1,0 +1,280 @@
+"""A plan: kernels joined by names into one launch, and the constants that they read, laid out.
+
+What a plan says is rendered by packs.py for CPU vector units and by threads.py for CUDA.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+
+from ..declare import PointKernel, quantities
+from ..errors import ArgumentError
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
+
+# What is single precision: of "mixed" the arrays given and returned, all between is double; of "single" the arithmetic
+# and the constants too. "scalar" (no packs), "wide" (quadruple) and "count" (operations) are for tests, on a CPU.
+PRECISIONS = ("double", "mixed", "single", "scalar", "wide", "count")
+ON_DEVICE = PRECISIONS[:3]
+FLOAT_ARRAYS = ("mixed", "single")
+
+
+def dtype_of(precision: str) -> np.dtype:
+    """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown
+    precision."""
+    if precision not in PRECISIONS:
+        raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
+    return np.dtype(np.float32 if precision in FLOAT_ARRAYS else np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """How a CUDA kernel is organised, a thread a point.
+
+    threads: of a block. hold: where species inputs stay between sweeps, "registers" (every species loop unrolled),
+    "shared" memory, or nowhere ("reload"). unroll: of species loops that are not unrolled entirely. blocks: of a
+    multiprocessor, which limits registers (0: no limit). pairs: rows of a panel of a pair matrix, or "units" for the
+    matrix units. constants: read from "constant" or from "shared" memory. persistent: only `blocks` a multiprocessor,
+    which take one stretch of points after the other, so that constants are copied to shared memory once.
+    """
+
+    threads: int = 128
+    hold: str = "registers"
+    unroll: int = 4
+    blocks: int = 0
+    pairs: int | str = 4
+    constants: str = "constant"
+    persistent: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is to be rendered.
+
+    kernels: in order. reads, writes: external names, and kept outputs. sizes, flags: compile-time numbers and switches.
+    values: constants; those for a GPU's matrix units are doubles in any precision. tables: the constants that are
+    tables in single precision. how: on CUDA.
+    """
+
+    name: str
+    kernels: tuple[PointKernel, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    sizes: dict[str, int]
+    flags: dict[str, bool]
+    values: dict[str, np.ndarray]
+    tables: tuple[str, ...] = ()
+    how: Launch | None = None
+    precision: str = "double"
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the arrays given and returned."""
+        return dtype_of(self.precision)
+
+    @property
+    def ns(self) -> int:
+        return self.sizes["NS"]
+
+    def rows(self, name) -> int:
+        return quantities[name].rows(self.ns)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Every array the launch touches: the external inputs, then the kept outputs that are not updated in place."""
+        return self.reads + tuple(w for w in self.writes if w not in self.reads)
+
+    @property
+    def constants(self) -> tuple[tuple[str, int], ...]:
+        """(name, size) in the order of the struct: those that it points to first, then doubles, so that nothing is
+        padded."""
+        ordered = sorted(self.values.items(), key=lambda pair: (pair[1].size <= LARGE, -pair[1].itemsize))
+        return tuple((name, value.size) for name, value in ordered)
+
+
+def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = "double", name: str = "") -> Plan:
+    """Join kernels by names. outputs: what is kept; None: everything they write. how: None for a CPU.
+
+    Raises ArgumentError for a kernel that this mixture or precision cannot serve.
+    """
+    if how is not None and precision not in ON_DEVICE:
+        raise ArgumentError(f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.")
+    made: set[str] = set()
+    reads: list[str] = []
+    for kernel in kernels:
+        if precision == "single" and kernel.double_only:
+            raise ArgumentError(
+                f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it."
+            )
+        reads += [r for r in kernel.reads if r not in made and r not in reads]
+        made.update(kernel.writes)
+    if outputs is None:
+        outputs = [w for k in kernels for w in k.writes]
+    writes = tuple(dict.fromkeys(w for w in outputs if w in made))
+    pairs = how.pairs if how else panel_rows(mixture.ns)
+    values, tables = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
+    sizes = mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}
+    return Plan(name, tuple(kernels), tuple(reads), writes, sizes, mixture.flags(), values, tables, how, precision)
+
+
+def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
+    """(name -> values as the struct holds them, names of those that are tables)"""
+    values: dict[str, np.ndarray] = {}
+    wide, tables = [], []
+    for kernel in kernels:
+        units = pairs == "units" and mixture.ns > 1
+        spared = {q for name, others in kernel.instead if units and name in mixture.pairs for q in others}
+        for name in kernel.constants:
+            optional, name = name.endswith("?"), name.rstrip("?")
+            if name in values or name in spared:
+                continue
+            if name in mixture.constants:
+                values[name] = mixture.constants[name]
+            elif name in mixture.pairs:
+                if pairs == "units" or mixture.pairs[name].ndim == 2:
+                    values[name] = laid_out(mixture.pairs[name], pairs)
+                    wide += [name] * (pairs == "units")  # the units for less than doubles lose too much
+            elif name in mixture.tables:  # constants are doubles: two single numbers take the place of one
+                table = mixture.tables[name].swapaxes(0, 1) if on_device else mixture.tables[name]
+                single = np.float32 if precision == "single" else np.float64
+                values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
+                tables.append(name)
+            elif name in mixture.lacks:
+                raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
+            elif not optional:
+                raise ArgumentError(
+                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
+                )
+    if precision == "single":
+        values = {n: np.asarray(v, np.float64 if n in wide else np.float32) for n, v in values.items()}
+    return values, tuple(tables)
+
+
+# ---------------------------------------------------------------- layouts of pair matrices
+
+
+def panel_rows(ns: int) -> int:
+    """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last
+    panel."""
+    if ns <= 10:
+        return ns
+    return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
+
+
+def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
+    """For matrix_units.h tiles of each matrix, of a quadratic form's half (lower triangle, half the diagonal). For
+    pairs.h that triangle by panels of rows in the order in which they are swept, then half the diagonal."""
+    if matrix.ndim == 3:
+        return np.concatenate([tiles(m) for m in matrix])
+    half = np.tril(matrix, -1) + np.diag(0.5 * np.diag(matrix))
+    if pairs == "units":
+        return tiles(half, triangle=True)
+    ns = len(matrix)
+    panels = []
+    for first in range(0, ns, pairs):
+        last = min(first + pairs, ns)
+        panels += [matrix[first:last, j] for j in range(first)]
+        panels += [matrix[j + 1 : last, j] for j in range(first, last)]
+    return np.concatenate([*panels, np.diag(half)])
+
+
+def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
+    """A (ns, ns) matrix in the order in which matrix_units.h reads it: for eight rows at a time, four columns at a time
+    up to the diagonal for a lower triangle, one number a lane. Row 2t + q of a tile is that of species 4q + t."""
+    ns = len(matrix)
+    padded = np.zeros((-(-ns // 8) * 8, -(-ns // 8) * 8))
+    padded[:ns, :ns] = matrix
+    lane = np.arange(32)
+    row = 4 * (lane // 4 % 2) + lane // 8
+    out = []
+    for tile in range(0, ns, 8):
+        for step in range(0, min(tile + 8, -(-ns // 4) * 4) if triangle else -(-ns // 4) * 4, 4):
+            out.append(padded[tile + row, step + lane % 4])
+    return np.concatenate(out)
+
+
+# ---------------------------------------------------------------- what both renderers write
+
+
+def structure(p: Plan) -> str:
+    """The constants' struct in C++."""
+    sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
+    flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
+    kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
+    data = (
+        "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
+        or "    scalar unused[1];"
+    )
+    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+
+
+def structure_size(p: Plan) -> int:
+    """Of that struct, in units of 8 bytes."""
+    return max(-(-sum(v.nbytes if v.size <= LARGE else 8 for v in p.values.values()) // 8), 1)
+
+
+def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
+    """The struct's bytes as float64, and arrays in the backend's memory that it points to, to be kept alive."""
+    data, at, keep = np.zeros(8 * structure_size(p), np.uint8), 0, []
+    for name, size in p.constants:
+        value = p.values[name]
+        if size > LARGE:
+            keep.append(backend.from_host(value, value.dtype))
+            value = np.array([backend.address(keep[-1])], dtype=np.uint64)
+        data[at : at + value.nbytes] = value.view(np.uint8)
+        at += value.nbytes
+    return data.view(np.float64), keep
+
+
+def defines(p: Plan) -> str:
+    names = {
+        "FRAME_FLOAT_ARRAYS": p.precision in FLOAT_ARRAYS,
+        "FRAME_SINGLE": p.precision == "single",
+        "FRAME_WIDE": p.precision == "wide",
+    }
+    return "".join(f"#define {name}\n" for name, wanted in names.items() if wanted)
+
+
+def include(name: str) -> str:
+    return f'#include "{name}"\n'
+
+
+def headers(p: Plan) -> list[pathlib.Path]:
+    return list(dict.fromkeys(k.header for k in p.kernels))
+
+
+def spelled_headers(p: Plan) -> str:
+    """Includes of the kernels' headers: the project's own from its root, a host's by its name."""
+    return "".join(include(str(h.relative_to(HERE)) if h.is_relative_to(HERE) else h.name) for h in headers(p))
+
+
+def folders(p: Plan) -> tuple[pathlib.Path, ...]:
+    """Where hosts' headers lie."""
+    return tuple(dict.fromkeys(h.parent for h in headers(p) if not h.is_relative_to(HERE)))
+
+
+def call(kernel: PointKernel, dropped: set[str]) -> str:
+    in_place = [w for w in kernel.writes if w in kernel.reads]
+    names = [*kernel.reads, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
+    return f"{kernel.name}({', '.join(['m', *names])});"
+
+
+def dropped(p: Plan) -> dict[PointKernel, set[str]]:
+    """What each kernel writes into nothing: names that were given or made before it stay as they are."""
+    made: set[str] = set()
+    out = {}
+    for kernel in p.kernels:
+        out[kernel] = {
+            w for w in kernel.writes if w not in kernel.reads and (w in made or w in p.reads and w not in p.writes)
+        }
+        made.update(kernel.writes)
+    return out
+
+
+def discarded(kernel: PointKernel, names: set[str], real: str) -> list[str]:
+    """Declarations of what takes the values that are dropped."""
+    return [f"{'Discarded' if quantities[w].per else real} {kernel.name}_{w};" for w in kernel.writes if w in names]

@@ -1,0 +1,45 @@
+// The frame of a point program on CUDA: a thread a point, everything between stays in registers. threads.py says How:
+//   THREADS of a block; CONSTANTS, units of 8 bytes to copy to shared memory (0: read where they are); COLUMNS, whether
+//   species values lie in shared memory; PERSISTENT, whether a block takes one stretch of points after the other
+// work(m, first, column, arrived) does the points of a block from `first` on; it calls arrived() once its column is
+// filled.
+#pragma once
+#include "numbers/launch.h"
+
+struct Array {
+    outside *at;
+    long ld;
+};
+template <int COUNT> struct Arguments {
+    const Mixture *constants;
+    Array array[COUNT];
+};
+
+template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
+    extern __shared__ double shared_memory[];
+    if constexpr (How::CONSTANTS > 0)
+        for (int i = threadIdx.x; i < How::CONSTANTS; i += blockDim.x)
+            copy_async(shared_memory + i, (const double *)&m + i);
+    const Mixture &constants = How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
+    outside *const column = (outside *)(shared_memory + How::CONSTANTS) + threadIdx.x;
+    const auto all_copied = [&] {
+        if constexpr (How::CONSTANTS > 0 || How::COLUMNS) {
+            copies_done();
+            if constexpr (How::CONSTANTS > 0) __syncthreads();
+            else __syncwarp();
+        }
+    };
+    if constexpr (How::PERSISTENT) {
+        all_copied();
+        UNROLL_BY(1)
+        for (long first = blockIdx.x * long(How::THREADS); first < n; first += gridDim.x * long(How::THREADS)) {
+            work(constants, first, column, [&] {
+                if constexpr (How::COLUMNS) {
+                    copies_done();
+                    __syncwarp();
+                }
+            });
+            if constexpr (How::COLUMNS) __syncwarp(); // other lanes have read this one's column
+        }
+    } else work(constants, blockIdx.x * long(How::THREADS), column, all_copied);
+}

@@ -1,0 +1,127 @@
+"""Point programs for CUDA: a thread a point, organised as the plan's Launch says; threads.h has the frame."""
+
+from __future__ import annotations
+
+from ..backend.base import Shape, Source
+from ..declare import quantities
+from .plan import (
+    Plan,
+    call,
+    defines,
+    discarded,
+    dropped,
+    folders,
+    include,
+    spelled_headers,
+    structure,
+    structure_size,
+)
+
+CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
+
+
+def in_constant_memory(p: Plan) -> bool:
+    return p.how.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
+
+
+def column_stride(p: Plan) -> int:
+    """From a species' values in shared memory to the next one's. Lanes that are served at once, sixteen for doubles,
+    read four species of four points (eight of single numbers): these then lie in different banks."""
+    return p.how.threads + 32 // p.dtype.itemsize
+
+
+def columns(p: Plan) -> list[str]:
+    """Inputs whose species values are held in shared memory."""
+    if p.how.hold != "shared":
+        return []
+    return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
+
+
+def shape(p: Plan) -> Shape:
+    held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
+    shared = held + (8 * structure_size(p) if p.how.constants == "shared" else 0)
+    return Shape(p.how.threads, shared=shared, resident=p.how.blocks if p.how.persistent else 0)
+
+
+def render(p: Plan) -> Source:
+    """The source of a plan; its kernel `frame_run` takes the record of threads.h."""
+    how = p.how
+    arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
+    given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
+    bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
+    body = "\n        ".join(_work(p))
+    count = f"Arguments<{len(p.arguments)}>"
+    text = [
+        defines(p) + f"#define SPECIES_UNROLL {p.ns if how.hold == 'registers' else how.unroll}",
+        f"#define COLUMN_STRIDE {column_stride(p)}",
+        *["#define SPECIES_HELD"] * (how.hold == "registers"),
+        include("numbers/matrix_units.h" if how.pairs == "units" else "numbers/thread.h") + "typedef point real;",
+        structure(p) + spelled_headers(p) + include("codegen/threads.h"),
+        *["__constant__ Mixture mixture;"] * in_constant_memory(p),
+        "struct How {",
+        f"    static constexpr int THREADS = {how.threads};",
+        f"    static constexpr int CONSTANTS = {structure_size(p) if how.constants == 'shared' else 0};",
+        f"    static constexpr bool COLUMNS = {str(bool(columns(p))).lower()};",
+        f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
+        "};",
+        # a function of its own, for pointers to be __restrict__
+        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n{arguments}) {{",
+        "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
+        f"        (void)column;\n        {body}",
+        "    };",
+        "    run_program<How>(constants, n, work);\n}",
+        f"typedef {count} ProgramArguments;",
+        f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
+        f"    points_of_a_thread({'mixture' if in_constant_memory(p) else '*a.constants'}, items{given});\n}}\n",
+    ]
+    return Source(p.name, "\n".join(text), folders(p))
+
+
+def _kept_wide(p: Plan) -> list[str]:
+    """Species values that a kernel reads which the launch itself writes: where arrays are narrower than the arithmetic,
+    they stay in registers to the end, so that only results are rounded."""
+    read = {name for kernel in p.kernels for name in kernel.reads}
+    return [w for w in p.writes if quantities[w].per and w in read and p.precision == "mixed"]
+
+
+def _work(p: Plan) -> list[str]:
+    """Lines that do one point: inputs, calls, results."""
+    lines, copies, kept, lost = [], [], _kept_wide(p), dropped(p)
+    known: set[str] = set()
+    column, place = columns(p), 0
+
+    def fetch(name):
+        nonlocal place
+        kind = "Field<>" if name in p.writes else "Field<true>"
+        rows, where = p.rows(name), f"{{at_{name}, ld_{name}, here}}"
+        if quantities[name].per == "":
+            lines.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
+        elif name not in kept and name in column:
+            copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
+            copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
+            place += rows
+        elif name not in kept and (p.how.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
+            lines.append(f"const {kind} {name}{where};")
+        else:
+            lines.append(f"Held<real, {rows}> {name};")
+            lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {kind}{where}[s]);")
+
+    for kernel in p.kernels:
+        for name in kernel.reads:
+            if name not in known:
+                known.add(name)
+                fetch(name)
+        lines += discarded(kernel, lost[kernel], "real")
+        for name in kernel.writes:
+            if name not in known and name not in lost[kernel]:
+                known.add(name)
+                if quantities[name].per == "":
+                    lines.append(f"real {name};")
+                elif name in p.writes and name not in kept:
+                    lines.append(f"const Field<> {name}{{at_{name}, ld_{name}, here}};")
+                else:
+                    lines.append(f"Held<real, {p.rows(name)}> {name};")
+        lines.append(call(kernel, lost[kernel]))
+    lines += [f"Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
+    return ["const Place here(first, n);", *copies, "arrived();", *lines]

@@ -1,0 +1,45 @@
+// How a kernel is declared, for both kinds of backend: one record of arguments `a`, and a number of items.
+//
+//   KERNEL(name, Record, threads[, blocks]) { ... }      on a device a thread's work; on a CPU all of it, threads given
+//   ITEM_KERNEL(name, Record, threads, body)             body(a, item) for each item
+//   RANGE_KERNEL(name, Record, threads, body)            body(a, first, count, row, rows): a stretch of items, and the
+//                                                        row of blocks out of `rows` that share their other dimension
+//
+// threads, blocks: of a block, and blocks a multiprocessor, as the shape of the launch has them; a CPU ignores them.
+#pragma once
+#include "numbers/platform.h"
+
+#ifdef ON_DEVICE
+#ifndef KERNEL // the tests' stand-in for a GPU has its own
+#define KERNEL(name, Record, ...) \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const Record a, const long items)
+#endif
+#define ITEM_KERNEL(name, Record, threads, body) \
+    KERNEL(name, Record, threads) { \
+        const long item = blockIdx.x * (long)blockDim.x + threadIdx.x; \
+        if (item < items) body(a, item); \
+    }
+#define RANGE_KERNEL(name, Record, threads, body) \
+    KERNEL(name, Record, threads) { \
+        const long item = blockIdx.x * (long)blockDim.x + threadIdx.x; \
+        if (item < items) body(a, item, 1, blockIdx.y, gridDim.y); \
+    }
+#else
+// clang-format off
+// Status 0: done; else there was no memory for scratch.
+#define KERNEL(name, Record, ...) extern "C" int name(const Record *record, const long items, const int threads)
+#define ITEM_KERNEL(name, Record, device_threads, body)                                                                \
+    KERNEL(name, Record) {                                                                                             \
+        const Record a = *record;                                                                                      \
+        _Pragma("omp parallel for schedule(static) num_threads(threads) if (threads > 1)")                             \
+        for (long item = 0; item < items; ++item) body(a, item);                                                       \
+        return 0;                                                                                                      \
+    }
+#define RANGE_KERNEL(name, Record, device_threads, body)                                                               \
+    KERNEL(name, Record) {                                                                                             \
+        (void)threads;                                                                                                 \
+        body(*record, 0, items, 0, 1);                                                                                 \
+        return 0;                                                                                                      \
+    }
+// clang-format on
+#endif
