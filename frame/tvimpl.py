@@ -54,12 +54,12 @@ class View:
 
 
 @functools.lru_cache(None)
-def _may_use(collection) -> tuple[tuple[str, ...], ...]:
-    """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are
-    velocities."""
+def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Groups of names that a collection uses where they are there. A collection that makes h makes h0 too where there
+    are velocities. asked: the caller names the outputs; h0 is one of them or not."""
     if collection is None:
         return ()
-    moving = "h" in collection.outputs and "h0" not in collection.outputs
+    moving = asked or ("h" in collection.outputs and "h0" not in collection.outputs)
     return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
@@ -92,7 +92,7 @@ class TVImpl:
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
         self.views: dict[str, View] = {}
-        self.launchers: dict[tuple[str, tuple[str, ...]], Launcher] = {}
+        self.launchers: dict[tuple, Launcher] = {}  # by name, what it uses beside, and the outputs asked for
         self.mixture = None
         self.stripe = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # its block, to turn a point into (i, j, k); its address is not used again
@@ -245,24 +245,28 @@ class TVImpl:
             if view.filled.basis:
                 view.filled = EMPTY
 
-    def launcher(self, name: str, more: tuple[str, ...] | None = None) -> Launcher:
-        """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the
-        names.
+    def launcher(self, name: str, more: tuple[str, ...] | None = None, asked: frozenset[str] | None = None) -> Launcher:
+        """The launcher of that name or alias, compiled and bound when first asked for, and kept.
 
         more: names that it uses beside those it must be given; None: what the host has brought of them for this stripe.
+        asked: the outputs wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may
+        be launched, or names an output that cannot be made; StateError where only a mixture is missing.
         """
         name = kernels.registry.name_of(name)
         if more is None:
             more = tuple(
                 [q for group in _may_use(kernels.registry.collections.get(name)) if self._brought(group) for q in group]
             )
-        found = self.launchers.get((name, more))
-        return found if found is not None else self._make(name, more)
+        key = (name, more) if asked is None else (name, more, asked)
+        found = self.launchers.get(key)
+        if found is None:
+            found = self.launchers[key] = self._make(name, more, asked)
+        return found
 
     @staticmethod
-    def variants(name: str) -> list[tuple[str, ...]]:
+    def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
         """What `more` of launcher may be, one group at a time."""
-        return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)))]
+        return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)), asked)]
 
     def _brought(self, group) -> bool:
         views = [self.views.get(q) for q in group]
@@ -276,32 +280,40 @@ class TVImpl:
                 "Is //char(0) missing?"
             )
 
-    def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
+    def _make(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         self._known(name)
         try:
-            program = self._program(name, more)
+            program = self._program(name, more, asked)
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
             raise StateError(
                 f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
-                "frame_tvproperties_populatepreosshareddata first."
+                f"frame_tvproperties_populatepreosshareddata first ({error})"
             ) from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
-        made = self.launchers[name, more] = Launcher(name, program, views)
-        return made
+        return Launcher(name, program, views)
 
-    def _program(self, name: str, more: tuple[str, ...]):
+    def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None):
         mixture = self.mixture or _NoSpecies(self.ns)
         collection = kernels.registry.collections.get(name)
         if collection is None:
+            kernel = kernels.registry.kernels[name]
+            strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
+            if strange:
+                raise ArgumentError(f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
-        outputs, given = (
-            [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)],
-            [*collection.given, *more],
-        )
+        if asked is None:
+            outputs = [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)]
+        else:  # in one order, whatever the host's: the same outputs are the same program
+            outputs = [q for q in dict.fromkeys((*collection.outputs, *kernels.quantities)) if q in asked]
         return kernels.Program(
-            mixture, outputs=outputs, given=given, backend=self.backend, precision=self.precision, name=name
+            mixture,
+            outputs=outputs,
+            given=[*collection.given, *more],
+            backend=self.backend,
+            precision=self.precision,
+            name=name,
         )
 
     def safe_launch(self, name: str, n_active: int) -> None:
@@ -314,7 +326,9 @@ class TVImpl:
             raise ArgumentError(
                 f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?"
             )
-        launcher = self.launcher(name)
+        self._run(self.launcher(name), n_active)
+
+    def _run(self, launcher: Launcher, n_active: int) -> None:
         stripe = self.stripe
         for view in launcher.reads:
             filled = view.filled  # of what is empty the count is 0
@@ -331,10 +345,10 @@ class TVImpl:
         else:
             begin = self.backend.mark()
             launcher.run[self._offset](n_active)
-            self._timer(name).add(begin, self.backend.mark(), n_active)
+            self._timer(launcher.name).add(begin, self.backend.mark(), n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
-            filling = Filling(stripe, n_active, basis, name)
+            filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
         if self.checking:
@@ -350,7 +364,12 @@ class TVImpl:
 
     def block(self, name: str, inputs, outputs) -> None:
         """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
-        points."""
+        points.
+
+        One program computes the outputs, and no more, from what the collection is given: outputs that it does not list
+        are made, too, where that is possible. A single kernel makes what it makes. Errors: ArgumentError for different
+        numbers of points, an unknown name, an output that cannot be made; StateError for an input that is missing.
+        """
         sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
             raise ArgumentError(
@@ -358,10 +377,17 @@ class TVImpl:
                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
                 + "."
             )
+        if not outputs:
+            raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
         if not total:  # a rank that owns nothing of this block takes part all the same
             self._known(kernels.registry.name_of(name))
             return
+        brought, wanted = self._names(inputs), self._names(outputs)
+        more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
+        launcher = self.launcher(
+            name, tuple(q for group in more for q in group), wanted.intersection(kernels.quantities)
+        )
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
@@ -373,7 +399,7 @@ class TVImpl:
                     with lanes[number % parts]:
                         for tag, block in inputs:
                             self.populate_input(tag, block, first, last)
-                        self.safe_launch(name, last - first + 1)
+                        self._run(launcher, last - first + 1)
                         for tag, block in outputs:
                             self.populate_output(tag, block, first, last)
             finally:
@@ -381,6 +407,11 @@ class TVImpl:
                 self.stripe = None  # what the views hold now, whole or after a failure, is no stripe of the host's
                 for view in self.views.values():
                     view.filled = EMPTY
+
+    def _names(self, fields) -> frozenset[str]:
+        """The views that a block call's arrays fill or are filled from, the rows of Q among them."""
+        views = [self.view(name) for name, _ in fields]
+        return frozenset(v.name for view in views for v in (view, *view.parts))
 
     # ---- timers ----
 
