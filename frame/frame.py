@@ -8,7 +8,7 @@ import kernels
 
 from .config import Config
 from .errors import StateError
-from .mpi import Alone, Communicator, count_devices, device_for
+from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
 
@@ -59,10 +59,10 @@ class Frame:
     def _choose_backend(self, device_id: int):
         """The device is the rank on the node modulo the devices, so that ranks of one node spread over them."""
         wanted = self.config.backend
-        devices = 0 if wanted == "cpu" else count_devices(wanted)
-        if wanted == "cpu" or (wanted == "auto" and devices == 0):
-            return kernels.get_backend("cpu", threads=self.config.threads)
-        return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+        devices = kernels.backend.cuda_devices(wanted)
+        if wanted == "cuda" or devices:
+            return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+        return kernels.get_backend("cpu", threads=self.config.threads)
 
     def set_communicator(self, handle: int) -> None:
         """The host's communicator (Fortran integer). Before the first view is made it may still change the device."""
