@@ -102,17 +102,13 @@ def c_entry(entry: Entry) -> str:
     name, args = entry.name, entry.args
     body = ["int status;"]
     body += [f"char {a.name}_copy[FRAME_{a.kind.upper()}];" for a in args if a.kind in ("tag", "text")]
-    if entry.first:
-        body.append(entry.first)
+    if not entry.needs_python:
+        body.append("if (!frame_python_is_up) return FRAME_DONE;")
     body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
     for arg in args:
         body += _check(arg)
-    if entry.before:
-        body.append(entry.before)
-    body.append(f"if ((status = frame_from_python(py_{name}({', '.join(_pass(a) for a in args)})))) return status;")
-    if entry.after:
-        body.append(entry.after)
-    body.append("return FRAME_DONE;")
+    passed = ", ".join(map(_pass, args))
+    body.append(f"return own_{name}({passed});" if entry.own else f"return frame_from_python(py_{name}({passed}));")
     text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
     names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)
 

@@ -7,20 +7,26 @@ import sys
 import kernels
 
 from .config import Config
+from .entry import ENTRIES, Entry
 from .errors import StateError
 from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
 
 
-def _asked(name: str):
-    """A method that hands its arguments to TVProperties' method of that name."""
+def _asked(entry: Entry):
+    """The method for a row that TVProperties answers: looked up on the object of this initialize."""
+    if entry.launches:
 
-    def method(self, *arguments):
-        getattr(self._properties, name)(*arguments)
+        def method(self, n_active: int) -> None:
+            self._properties.launch(entry.launches, n_active)
+    else:
 
-    method.__name__ = name
-    method.__doc__ = getattr(TVProperties, name).__doc__
+        def method(self, *arguments) -> None:
+            getattr(self._properties, entry.serves)(*arguments)
+
+    method.__name__ = entry.serves
+    method.__doc__ = entry.doc if entry.launches else getattr(TVProperties, entry.serves).__doc__
     return method
 
 
@@ -148,31 +154,6 @@ class Frame:
             sys.stdout.flush()
 
 
-# What TVProperties answers, looked up on the object of this initialize.
-for _name in (
-    "populate_input",
-    "populate_output",
-    "launch",
-    "put",
-    "get",
-    "block",
-    "block_of_fields",
-    "pin",
-    "unpin",
-    "pin_array",
-    "unpin_array",
-    "load_mixture",
-    "populate_preos",
-    "populate_chung",
-    "get_species",
-    "eosthermalproperties",
-    "eosviscousproperties",
-    "eosthermalandviscousproperties",
-    "eoscriticalstate",
-    "eosrhoh0fromtp",
-    "eosrhohfromtpprop",
-    "eostfromhp",
-    "eostfromerho",
-    "eosgammajacobianproperties",
-):
-    setattr(Frame, _name, _asked(_name))
+for _entry in ENTRIES:
+    if not hasattr(Frame, _entry.serves):
+        setattr(Frame, _entry.serves, _asked(_entry))

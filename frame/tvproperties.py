@@ -272,45 +272,6 @@ class TVProperties:
             [self._field(f, lo, hi) for f in fields if f[1]],
         )
 
-    def eosthermalproperties(self, n_active: int) -> None:
-        """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings
-        velocities."""
-        self.impl.safe_launch("thermal", n_active)
-
-    def eosviscousproperties(self, n_active: int) -> None:
-        """mu [Pa s], lam [W/m/K], D [m2/s] from T, p, Y and rho."""
-        self.impl.safe_launch("viscous", n_active)
-
-    def eosthermalandviscousproperties(self, n_active: int) -> None:
-        """Both in one launch: sums that both need are made once."""
-        self.impl.safe_launch("thermal_viscous", n_active)
-
-    def eoscriticalstate(self, n_active: int) -> None:
-        """Tc_mix [K], pc_mix [Pa], vc_mix [m3/mol] of the mixture taken as one fluid."""
-        self.impl.safe_launch("critical_state_of_mixture", n_active)
-
-    def eosrhoh0fromtp(self, n_active: int) -> None:
-        """rho [kg/m3] and h0 [J/kg] from T, p, Y, u, v, w."""
-        self.impl.safe_launch("rho_h0_from_T_p", n_active)
-
-    def eosrhohfromtpprop(self, n_active: int) -> None:
-        """rho [kg/m3] and h [J/kg] from T, p, Y."""
-        self.impl.safe_launch("rho_h_from_T_p", n_active)
-
-    def eostfromhp(self, n_active: int) -> None:
-        """T [K] from h, p, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is
-        none."""
-        self.impl.safe_launch("T_from_h_p", n_active)
-
-    def eostfromerho(self, n_active: int) -> None:
-        """T [K] and p [Pa] from e, rho, Y, begun at T_start where that was populated; NaN and unconverged = 2 where
-        there is none."""
-        self.impl.safe_launch("T_from_e_rho", n_active)
-
-    def eosgammajacobianproperties(self, n_active: int) -> None:
-        """rho h c and their derivatives in p, T and Y (each Y_k alone): what Gamma = dU/dQ is made of."""
-        self.impl.safe_launch("gamma_jacobian_properties", n_active)
-
 
 def _reach(field) -> tuple[int, int]:
     """First byte of an array of the host, and the one behind its last."""
