@@ -383,11 +383,9 @@ class TVImpl:
         if not total:  # a rank that owns nothing of this block takes part all the same
             self._known(kernels.registry.name_of(name))
             return
-        brought, wanted = self._names(inputs), self._names(outputs)
+        brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
-        launcher = self.launcher(
-            name, tuple(q for group in more for q in group), wanted.intersection(kernels.quantities)
-        )
+        launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
@@ -408,10 +406,10 @@ class TVImpl:
                 for view in self.views.values():
                     view.filled = EMPTY
 
-    def _names(self, fields) -> frozenset[str]:
+    def _names(self, fields) -> set[str]:
         """The views that a block call's arrays fill or are filled from, the rows of Q among them."""
         views = [self.view(name) for name, _ in fields]
-        return frozenset(v.name for view in views for v in (view, *view.parts))
+        return {v.name for view in views for v in (view, *view.parts)}
 
     # ---- timers ----
 
