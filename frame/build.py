@@ -300,7 +300,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
-    with contextlib.redirect_stdout(io.StringIO()):  # it tells of each file
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for each file
         ffi.emit_c_code(str(path))
 
 
@@ -352,7 +352,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     fresh.replace(library)  # a host that runs keeps the old file
     say(f"{library}")
     _libmpi_name(folder)
-    for package in ("frame", "kernels"):  # ranks start without writing byte code
+    for package in ("frame", "kernels"):  # so that ranks need not write byte code
         compileall.compile_dir(str(ROOT / package), quiet=2)
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"

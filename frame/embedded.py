@@ -40,7 +40,7 @@ def _bind(ffi, entry: Entry, method):
 
         return call
     if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
-        string = ffi.string  # the calls of every chunk take this way
+        string = ffi.string  # a short path: these are called for every chunk
 
         def call(tag, *values):
             method(string(tag).decode("ascii"), *values)

@@ -260,7 +260,7 @@ ENTRIES: tuple[Entry, ...] = (
             _int("nvOut", "number of variables of outData", 1, VARIABLES),
         ),
         "block",
-        "A whole block in one call: the layer runs the chunk loop.",
+        "A whole block in one call: the layer runs the chunk loop and computes the outputs named, no others.",
         short="",
     ),
     Entry(

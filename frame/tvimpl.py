@@ -1,7 +1,7 @@
-"""TVImpl: named views on the device and launchers by name, with the books on what is filled, for which stripe, from
-what.
+"""TVImpl: named views on the device, launchers by name, and a record of what each view holds: which stripe, how many
+points, computed from what.
 
-No formulas, no units, no host pointers: a Block is used within the call that brings it.
+It knows no formulas and no units, and keeps no address of the host's: a Block is used in the call that brings it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then what else the host keep
 
 
 class Filling:
-    """What views hold, those that were filled together. stripe: the (first, last) it is for; count: how many points;
-    basis: for what a launch (maker) computed, the (view, filling) pairs it came from: it is stale once one of them has
-    been filled anew."""
+    """What one call put into one or more views. stripe: (first, last) of its points; count: how many of them it filled.
+    For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from. Results
+    are stale once one of these views has been filled anew."""
 
     __slots__ = ("stripe", "count", "basis", "maker")
 
@@ -32,7 +32,7 @@ class Filling:
         self.stripe, self.count, self.basis, self.maker = stripe, count, basis, maker
 
     def changed(self) -> View | None:
-        """A view that it came from and that is another by now."""
+        """A view that it was computed from and that has been filled anew since."""
         for source, filling in self.basis:
             if source.filled is not filling:
                 return source
@@ -83,8 +83,9 @@ class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
     chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory
-    and traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all
-    the same. Everything is allocated and compiled when first named, and stays.
+    and traffic, and kernels calculate in double; "single": kernels calculate in float32 too. With each of them the
+    host's arrays may be double or single. A view is allocated and a launcher is compiled when it is first named; both
+    stay.
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
@@ -150,8 +151,9 @@ class TVImpl:
     # ---- copies ----
 
     def populate_input(self, name: str, block, first: int, last: int) -> None:
-        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is stale
-        then."""
+        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is then
+        stale. Errors: ArgumentError for an unknown name, a wrong number of variables, a stripe that does not fit; in
+        check mode StateError for a value that makes no sense."""
         view = self.view(name)
         variables = block.n[3]
         if variables != view.rows:

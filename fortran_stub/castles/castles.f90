@@ -34,7 +34,7 @@ program castles
   call readInputs(trim(file), MPI_COMM_WORLD, inputs, ok, message)
   if (.not. ok) call endRanks('castles', 2, trim(message))
 
-  ! The layer reads the mixture for both; what it may not be asked for in 'fortran' is a property.
+  ! The layer reads the mixture in every case. With properties = 'fortran' it computes none.
   call layerStart(inputs%HostInputs, MPI_COMM_WORLD, node_rank)
   call layerSpecies(inputs%HostInputs, status)
   if (status /= 0) call endRanks('castles', 2, 'the mixture lacks data for diffusion = fuller.')
