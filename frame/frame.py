@@ -16,17 +16,13 @@ from .tvproperties import TVProperties
 
 def _asked(entry: Entry):
     """The method for a row that TVProperties answers: looked up on the object of this initialize."""
-    if entry.launches:
+    name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
+    doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
 
-        def method(self, n_active: int) -> None:
-            self._properties.launch(entry.launches, n_active)
-    else:
+    def method(self, *arguments) -> None:
+        getattr(self._properties, name)(*first, *arguments)
 
-        def method(self, *arguments) -> None:
-            getattr(self._properties, entry.serves)(*arguments)
-
-    method.__name__ = entry.serves
-    method.__doc__ = entry.doc if entry.launches else getattr(TVProperties, entry.serves).__doc__
+    method.__name__, method.__doc__ = entry.serves, doc
     return method
 
 
@@ -41,7 +37,7 @@ class Frame:
         self.comm = Alone()
         self.backend = None
         self._properties: TVProperties | None = None
-        self._arguments: tuple | None = None
+        self._arguments: tuple = ()  # of initialize
 
     # ---- life cycle ----
 
@@ -100,7 +96,8 @@ class Frame:
                 self.backend.unpin(address, end - address)
             self._properties.impl.free()
             self.backend.release()
-        self._properties = self.backend = self._arguments = None
+        self._properties = self.backend = None
+        self._arguments = ()
         self.comm.free()
         self.comm = Alone()
         self._config = None

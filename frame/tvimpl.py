@@ -95,7 +95,7 @@ class TVImpl:
         self.views: dict[str, View] = {}
         self.launchers: dict[tuple, Launcher] = {}  # by name, what it uses beside, and the outputs asked for
         self.mixture = None
-        self.stripe = None  # (first, last) of the stripe that was populated last
+        self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # its block, to turn a point into (i, j, k); its address is not used again
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import kernels
-from kernels.backend import cache
+from kernels.backend import Backend, cache
 from kernels.codegen import emit, organise
 from kernels.marshal import Block
 
@@ -58,7 +58,7 @@ def main(given, mixture: kernels.Mixture) -> None:
     if given.arch:
         from kernels.backend.cuda import marshal_code
 
-        backend = _ForArch(given.arch)
+        backend: Backend | _ForArch = _ForArch(given.arch)
         marshal_code(given.arch)
     else:
         backend = kernels.get_backend(given.backend)
@@ -78,15 +78,15 @@ def main(given, mixture: kernels.Mixture) -> None:
         except kernels.ArgumentError as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in given.block:
-        made, error = 0, None
+        made, refused = 0, None
         for more in impl.variants(name, asked=True):  # some outputs need what a host need not bring
             try:
                 impl.launcher(name, more, outputs)
                 made += 1
-            except kernels.ArgumentError as refusal:
-                error = refusal
-        if error and not made:
-            raise error
+            except kernels.ArgumentError as error:
+                refused = error
+        if refused and not made:
+            raise refused
         print(f"{backend.name}  {name}: {' '.join(sorted(outputs))}")
     print(f"kernel cache: {cache.folder()}")
 
