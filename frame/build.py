@@ -102,17 +102,13 @@ def c_entry(entry: Entry) -> str:
     name, args = entry.name, entry.args
     body = ["int status;"]
     body += [f"char {a.name}_copy[FRAME_{a.kind.upper()}];" for a in args if a.kind in ("tag", "text")]
-    if entry.first:
-        body.append(entry.first)
+    if not entry.needs_python:
+        body.append("if (!frame_python_is_up) return FRAME_DONE;")
     body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
     for arg in args:
         body += _check(arg)
-    if entry.before:
-        body.append(entry.before)
-    body.append(f"if ((status = frame_from_python(py_{name}({', '.join(_pass(a) for a in args)})))) return status;")
-    if entry.after:
-        body.append(entry.after)
-    body.append("return FRAME_DONE;")
+    passed = ", ".join(map(_pass, args))
+    body.append(f"return own_{name}({passed});" if entry.own else f"return frame_from_python(py_{name}({passed}));")
     text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
     names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)
 
@@ -304,7 +300,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
-    with contextlib.redirect_stdout(io.StringIO()):  # it tells of each file
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for each file
         ffi.emit_c_code(str(path))
 
 
@@ -356,7 +352,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     fresh.replace(library)  # a host that runs keeps the old file
     say(f"{library}")
     _libmpi_name(folder)
-    for package in ("frame", "kernels"):  # ranks start without writing byte code
+    for package in ("frame", "kernels"):  # so that ranks need not write byte code
         compileall.compile_dir(str(ROOT / package), quiet=2)
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"

@@ -28,6 +28,7 @@ class Config:
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:
+        """backend, precision, or an option of the model. Errors: ArgumentError for an unknown name or value."""
         self.check_option(name, value)
         if name in ("backend", "precision"):
             setattr(self, name, value)
@@ -43,6 +44,7 @@ class Config:
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
+        """timers or check (0 or 1), threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
         if name in ("timers", "check"):
             setattr(self, name, bool(_whole(f"parameter '{name}'", value, 0, 1)))
         elif name == "threads":

@@ -34,19 +34,19 @@ def _bind(ffi, entry: Entry, method):
     """C arguments to Python ones. Nothing that points into the host's memory outlives the call."""
     if all(a.kind not in _CONVERTED for a in entry.args):
 
-        def call(*values):
+        def numbers(*values):
             method(*values)
             return DONE
 
-        return call
+        return numbers
     if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
-        string = ffi.string  # the calls of every chunk take this way
+        string = ffi.string  # a short path: these are called for every chunk
 
-        def call(tag, *values):
+        def name_and_numbers(tag, *values):
             method(string(tag).decode("ascii"), *values)
             return DONE
 
-        return call
+        return name_and_numbers
 
     at = {a.name: i for i, a in enumerate(entry.args)}  # fields pass their count behind them
 

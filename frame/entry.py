@@ -1,5 +1,6 @@
-"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it; adding one is one
-row.
+"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it, frame.py the
+methods of Frame that TVProperties answers. A new name for a collection or a kernel is one row; a new call is one row
+and its method.
 
 Kinds of arguments:
   int      C int by value, checked against low..high (what catches a forgotten %VAL)
@@ -38,9 +39,14 @@ class Arg:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """name: after `frame_`. serves: the method of Frame behind it. short: name in the Fortran module, after `frame_`
-    ("" = the module has a hand-written procedure for it). first, before, after: C statements at the start, after the
-    checks, and after success. old: whether hosts call it by symbol; the others are reached through the module only."""
+    """name: after `frame_`.
+    serves: the method behind it, of Frame or, where Frame has none of that name, of TVProperties.
+    launches: instead of a method of TVProperties, the collection or kernel that it launches.
+    short: name in the Fortran module, after `frame_`; "": the module has a hand-written procedure for it.
+    old: whether hosts call it by symbol; the others are reached through the module only.
+    needs_python: False: it is done at once where no call has started Python yet.
+    own: templates/shim.c has own_NAME: it calls Python and keeps what the shim itself has to know.
+    """
 
     name: str
     args: tuple[Arg, ...]
@@ -49,9 +55,9 @@ class Entry:
     needs_initialize: bool = True
     short: str | None = None
     old: bool = True
-    first: str = ""
-    before: str = ""
-    after: str = ""
+    launches: str = ""
+    needs_python: bool = True
+    own: bool = False
 
     @property
     def fortran(self) -> str:
@@ -87,8 +93,8 @@ _STRIPE = (
 _ACTIVE = _int("nActive", "number of points at the front of the views to work on", -MOST, MOST)
 
 
-def _eos(name, doc):
-    return Entry(f"tvproperties_{name}", (_ACTIVE,), name, doc, short=name)
+def _eos(name, collection, doc):
+    return Entry(f"tvproperties_{name}", (_ACTIVE,), name, doc, short=name, launches=collection)
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -104,9 +110,7 @@ ENTRIES: tuple[Entry, ...] = (
         "initialize",
         "Start the layer. Again with the same arguments: no effect; with others: status 5.",
         needs_initialize=False,
-        before="const int arguments[5] = {device_id, nGridPoints, ns, nq, iTurb};\n"
-        "    if (frame_is_initialized) return frame_again(arguments);",
-        after="memcpy(frame_first_arguments, arguments, sizeof arguments);\n    frame_is_initialized = 1;",
+        own=True,
     ),
     Entry(
         "setcomm",
@@ -115,7 +119,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Tell the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
         "collective.",
         needs_initialize=False,
-        after="frame_comm = fcomm;\n    frame_has_comm = 1;",
+        own=True,
     ),
     Entry(
         "finalize",
@@ -123,8 +127,8 @@ ENTRIES: tuple[Entry, ...] = (
         "finalize",
         "Free views, device memory and communicators. initialize may follow. Collective after setcomm.",
         needs_initialize=False,
-        first="if (!frame_python_is_up) return FRAME_DONE;",
-        after="frame_is_initialized = 0;\n    frame_has_comm = 0;",
+        needs_python=False,
+        own=True,
     ),
     Entry(
         "report",
@@ -223,18 +227,23 @@ ENTRIES: tuple[Entry, ...] = (
         "launch",
         "Launch a kernel or a collection by name.",
     ),
-    _eos("eosthermalproperties", "rho h e cp cv gamma c, derivatives and h0 from T, p, Y."),
-    _eos("eosviscousproperties", "mu, lam and D from T, p, Y, rho."),
-    _eos("eosthermalandviscousproperties", "Both in one launch."),
-    _eos("eoscriticalstate", "Pseudo-critical state Tc_mix, pc_mix, vc_mix."),
-    _eos("eosrhoh0fromtp", "rho and h0 from T, p, Y, u, v, w."),
-    _eos("eosrhohfromtpprop", "rho and h from T, p, Y."),
+    _eos("eosthermalproperties", "thermal", "rho h e cp cv gamma c, derivatives and h0 from T, p, Y."),
+    _eos("eosviscousproperties", "viscous", "mu, lam and D from T, p, Y, rho."),
+    _eos("eosthermalandviscousproperties", "thermal_viscous", "Both in one launch."),
+    _eos("eoscriticalstate", "critical_state_of_mixture", "Pseudo-critical state Tc_mix, pc_mix, vc_mix."),
+    _eos("eosrhoh0fromtp", "rho_h0_from_T_p", "rho and h0 from T, p, Y, u, v, w."),
+    _eos("eosrhohfromtpprop", "rho_h_from_T_p", "rho and h from T, p, Y."),
     _eos(
         "eostfromhp",
+        "T_from_h_p",
         "T from h, p, Y, and T_start where populated; unconverged tells by point: 0 found, else see the README.",
     ),
-    _eos("eostfromerho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
-    _eos("eosgammajacobianproperties", "rho h c rho_p rho_T h_p h_T rho_Y h_Y from T, p, Y."),
+    _eos("eostfromerho", "T_from_e_rho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
+    _eos(
+        "eosgammajacobianproperties",
+        "gamma_jacobian_properties",
+        "rho h c rho_p rho_T h_p h_T rho_Y h_Y from T, p, Y.",
+    ),
     Entry(
         "castles_block",
         (
@@ -251,7 +260,7 @@ ENTRIES: tuple[Entry, ...] = (
             _int("nvOut", "number of variables of outData", 1, VARIABLES),
         ),
         "block",
-        "A whole block in one call: the layer runs the chunk loop.",
+        "A whole block in one call: the layer runs the chunk loop and computes the outputs named, no others.",
         short="",
     ),
     Entry(

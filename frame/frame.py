@@ -7,20 +7,22 @@ import sys
 import kernels
 
 from .config import Config
+from .entry import ENTRIES, Entry
 from .errors import StateError
-from .mpi import Alone, Communicator, count_devices, device_for
+from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
 
 
-def _asked(name: str):
-    """A method that hands its arguments to TVProperties' method of that name."""
+def _asked(entry: Entry):
+    """The method for a row that TVProperties answers: looked up on the object of this initialize."""
+    name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
+    doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
 
-    def method(self, *arguments):
-        getattr(self._properties, name)(*arguments)
+    def method(self, *arguments) -> None:
+        getattr(self._properties, name)(*first, *arguments)
 
-    method.__name__ = name
-    method.__doc__ = getattr(TVProperties, name).__doc__
+    method.__name__, method.__doc__ = entry.serves, doc
     return method
 
 
@@ -35,13 +37,17 @@ class Frame:
         self.comm = Alone()
         self.backend = None
         self._properties: TVProperties | None = None
-        self._arguments: tuple | None = None
+        self._arguments: tuple = ()  # of initialize
 
     # ---- life cycle ----
 
     def initialize(self, device_id: int, chunk: int, ns: int, nq: int, turbulent: int) -> None:
-        """device_id -1: by rank on the node. chunk: points the views hold. Again after finalize; the C shim sees to
-        repeats."""
+        """Choose the device and make room for views.
+
+        device_id: number of the CUDA device, -1: by rank on the node. chunk: points that the views hold. ns: species.
+        nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
+        StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
+        """
         if self._properties is not None:
             raise StateError("initialize called twice; call finalize first.")
         self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
@@ -59,13 +65,15 @@ class Frame:
     def _choose_backend(self, device_id: int):
         """The device is the rank on the node modulo the devices, so that ranks of one node spread over them."""
         wanted = self.config.backend
-        devices = 0 if wanted == "cpu" else count_devices(wanted)
-        if wanted == "cpu" or (wanted == "auto" and devices == 0):
-            return kernels.get_backend("cpu", threads=self.config.threads)
-        return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+        devices = kernels.backend.cuda_devices(wanted)
+        if wanted == "cuda" or devices:
+            return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+        return kernels.get_backend("cpu", threads=self.config.threads)
 
     def set_communicator(self, handle: int) -> None:
-        """The host's communicator (Fortran integer). Before the first view is made it may still change the device."""
+        """Take the host's communicator, MPI's Fortran integer. Before the first view is made it may still change the
+        device. Errors: ArgumentError when MPI is not initialised; BackendError without mpi4py; StateError when it would
+        change the device after work has begun."""
         before, self.comm = self.comm, Communicator(handle)
         before.free()
         if self._properties is None:
@@ -82,13 +90,14 @@ class Frame:
             self._make_properties()
 
     def finalize(self) -> None:
-        """Free views, launchers, device memory, the duplicate communicator. Python stays: initialize may follow."""
+        """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
             self._properties.impl.free()
             self.backend.release()
-        self._properties = self.backend = self._arguments = None
+        self._properties = self.backend = None
+        self._arguments = ()
         self.comm.free()
         self.comm = Alone()
         self._config = None
@@ -106,15 +115,15 @@ class Frame:
 
     @property
     def config(self) -> Config:
-        """Read from the environment when first needed: nonsense there is then the status of a call, not of Python's
-        start."""
+        """The settings, read from the environment when first needed: a wrong value there then fails a call, and not
+        the start of Python."""
         if self._config is None:
             self._config = Config()
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """backend, precision before initialize; model options before the mixture. Errors: ArgumentError, StateError
-        when too late."""
+        """Set backend or precision (before initialize), or an option of the model (before the mixture). Errors:
+        ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
             if name in ("backend", "precision"):
@@ -124,7 +133,8 @@ class Frame:
         self.config.set_option(name, value)
 
     def set_parameter(self, name: str, value: float) -> None:
-        """timers, check (any time), threads (before initialize)."""
+        """Set timers or check, 0 or 1, at any time, or threads, before initialize. Errors: ArgumentError for an
+        unknown name or a value out of range, StateError when it is too late."""
         if name == "threads" and self._properties is not None:
             raise StateError("parameter 'threads' has to be set before frame_initialize.")
         self.config.set_parameter(name, value)
@@ -133,13 +143,14 @@ class Frame:
             self._properties.impl.checking = self.config.check
 
     def register_kernel(self, file: str) -> None:
-        """Declarations of the host's own kernels. Errors: ArgumentError for a missing or failing file."""
+        """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or
+        fails."""
         kernels.load_declarations(file)
 
     # ---- report ----
 
     def report(self) -> None:
-        """Print the timers on rank 0; with a communicator, collective."""
+        """Print the timers on rank 0. With a communicator all ranks have to call it."""
         timers = self.properties.impl.timers
         rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
         gathered = self.comm.gather(rows)
@@ -148,31 +159,6 @@ class Frame:
             sys.stdout.flush()
 
 
-# What TVProperties answers, looked up on the object of this initialize.
-for _name in (
-    "populate_input",
-    "populate_output",
-    "launch",
-    "put",
-    "get",
-    "block",
-    "block_of_fields",
-    "pin",
-    "unpin",
-    "pin_array",
-    "unpin_array",
-    "load_mixture",
-    "populate_preos",
-    "populate_chung",
-    "get_species",
-    "eosthermalproperties",
-    "eosviscousproperties",
-    "eosthermalandviscousproperties",
-    "eoscriticalstate",
-    "eosrhoh0fromtp",
-    "eosrhohfromtpprop",
-    "eostfromhp",
-    "eostfromerho",
-    "eosgammajacobianproperties",
-):
-    setattr(Frame, _name, _asked(_name))
+for _entry in ENTRIES:
+    if not hasattr(Frame, _entry.serves):
+        setattr(Frame, _entry.serves, _asked(_entry))

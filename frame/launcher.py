@@ -52,7 +52,7 @@ class _Bound(dict):
     def __init__(self, program, views):
         super().__init__()
         self.program, self.views = program, views
-        self[0]  # what does not fit shows at once
+        self[0]  # an array that does not fit is refused now, not at the first launch
 
     def __missing__(self, first: int):
         run = self[first] = self.program.bind({q: v.array[..., first:] for q, v in self.views.items()})
@@ -60,8 +60,8 @@ class _Bound(dict):
 
 
 def _ancestry(program) -> dict[tuple, list]:
-    """{names of the inputs: names of the results made from them}. An input that the launch overwrites is left out: what
-    it was is no longer there to compare with."""
+    """{names of the inputs: names of the results made from them}. An input that the launch overwrites is left out: its
+    old values are gone, so nobody can tell later whether they have changed."""
     came_from: dict[str, set] = {}
     for name in program.kernels:
         kernel = kernels.registry.kernels[name]

@@ -103,20 +103,6 @@ class Alone:
         pass
 
 
-def count_devices(backend: str) -> int:
-    """CUDA devices of the node; for backend 'auto' 0 rather than an error where there is no driver or no CuPy."""
-    if backend == "auto" and not os.path.exists("/dev/nvidiactl"):
-        return 0  # a CPU run does not pay for the import of CuPy
-    try:
-        from kernels.backend.cuda import device_count
-
-        return device_count()
-    except (ImportError, BackendError):
-        if backend == "auto":
-            return 0
-        raise
-
-
 def device_for(device_id: int, rank_on_node: int, devices: int) -> int:
     """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not
     exist."""

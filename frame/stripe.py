@@ -19,7 +19,7 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     """The selection of an old-style call: a contiguous Fortran array (nx, ny, nz, nvar).
 
     extents: (nx, ny, nz); bounds: SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData.
-    How many variables the array has is not told, so EptData alone is not checked against it. Ept = Spt - 1 selects no
+    The call does not say how many variables the array has, so EptData cannot be checked. Ept = Spt - 1 selects no
     points. Errors: ArgumentError names the axis, the bounds, and what fits.
     """
     nx, ny, nz = extents
@@ -40,8 +40,8 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
     """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
 
     size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array
-    has rank 4. lo, hi: up to four bounds in space, 0 = not given. No points are selected from an array without any,
-    whatever the bounds, and by hi = lo - 1. Errors: ArgumentError on rank, number of variables, bounds.
+    has rank 4. lo, hi: up to four bounds in space, 0 = not given. hi = lo - 1 selects no points; of an empty array none
+    are selected, whatever the bounds. Errors: ArgumentError on rank, number of variables, bounds.
     """
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0

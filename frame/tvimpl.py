@@ -1,7 +1,7 @@
-"""TVImpl: named views on the device and launchers by name, with the books on what is filled, for which stripe, from
-what.
+"""TVImpl: named views on the device, launchers by name, and a record of what each view holds: which stripe, how many
+points, computed from what.
 
-No formulas, no units, no host pointers: a Block is used within the call that brings it.
+It knows no formulas and no units, and keeps no address of the host's: a Block is used in the call that brings it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then what else the host keep
 
 
 class Filling:
-    """What views hold, those that were filled together. stripe: the (first, last) it is for; count: how many points;
-    basis: for what a launch (maker) computed, the (view, filling) pairs it came from: it is stale once one of them has
-    been filled anew."""
+    """What one call put into one or more views. stripe: (first, last) of its points; count: how many of them it filled.
+    For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from. Results
+    are stale once one of these views has been filled anew."""
 
     __slots__ = ("stripe", "count", "basis", "maker")
 
@@ -32,7 +32,7 @@ class Filling:
         self.stripe, self.count, self.basis, self.maker = stripe, count, basis, maker
 
     def changed(self) -> View | None:
-        """A view that it came from and that is another by now."""
+        """A view that it was computed from and that has been filled anew since."""
         for source, filling in self.basis:
             if source.filled is not filling:
                 return source
@@ -54,12 +54,12 @@ class View:
 
 
 @functools.lru_cache(None)
-def _may_use(collection) -> tuple[tuple[str, ...], ...]:
-    """Groups of names that a collection uses where they are there. One that makes h makes h0 where there are
-    velocities."""
+def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Groups of names that a collection uses where they are there. A collection that makes h makes h0 too where there
+    are velocities. asked: the caller names the outputs; h0 is one of them or not."""
     if collection is None:
         return ()
-    moving = "h" in collection.outputs and "h0" not in collection.outputs
+    moving = asked or ("h" in collection.outputs and "h0" not in collection.outputs)
     return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
@@ -83,8 +83,9 @@ class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
     chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory
-    and traffic, kernels calculate in double; "single": these too in float32. The host's arrays are of either type all
-    the same. Everything is allocated and compiled when first named, and stays.
+    and traffic, and kernels calculate in double; "single": kernels calculate in float32 too. With each of them the
+    host's arrays may be double or single. A view is allocated and a launcher is compiled when it is first named; both
+    stay.
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
@@ -92,9 +93,9 @@ class TVImpl:
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
         self.views: dict[str, View] = {}
-        self.launchers: dict[tuple[str, tuple[str, ...]], Launcher] = {}
+        self.launchers: dict[tuple, Launcher] = {}  # by name, what it uses beside, and the outputs asked for
         self.mixture = None
-        self.stripe = None  # (first, last) of the stripe that was populated last
+        self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # its block, to turn a point into (i, j, k); its address is not used again
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)
@@ -150,8 +151,9 @@ class TVImpl:
     # ---- copies ----
 
     def populate_input(self, name: str, block, first: int, last: int) -> None:
-        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is stale
-        then."""
+        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is then
+        stale. Errors: ArgumentError for an unknown name, a wrong number of variables, a stripe that does not fit; in
+        check mode StateError for a value that makes no sense."""
         view = self.view(name)
         variables = block.n[3]
         if variables != view.rows:
@@ -245,24 +247,28 @@ class TVImpl:
             if view.filled.basis:
                 view.filled = EMPTY
 
-    def launcher(self, name: str, more: tuple[str, ...] | None = None) -> Launcher:
-        """The launcher of that name or alias, compiled and bound when first asked for. Errors: ArgumentError lists the
-        names.
+    def launcher(self, name: str, more: tuple[str, ...] | None = None, asked: frozenset[str] | None = None) -> Launcher:
+        """The launcher of that name or alias, compiled and bound when first asked for, and kept.
 
         more: names that it uses beside those it must be given; None: what the host has brought of them for this stripe.
+        asked: the outputs wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may
+        be launched, or names an output that cannot be made; StateError where only a mixture is missing.
         """
         name = kernels.registry.name_of(name)
         if more is None:
             more = tuple(
                 [q for group in _may_use(kernels.registry.collections.get(name)) if self._brought(group) for q in group]
             )
-        found = self.launchers.get((name, more))
-        return found if found is not None else self._make(name, more)
+        key = (name, more) if asked is None else (name, more, asked)
+        found = self.launchers.get(key)
+        if found is None:
+            found = self.launchers[key] = self._make(name, more, asked)
+        return found
 
     @staticmethod
-    def variants(name: str) -> list[tuple[str, ...]]:
+    def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
         """What `more` of launcher may be, one group at a time."""
-        return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)))]
+        return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)), asked)]
 
     def _brought(self, group) -> bool:
         views = [self.views.get(q) for q in group]
@@ -276,32 +282,40 @@ class TVImpl:
                 "Is //char(0) missing?"
             )
 
-    def _make(self, name: str, more: tuple[str, ...]) -> Launcher:
+    def _make(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         self._known(name)
         try:
-            program = self._program(name, more)
+            program = self._program(name, more, asked)
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
             raise StateError(
                 f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
-                "frame_tvproperties_populatepreosshareddata first."
+                f"frame_tvproperties_populatepreosshareddata first ({error})"
             ) from error
         views = {q: self.view(q) for q in dict.fromkeys((*program.reads, *program.writes))}
-        made = self.launchers[name, more] = Launcher(name, program, views)
-        return made
+        return Launcher(name, program, views)
 
-    def _program(self, name: str, more: tuple[str, ...]):
+    def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None):
         mixture = self.mixture or _NoSpecies(self.ns)
         collection = kernels.registry.collections.get(name)
         if collection is None:
+            kernel = kernels.registry.kernels[name]
+            strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
+            if strange:
+                raise ArgumentError(f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
-        outputs, given = (
-            [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)],
-            [*collection.given, *more],
-        )
+        if asked is None:
+            outputs = [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)]
+        else:  # in one order, whatever the host's: the same outputs are the same program
+            outputs = [q for q in dict.fromkeys((*collection.outputs, *kernels.quantities)) if q in asked]
         return kernels.Program(
-            mixture, outputs=outputs, given=given, backend=self.backend, precision=self.precision, name=name
+            mixture,
+            outputs=outputs,
+            given=[*collection.given, *more],
+            backend=self.backend,
+            precision=self.precision,
+            name=name,
         )
 
     def safe_launch(self, name: str, n_active: int) -> None:
@@ -314,7 +328,9 @@ class TVImpl:
             raise ArgumentError(
                 f"nActive = {n_active}, wanted 1..{self.chunk} (nGridPoints); did the caller forget %VAL()?"
             )
-        launcher = self.launcher(name)
+        self._run(self.launcher(name), n_active)
+
+    def _run(self, launcher: Launcher, n_active: int) -> None:
         stripe = self.stripe
         for view in launcher.reads:
             filled = view.filled  # of what is empty the count is 0
@@ -331,10 +347,10 @@ class TVImpl:
         else:
             begin = self.backend.mark()
             launcher.run[self._offset](n_active)
-            self._timer(name).add(begin, self.backend.mark(), n_active)
+            self._timer(launcher.name).add(begin, self.backend.mark(), n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
-            filling = Filling(stripe, n_active, basis, name)
+            filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
         if self.checking:
@@ -350,7 +366,12 @@ class TVImpl:
 
     def block(self, name: str, inputs, outputs) -> None:
         """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
-        points."""
+        points.
+
+        One program computes the outputs, and no more, from what the collection is given: outputs that it does not list
+        are made, too, where that is possible. A single kernel makes what it makes. Errors: ArgumentError for different
+        numbers of points, an unknown name, an output that cannot be made; StateError for an input that is missing.
+        """
         sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
             raise ArgumentError(
@@ -358,10 +379,15 @@ class TVImpl:
                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
                 + "."
             )
+        if not outputs:
+            raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
         if not total:  # a rank that owns nothing of this block takes part all the same
             self._known(kernels.registry.name_of(name))
             return
+        brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
+        more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
+        launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
         with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
@@ -373,7 +399,7 @@ class TVImpl:
                     with lanes[number % parts]:
                         for tag, block in inputs:
                             self.populate_input(tag, block, first, last)
-                        self.safe_launch(name, last - first + 1)
+                        self._run(launcher, last - first + 1)
                         for tag, block in outputs:
                             self.populate_output(tag, block, first, last)
             finally:
@@ -381,6 +407,11 @@ class TVImpl:
                 self.stripe = None  # what the views hold now, whole or after a failure, is no stripe of the host's
                 for view in self.views.values():
                     view.filled = EMPTY
+
+    def _names(self, fields) -> set[str]:
+        """The views that a block call's arrays fill or are filled from, the rows of Q among them."""
+        views = [self.view(name) for name, _ in fields]
+        return {v.name for view in views for v in (view, *view.parts)}
 
     # ---- timers ----
 

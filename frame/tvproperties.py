@@ -183,10 +183,14 @@ class TVProperties:
         return name, block
 
     def put(self, fields, lo, hi, first: int, last: int) -> None:
+        """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
+        last. Errors: ArgumentError for an unknown name, a shape or bounds that do not fit."""
         name, block = self._field(fields[0], lo, hi)
         self.impl.populate_input(name, block, first or 1, last or stripes.points(block))
 
     def get(self, fields, lo, hi, first: int, last: int) -> None:
+        """The reverse: writes these points of the field and nothing else. Errors: as put; StateError for a view that
+        was never computed or is stale."""
         name, block = self._field(fields[0], lo, hi)
         self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
 
@@ -203,9 +207,11 @@ class TVProperties:
         self._unpin(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
+        """pin for the memory that the one field reaches over."""
         self._pin(*_reach(fields[0]))
 
     def unpin_array(self, fields) -> None:
+        """unpin for the field that was given to pin_array."""
         self._unpin(*_reach(fields[0]))
 
     def _pin(self, low: int, high: int) -> None:
@@ -240,13 +246,19 @@ class TVProperties:
     # ---- work ----
 
     def launch(self, tag: str, n_active: int) -> None:
+        """Launch a kernel or a collection by its name on the first n_active points of the views. Errors: see
+        TVImpl.safe_launch."""
         self.impl.safe_launch(tag, n_active)
 
     def block(
         self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
     ) -> None:
-        """A whole block: lists of names, each in one array whose variables follow each other in the order of the
-        names."""
+        """A whole block in one call: computes the named outputs and no others.
+
+        in_tags, out_tags: names separated by commas; in_data (nx, ny, nz, nv_in) holds the inputs, their variables one
+        after the other in this order, and out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: the points that take
+        part, Fortran's bounds. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
+        """
         space = (sx, ex, sy, ey, sz, ez)
 
         def listed(tags, address, variables, what):
@@ -266,50 +278,13 @@ class TVProperties:
         )
 
     def block_of_fields(self, collection, fields, lo, hi) -> None:
+        """The same with an array for each input and output. fields: (name, whether an output, address, extents, strides
+        in elements, bytes of an element). lo, hi: bounds in space, 0: not given."""
         self.impl.block(
             collection,
             [self._field(f, lo, hi) for f in fields if not f[1]],
             [self._field(f, lo, hi) for f in fields if f[1]],
         )
-
-    def eosthermalproperties(self, n_active: int) -> None:
-        """rho [kg/m3], h e [J/kg], cp cv [J/kg/K], gamma, c [m/s], rho_p rho_T h_p h_T, and h0 when Q brings
-        velocities."""
-        self.impl.safe_launch("thermal", n_active)
-
-    def eosviscousproperties(self, n_active: int) -> None:
-        """mu [Pa s], lam [W/m/K], D [m2/s] from T, p, Y and rho."""
-        self.impl.safe_launch("viscous", n_active)
-
-    def eosthermalandviscousproperties(self, n_active: int) -> None:
-        """Both in one launch: sums that both need are made once."""
-        self.impl.safe_launch("thermal_viscous", n_active)
-
-    def eoscriticalstate(self, n_active: int) -> None:
-        """Tc_mix [K], pc_mix [Pa], vc_mix [m3/mol] of the mixture taken as one fluid."""
-        self.impl.safe_launch("critical_state_of_mixture", n_active)
-
-    def eosrhoh0fromtp(self, n_active: int) -> None:
-        """rho [kg/m3] and h0 [J/kg] from T, p, Y, u, v, w."""
-        self.impl.safe_launch("rho_h0_from_T_p", n_active)
-
-    def eosrhohfromtpprop(self, n_active: int) -> None:
-        """rho [kg/m3] and h [J/kg] from T, p, Y."""
-        self.impl.safe_launch("rho_h_from_T_p", n_active)
-
-    def eostfromhp(self, n_active: int) -> None:
-        """T [K] from h, p, Y, begun at T_start where that was populated; NaN and unconverged = 2 where there is
-        none."""
-        self.impl.safe_launch("T_from_h_p", n_active)
-
-    def eostfromerho(self, n_active: int) -> None:
-        """T [K] and p [Pa] from e, rho, Y, begun at T_start where that was populated; NaN and unconverged = 2 where
-        there is none."""
-        self.impl.safe_launch("T_from_e_rho", n_active)
-
-    def eosgammajacobianproperties(self, n_active: int) -> None:
-        """rho h c and their derivatives in p, T and Y (each Y_k alone): what Gamma = dU/dQ is made of."""
-        self.impl.safe_launch("gamma_jacobian_properties", n_active)
 
 
 def _reach(field) -> tuple[int, int]:

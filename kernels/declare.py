@@ -209,10 +209,12 @@ def resolve(outputs, given, options) -> list[PointKernel]:
 
     A name may have several makers; the first declared that serves the options and whose inputs can be had is taken,
     those that ask for given names before the others, the most demanding first. A kernel that updates a name in place is
-    taken only where that name is both given and wanted: what was not asked for stays as it came.
+    taken only where that name is both given and wanted: what was not asked for stays as it came. With all it reads
+    given it comes first: others read what it has updated.
     Raises ArgumentError that names what is missing.
     """
     makers: dict[str, list[PointKernel]] = {}
+    order: list[PointKernel] = []
     for kernel in sorted(kernels.values(), key=lambda k: -len(k.given)):
         updates = set(kernel.reads) & set(kernel.writes)
         if (
@@ -222,8 +224,9 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         ):
             for name in kernel.writes:
                 makers.setdefault(name, []).append(kernel)
-    order: list[PointKernel] = []
-    have = set(given)
+            if updates and set(kernel.reads) <= set(given):
+                order.append(kernel)
+    have = set(given).union(*(kernel.writes for kernel in order))
     missing: set[str] = set()  # what no kernel makes: for the message
 
     def make(name, underway) -> bool:

@@ -42,6 +42,9 @@ def test_every_row_is_served_and_exported():
     ).stdout.split()
     for entry in ENTRIES:
         assert callable(getattr(Frame, entry.serves)), entry.name
+        # a row for a collection: its own name, where that is one of the collection's too, leads to no other
+        assert not entry.launches or kernels.registry.name_of(entry.serves) in (entry.launches, entry.serves)
+        assert not entry.launches or entry.launches in (*kernels.registry.collections, *kernels.registry.kernels)
         if entry.old:
             name = f"frame_{entry.name}"
             assert {name, f"{name}_", f"{name}__", name.upper()} <= set(symbols)
@@ -260,18 +263,36 @@ def test_info():
         assert words in done.stdout
 
 
+BLOCK_CALL = """
+import sys
+import numpy as np
+from frame.frame import Frame
+frame, data, out = Frame(), np.asfortranarray([[[[300.0, 1e7, 1.0]]]]), np.zeros((1, 1, 1, 2), order="F")
+frame.set_option("backend", "cpu")
+frame.initialize(-1, 8, 1, 1, 0)
+frame.load_mixture(sys.argv[1], "")
+place = (*[1] * 3, *[1, 1] * 3)
+frame.block("thermal_viscous", "T, p, Y", data.ctypes.data, "mu, rho", out.ctypes.data, *place, 3, 2)
+assert out.all()
+"""
+
+
 def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
-    """python -m frame compile, then a host with no compiler on PATH; without the filling it says what to do."""
+    """python -m frame compile, then hosts with no compiler on PATH; without the filling it says what to do."""
     file, cache, nowhere = MIXTURES / "n2.yaml", tmp_path / "cache", tmp_path / "bin"
     nowhere.mkdir()
     host = compiled("mixture.f90")
     bare = {"PATH": str(nowhere), "FRAME_CACHE": str(cache)}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
     assert done.returncode == 74 and "python -m frame compile" in done.stderr
-    filled = command("compile", "--mixture", file, "--backend", "cpu", FRAME_CACHE=str(cache))
-    assert filled.returncode == 0 and "thermal_viscous" in filled.stdout, filled.stderr
+    asked = ("--block", "thermal_viscous=rho,mu")
+    filled = command("compile", "--mixture", file, "--backend", "cpu", *asked, FRAME_CACHE=str(cache))
+    assert filled.returncode == 0 and "thermal_viscous: mu rho" in filled.stdout, filled.stderr
     before = {f.name: f.stat().st_mtime_ns for f in cache.iterdir()}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "block.py").write_text(BLOCK_CALL)
+    done = run(sys.executable, tmp_path / "block.py", file, **bare, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
     assert {f.name: f.stat().st_mtime_ns for f in cache.iterdir() if not f.name.endswith(".lock")} == {
         n: t for n, t in before.items() if not n.endswith(".lock")
@@ -284,6 +305,7 @@ def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
         (("compile", "--mixture", "nothing.yaml"), 1, "nothing.yaml"),
         (("compile",), 2, "--mixture"),
         (("fly",), 2, "invalid choice"),
+        (("compile", "--mixture", "examples/mixtures/n2.yaml", "--block", "thermal"), 2, "wanted NAME=OUT,OUT"),
         (("info", "--mixture", "examples/mixtures/n2.yaml", "--root", "upper"), 2, "--root"),
     ],
 )

@@ -1,6 +1,8 @@
 """Frame, TVProperties, TVImpl from Python: the books on filled and stale views, Q and its rows, check mode, timers,
 life cycle."""
 
+import sys
+
 import numpy as np
 import pytest
 from hosts import OWN_KERNEL, ROOT
@@ -310,14 +312,20 @@ def test_block_call_is_the_chunk_loop():
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
     Q[..., 4] += np.arange(120).reshape(shape)
-    wanted = field(0, shape)
+    names = [*kernels.collections["thermal"].outputs, "h0"]  # all of it: another set of outputs is another program
+    wanted = {name: field(0, shape) for name in names}
     for first in range(1, 121, 7):
         last = min(first + 6, 120)
-        host.put("Q", Q, first, last), host.launch("thermal", last - first + 1), host.get("c", wanted, first, last)
+        host.put("Q", Q, first, last), host.launch("thermal", last - first + 1)
+        for name in names:
+            host.get(name, wanted[name], first, last)
+    all_of_it = np.zeros((*shape, len(names) + 1), order="F")
+    place = (*shape, 1, 6, 1, 5, 1, 4)
+    host.frame.block("thermal", "Q", Q.ctypes.data, ", ".join(names), all_of_it.ctypes.data, *place, 6, len(names) + 1)
+    for row, name in enumerate(names):
+        np.testing.assert_array_equal(all_of_it[..., row], wanted[name], err_msg=name)
+    assert (all_of_it[..., -1] == 0).all()
     out = np.zeros((*shape, 3), order="F")
-    host.frame.block("thermal", "Q", Q.ctypes.data, "rho, c", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 3)
-    np.testing.assert_array_equal(out[..., 1], wanted)
-    assert (out[..., 2] == 0).all() and (out[..., 0] > 0).all()
     with pytest.raises(ArgumentError, match="outTags: 'rho,c,h,e' needs at least 4 variables, the array has 3"):
         host.frame.block("thermal", "Q", Q.ctypes.data, "rho,c,h,e", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 3)
     with pytest.raises(ArgumentError, match="SptX"):
@@ -328,9 +336,12 @@ def test_a_failed_block_call_leaves_nothing_behind():
     """The stripes of its chunks are no stripes of the host's, also when it stops half-way."""
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
+    Q[3, 1, 0, 4] = np.nan  # the tenth point, in the second chunk
     out = field(0, shape)
-    with pytest.raises(StateError, match="'mu' was never filled"):  # not among thermal's results
-        host.frame.block("thermal", "Q", Q.ctypes.data, "mu", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 1)
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(StateError, match=r"'T' = nan K at point \(i, j, k\) = \(4, 2, 1\)"):
+        host.frame.block("thermal", "Q", Q.ctypes.data, "rho", out.ctypes.data, *shape, 1, 6, 1, 5, 1, 4, 6, 1)
+    assert (out.ravel(order="F")[:7] > 0).all() and (out.ravel(order="F")[7:] == 0).all()
     with pytest.raises(StateError, match="no inputs yet"):
         host.launch("thermal", 7)
     with pytest.raises(StateError, match="'rho' was never filled"):
@@ -347,6 +358,116 @@ def test_block_call_without_points_still_names_what_is_wrong():
         host.frame.block("thermall", "Q", Q.ctypes.data, "rho, c", out.ctypes.data, *shape, *none)
     with pytest.raises(ArgumentError, match="rhoo"):
         host.frame.block("thermal", "Q", Q.ctypes.data, "rhoo", out.ctypes.data, *shape, *none)
+
+
+def asked(host, collection, inputs, **outputs):
+    """A block call in the new style; inputs and outputs by name, arrays (4, 3, 2[, ns])."""
+    fields = [
+        (name, name in outputs and array is outputs[name], array.ctypes.data, array.shape, strides(array), 8)
+        for name, array in (*inputs.items(), *outputs.items())
+    ]
+    host.frame.block_of_fields(collection, fields, (0,) * 4, (0,) * 4)
+
+
+def strides(array):
+    return tuple(s // 8 for s in array.strides)
+
+
+def computed(host):
+    """What the launches so far write: one set of names for each."""
+    return {frozenset(view.name for view in launcher.writes) for launcher in host.impl.launchers.values()}
+
+
+def of_species(value, shape=(4, 3, 2)):
+    return np.full((*shape, 10), float(value), order="F")
+
+
+@pytest.mark.parametrize("style", ["old", "new"])
+@pytest.mark.parametrize("check", [0, 1])
+def test_block_call_computes_what_it_is_asked_for(style, check):
+    """rho and mu of thermal_viscous: a program for these two, the same for any order of the names; as Python has it,
+    to the bit: the same kernels of the same inputs."""
+    host = Host(ns=10, nq=15, mixture="ch4_o2")
+    host.frame.set_parameter("check", check)
+    Q, shape = state(ns=10), (4, 3, 2)
+    Q[..., 4] += np.arange(24).reshape(shape)
+    out = {name: field(np.nan) for name in ("rho", "mu")}
+    for order in (("rho", "mu"), ("mu", "rho")):
+        if style == "new":
+            asked(host, "thermal_viscous", {"Q": Q}, **{name: out[name] for name in order})
+        else:
+            both = np.full((*shape, 2), np.nan, order="F")
+            host.frame.block(
+                "thermal_viscous",
+                "Q",
+                Q.ctypes.data,
+                ",".join(order),
+                both.ctypes.data,
+                *shape,
+                1,
+                4,
+                1,
+                3,
+                1,
+                2,
+                15,
+                2,
+            )
+            for row, name in enumerate(order):
+                out[name] = both[..., row]
+        assert computed(host) == {frozenset(("rho", "mu"))} and len(host.impl.launchers) == 1
+        Y = np.moveaxis(Q[..., 5:], -1, 0)
+        wanted = host.impl.mixture.properties("rho mu", T=Q[..., 4], p=Q[..., 0], Y=Y, backend="cpu")
+        for name, values in wanted.items():
+            np.testing.assert_array_equal(out[name], values, err_msg=name)
+    host.put("Q", Q), host.launch("thermal_viscous")  # a launch by name keeps to the whole list
+    assert {*kernels.collections["thermal_viscous"].outputs, "h0"} in computed(host)
+
+
+def test_block_call_makes_what_the_collection_does_not_list():
+    host = Host(ns=10, nq=15, mixture="ch4_o2")
+    Q, out, h0 = state(ns=10), of_species(np.nan), field(np.nan)
+    asked(host, "thermal_viscous", {"Q": Q}, h_Y=out, h0=h0)
+    assert computed(host) == {frozenset(("h_Y", "h0"))}
+    given = dict(T=Q[..., 4], p=Q[..., 0], Y=np.moveaxis(Q[..., 5:], -1, 0))
+    wanted = host.impl.mixture.properties("h h_Y", **given, backend="cpu")
+    # other kernels in one program: products may be contracted into FMA elsewhere; both are sums of terms far above h
+    scale = np.abs(wanted["h_Y"]).max()
+    np.testing.assert_allclose(np.moveaxis(out, -1, 0), wanted["h_Y"], rtol=0, atol=100 * np.finfo(float).eps * scale)
+    np.testing.assert_allclose(h0, wanted["h"] + 0.5 * 30.0**2, rtol=0, atol=100 * np.finfo(float).eps * scale)
+
+
+def test_block_call_names_what_cannot_be_made():
+    host = Host(ns=10, nq=1, mixture="ch4_o2")
+    T, p, Y, out = field(300), field(1e7), of_species(0.1), field(-1)
+    with pytest.raises(ArgumentError, match="'h0' cannot be computed from T, p, Y: missing u, v, w"):
+        asked(host, "thermal", {"T": T, "p": p, "Y": Y}, rho=out, h0=out)
+    with pytest.raises(StateError, match="'thermal' cannot run: 'p' was never filled"):
+        asked(host, "thermal", {"T": T, "Y": Y}, rho=out)
+    with pytest.raises(ArgumentError, match="kernel 'molar_mass' makes W, R_s, not rho"):
+        asked(host, "molar_mass", {"Y": Y}, rho=out)
+    with pytest.raises(ArgumentError, match="without outputs"):
+        asked(host, "thermal", {"T": T, "p": p, "Y": Y})
+    assert (out == -1).all()
+    with pytest.raises(StateError, match="before a mixture: call frame_tvproperties_loadmixture"):
+        asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
+
+
+def test_block_call_updates_in_place_before_it_uses():
+    """mu alone of 'air' is that of the T that comes in; with T asked for, in any order, that of the new T."""
+    host = Host(nq=1, mixture=None)
+    host.frame.register_kernel(str(OWN_KERNEL))
+    T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
+    inputs = {"rho": field(1.2), "e": np.asfortranarray(T * (690 + 0.045 * T)), "T": field(300.0)}
+    sutherland = lambda T: 1.458e-6 * T**1.5 / (T + 110.4)  # noqa: E731
+    for names in (("mu", "T"), ("T", "mu"), ("mu",)):
+        out = {name: field(np.nan) for name in names}
+        asked(host, "air", inputs, **out)
+        # 8 rounded operations and a power, of condition 1.5 at most in a T that is right to 16 eps
+        at = T if "T" in names else field(300.0)
+        np.testing.assert_allclose(out["mu"], sutherland(at), rtol=32 * np.finfo(float).eps, err_msg=str(names))
+        if "T" in names:
+            np.testing.assert_allclose(out["T"], T, rtol=16 * np.finfo(float).eps)
 
 
 def test_block_of_fields_with_different_sizes():
@@ -606,15 +727,42 @@ def test_importing_needs_neither_cupy_nor_mpi4py():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_auto_without_cupy_says_that_it_takes_the_cpu(monkeypatch):
-    """A driver is there, CuPy is not: a run on the CPU of a GPU machine must not pass unnoticed."""
+@pytest.fixture
+def driver_without_cupy(monkeypatch, tmp_path):
+    """A machine with an NVIDIA driver whose Python has no CuPy."""
     from kernels import backend
-    from kernels.backend import cuda
 
-    def missing():
-        raise BackendError("backend cuda needs CuPy (No module named 'cupy'): install the project's extra 'cuda'.")
+    (tmp_path / "nvidiactl").touch()
+    monkeypatch.setattr(backend, "DRIVER", (str(tmp_path / "nvidiactl"),))
+    monkeypatch.setitem(sys.modules, "cupy", None)  # its import fails
+    monkeypatch.delenv("FRAME_BACKEND", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    backend._devices_for_auto.cache_clear()
+    yield
+    backend._devices_for_auto.cache_clear()
 
-    monkeypatch.setattr(backend.os.path, "exists", lambda path: path == "/dev/nvidiactl")
-    monkeypatch.setattr(cuda, "_cupy", missing)
-    with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy"):
-        assert backend.get_backend("auto", threads=1).name == "cpu"
+
+def test_auto_without_cupy_says_once_that_it_takes_the_cpu(driver_without_cupy):
+    """A run on the CPU of a GPU machine must not pass unnoticed: neither Python's own nor a host's."""
+    with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'"):
+        assert kernels.get_backend("auto", threads=1).name == "cpu"
+    kernels.backend._devices_for_auto.cache_clear()
+    frame = Frame()
+    with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'") as told:
+        for _ in range(2):
+            frame.initialize(-1, 24, 1, 6, 0)
+            assert frame.backend.name == "cpu"
+            frame.finalize()
+    assert len(told) == 1
+
+
+def test_cuda_without_cupy_is_an_error(driver_without_cupy):
+    frame = Frame()
+    frame.set_option("backend", "cuda")
+    with pytest.raises(BackendError, match="needs CuPy.*install the project's extra 'cuda'"):
+        frame.initialize(-1, 24, 1, 6, 0)
+
+
+def test_auto_without_a_driver_says_nothing(monkeypatch, driver_without_cupy, recwarn):
+    monkeypatch.setattr(kernels.backend, "DRIVER", ("/nowhere/nvidiactl",))
+    assert kernels.get_backend("auto", threads=1).name == "cpu" and not list(recwarn)

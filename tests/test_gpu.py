@@ -363,8 +363,7 @@ def test_block_call_overlaps_and_agrees(be, chunk):
     )
     inner = (slice(2, 62), slice(1, 49))
     state = {"T": T[inner][..., 0], "p": p[inner][..., 0], "Y": np.moveaxis(Y[inner], -1, 0)}
-    names = declare.collections["thermal_viscous"].outputs
-    want = mixture(ns).properties(names, backend=be, **state)  # the same program, so the same bits
+    want = mixture(ns).properties("rho D", backend=be, **state)  # the same program, so the same bits
     assert np.array_equal(rho[inner][..., 0], want["rho"]) and np.array_equal(np.moveaxis(D[inner], -1, 0), want["D"])
     for field, before in ((rho, rho_before), (D, D_before)):
         before[inner] = field[inner]

@@ -154,6 +154,26 @@ def test_ctrl_c_still_stops_the_host(tmp_path):
     assert done.returncode == -signal.SIGINT and "host goes on" not in done.stdout
 
 
+DRIVER_WITHOUT_CUPY = """
+import sys
+import kernels
+kernels.backend.DRIVER = (__file__,)  # a driver is here
+sys.modules["cupy"] = None  # and CuPy is not
+"""
+
+
+def test_a_host_hears_that_auto_takes_the_cpu(tmp_path):
+    """On a machine with an NVIDIA driver whose Python has no CuPy: once, with what to install."""
+    file = python_file(tmp_path, DRIVER_WITHOUT_CUPY)
+    done = traps("python_first", file, FRAME_BACKEND=None, CUDA_VISIBLE_DEVICES=None)
+    assert [told(done)[call] for call in ("file", "init", "again")] == [(0, "")] * 3
+    assert done.stderr.count("backend auto takes the CPU") == 1
+    assert "needs CuPy" in done.stderr and "install the project's extra 'cuda'" in done.stderr
+    status, message = told(traps("python_first", file, FRAME_BACKEND="cuda"))["init"]
+    assert status == 4 and "needs CuPy" in message and "install the project's extra 'cuda'" in message
+    assert traps("python_first", file, FRAME_BACKEND="cpu").stderr == ""
+
+
 # ---- floating point -----------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ program castles
   use mpi
   use speciesTables, only : dp
   use hostLayer, only : layerStart, layerSpecies
-  use frame_interface, only : frame_registerkernel
   use hostConfig, only : readInputs, endRanks
   use castlesConfig
   use castlesProperties
@@ -35,9 +34,8 @@ program castles
   call readInputs(trim(file), MPI_COMM_WORLD, inputs, ok, message)
   if (.not. ok) call endRanks('castles', 2, trim(message))
 
-  ! The layer reads the mixture for both; what it may not be asked for in 'fortran' is a property.
+  ! The layer reads the mixture in every case. With properties = 'fortran' it computes none.
   call layerStart(inputs%HostInputs, MPI_COMM_WORLD, node_rank)
-  call frame_registerkernel(trim(inputs%kernels))
   call layerSpecies(inputs%HostInputs, status)
   if (status /= 0) call endRanks('castles', 2, 'the mixture lacks data for diffusion = fuller.')
   if (rank == 0) print '(3a,4(i0,a))', 'castles: ', trim(inputs%mixture), ', ', inputs%ns, ' species, ', nranks, ' ranks, ', &

@@ -9,7 +9,6 @@ module castlesConfig
   !> What `&CastlesCase` may set; castles.nml explains each. Layer and models are those of the demo.
   type, extends(HostInputs) :: CastlesInputs
     character(len=32)  :: properties = 'both'
-    character(len=512) :: kernels = 'fortran_stub/castles/castles_collections.py'
     integer  :: every = 25, grow_x = 4
     real(dp) :: spacing(3) = 1.0e-4_dp, cfl = 0.5_dp, u_low = 20, u_high = 80, T_low = 160, T_high = 900, tolerance = 1.0e-9_dp
     real(dp) :: Y_low(max_species) = 0, Y_high(max_species) = 0
@@ -23,18 +22,16 @@ contains
     class(CastlesInputs), intent(inout) :: inputs
     character(len=*), intent(in)        :: text(:)
     character(len=*), intent(out)       :: message
-    character(len=512) :: mixture, phase, kernels
+    character(len=512) :: mixture, phase
     character(len=32)  :: properties, backend, chung, diffusion, takahashi
     integer  :: num_devices, chunk, n_species, steps, repeats, every, grow_x, cells(3), stat
     real(dp) :: spacing(3), cfl, pressure, u_low, u_high, T_low, T_high, tolerance, Y_low(max_species), Y_high(max_species)
-    namelist /CastlesCase/ mixture, phase, kernels, properties, backend, chung, diffusion, takahashi, num_devices, chunk, &
-      n_species, &
+    namelist /CastlesCase/ mixture, phase, properties, backend, chung, diffusion, takahashi, num_devices, chunk, n_species, &
       steps, repeats, every, grow_x, cells, spacing, cfl, pressure, u_low, u_high, T_low, T_high, tolerance, Y_low, Y_high
 
     inputs%cells = [48, 32, 16]
     inputs%steps = 100
-    mixture = inputs%mixture; phase = inputs%phase; kernels = inputs%kernels; properties = inputs%properties; backend = &
- inputs%backend
+    mixture = inputs%mixture; phase = inputs%phase; properties = inputs%properties; backend = inputs%backend
     chung = inputs%chung; diffusion = inputs%diffusion; takahashi = inputs%takahashi
     num_devices = inputs%num_devices; chunk = inputs%chunk; n_species = inputs%ns
     steps = inputs%steps; repeats = inputs%repeats; every = inputs%every; grow_x = inputs%grow_x; cells = inputs%cells
@@ -50,8 +47,7 @@ contains
     if (stat /= 0) return
     message = ''
 
-    inputs%mixture = mixture; inputs%phase = phase; inputs%kernels = kernels; inputs%properties = properties; inputs%backend = &
- backend
+    inputs%mixture = mixture; inputs%phase = phase; inputs%properties = properties; inputs%backend = backend
     inputs%chung = chung; inputs%diffusion = diffusion; inputs%takahashi = takahashi
     inputs%num_devices = num_devices; inputs%chunk = chunk; inputs%ns = n_species
     inputs%steps = steps; inputs%repeats = repeats; inputs%every = every; inputs%grow_x = grow_x; inputs%cells = cells

@@ -72,10 +72,12 @@ contains
     integer  :: i, j, k
     t0 = MPI_Wtime()
     if (use_frame) then
-      call frame_block('castles_cells', [frame_in('Q', Q), frame_out('rho', s%rho), frame_out('h', s%h), frame_out('c', s%c), &
-                           frame_out('rho_p', s%rhop), frame_out('rho_T', s%rhoT), frame_out('h_p', s%hp), frame_out('h_T', s%hT), &
-                frame_out('rho_Y', s%rhoY), frame_out('h_Y', s%hY), frame_out('mu', s%mu), frame_out('lam', s%lam), frame_out('D', &
-                                                                                                                      s%D)], lo, hi)
+      ! mu, lam and D are not among the collection's outputs: a block call makes what it is asked for
+      call frame_block('gamma_jacobian_properties', &
+                       [frame_in('Q', Q), frame_out('rho', s%rho), frame_out('h', s%h), frame_out('c', s%c), &
+                        frame_out('rho_p', s%rhop), frame_out('rho_T', s%rhoT), frame_out('h_p', s%hp), &
+                        frame_out('h_T', s%hT), frame_out('rho_Y', s%rhoY), frame_out('h_Y', s%hY), &
+                        frame_out('mu', s%mu), frame_out('lam', s%lam), frame_out('D', s%D)], lo, hi)
     else
       do k = lo(3), hi(3)
         do j = lo(2), hi(2)

@@ -78,6 +78,7 @@ contains
   end subroutine
 
   ! A whole block in one call: call frame_block('thermal', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h', h)])
+  ! It computes the outputs named and no others, also those that the collection does not list, where its inputs lead to them.
   subroutine frame_block(collection, fields, lo, hi, stat)
     character(*), intent(in) :: collection
     type(frame_field), intent(in) :: fields(:)

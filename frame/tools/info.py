@@ -1,12 +1,16 @@
-"""What `python -m frame info --mixture FILE` says of a mixture: every species constant with where it comes from, and
+"""`python -m frame info`: what is on this machine; of a mixture every species constant with where it comes from, and
 what looks wrong."""
 
 from __future__ import annotations
 
 import numpy as np
 
+import kernels
 from kernels.mixture import alpha_slope
 from kernels.species import GAS_CONSTANT as R
+
+from ..config import Config
+from . import machine
 
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
 T_LOW, T_HIGH = 80.0, 3500.0
@@ -218,3 +222,33 @@ def report(mixture) -> str:
         ),
     ]
     return "\n".join("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]) for title, lines in blocks if lines)
+
+
+def add(commands, add_mixture) -> None:
+    """Declare the command to the parser of `python -m frame`."""
+    info = commands.add_parser(
+        "info",
+        help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks",
+    )
+    add_mixture(info, required=False)
+
+
+def main(given, mixture: kernels.Mixture | None) -> None:
+    """Print the machine's lines, then the mixture's where one is named."""
+    rows = machine.rows(Config())
+    if mixture is None:
+        defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
+        rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
+    else:
+        rows += [
+            ("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
+            ("k_ij", mixture.structure),
+            ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
+            *(("note", note) for note in mixture.notes),
+            *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values())),
+        ]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:{width}}  {value}")
+    if mixture is not None:
+        print(report(mixture))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 
@@ -9,6 +10,7 @@ from ..errors import ArgumentError, BackendError
 from .base import Backend
 
 NAMES = ("auto", "cpu", "cuda")
+DRIVER = ("/dev/nvidiactl", "/dev/dxg")  # a file of NVIDIA's driver, on Linux and on Windows' Linux
 _made: dict = {}
 
 
@@ -29,7 +31,7 @@ def get_backend(
 
         return CudaTarget(arch)
     if name == "auto":
-        name = "cuda" if _cuda_devices() else "cpu"
+        name = "cuda" if cuda_devices(name) else "cpu"
     if name == "cpu":
         from .cpu import CpuBackend, default_threads
 
@@ -46,15 +48,34 @@ def get_backend(
     return _made[key]
 
 
-def _cuda_devices() -> int:
-    if not os.path.exists("/dev/nvidiactl") and not os.path.exists("/dev/dxg"):
-        return 0  # no driver: spare a CPU run the import of CuPy
+def cuda_devices(name: str) -> int:
+    """How many CUDA devices there are for backend `name`; for "auto" and "cpu" 0 means: take the CPU.
+
+    With "auto" and an NVIDIA driver, but without CuPy or without a device that it shows, the answer is 0, and a
+    warning on stderr says why, once: a machine with a GPU does not run on the CPU unnoticed. Devices that
+    CUDA_VISIBLE_DEVICES hides are no reason for a warning. Raises BackendError with "cuda" and no CuPy.
+    """
+    if name == "cpu":
+        return 0
+    if name == "auto":
+        return _devices_for_auto()
+    from .cuda import device_count
+
+    return device_count()
+
+
+@functools.cache
+def _devices_for_auto() -> int:
+    if not any(map(os.path.exists, DRIVER)):
+        return 0  # a CPU run is spared the import of CuPy
     from .cuda import device_count
 
     try:
-        return device_count()
-    except BackendError as error:  # a machine that was bought for its GPU: not in silence
+        found, why = device_count(), "it shows no device; nvidia-smi tells more."
+    except BackendError as error:
+        found, why = 0, str(error)
+    if not found and "CUDA_VISIBLE_DEVICES" not in os.environ:
         warnings.warn(
-            f"backend auto takes the CPU, though an NVIDIA driver is here: {error}", RuntimeWarning, stacklevel=3
+            f"backend auto takes the CPU, though an NVIDIA driver is here: {why}", RuntimeWarning, stacklevel=4
         )
-        return 0
+    return found

@@ -55,6 +55,11 @@ program traps
     call init(-1, 6, 1, 1, 0, status); call tell('init')
     call register(file, status); call tell('file')
     print '(a)', 'host goes on'
+  case ('python_first')                 ! the file runs before the layer starts, and starts again
+    call register(file, status); call tell('file')
+    call init(-1, 6, 1, 1, 0, status); call tell('init')
+    call finalize(status)
+    call init(-1, 6, 1, 1, 0, status); call tell('again')
   case ('python_old')
     call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
     call frame_registerkernel(trim(file)//char(0))

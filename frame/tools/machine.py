@@ -1,0 +1,75 @@
+"""What `python -m frame info` finds on a machine: backends, devices, compilers, MPI, the kernel cache."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+
+import kernels
+from kernels.backend import cache
+
+from ..build import BUILD
+from ..config import Config
+from ..errors import FrameError
+
+
+def rows(config: Config) -> list[tuple[str, str]]:
+    """(what, what there is of it), a line each."""
+    cpu = kernels.get_backend("cpu", threads=config.threads).describe()
+    library = BUILD / "libframe.so"
+    try:
+        mpi4py = importlib.metadata.version("mpi4py")
+    except importlib.metadata.PackageNotFoundError:
+        mpi4py = "not installed: a host that calls frame_setcomm needs it"
+    return [
+        ("python", f"{sys.version.split()[0]}, {sys.executable}"),
+        ("libframe", f"{library}" if library.exists() else "not built: python -m frame build"),
+        ("FRAME_BACKEND", config.backend),
+        ("backend cpu", ", ".join(f"{k} {v}" for k, v in cpu.items() if k != "name")),
+        *_cuda(),
+        ("Fortran", _version(os.environ.get("FC") or "gfortran")),
+        ("C", _version(os.environ.get("CC") or "cc")),
+        ("mpirun", _version("mpirun")),
+        ("MPICH", _version("mpiexec.mpich")),
+        ("mpi4py", mpi4py),
+        ("timers, check", f"{'on' if config.timers else 'off'}, {'on' if config.check else 'off'}"),
+        ("kernel cache", f"{cache.folder()}, {_count('*.so')} for CPUs, {_count('*.cubin')} for GPUs"),
+        ("collections", ", ".join(kernels.collections)),
+    ]
+
+
+def _version(program: str) -> str:
+    """What a program says of its version; 'none' where it is not installed."""
+    if shutil.which(program) is None:
+        return "none"
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)
+    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+    return next((line for line in lines if any(c.isdigit() for c in line)), "present, no version told")
+
+
+def _count(pattern: str) -> int:
+    return len(list(cache.folder().glob(pattern)))
+
+
+def _cuda() -> list[tuple[str, str]]:
+    from kernels.backend import cuda
+
+    if importlib.util.find_spec("cupy") is None:
+        return [("backend cuda", "no: CuPy is not installed"), ("MPS", cuda.mps())]
+
+    try:
+        count = cuda.device_count()
+        if not count:
+            return [("backend cuda", "no: no CUDA device is visible"), ("MPS", cuda.mps())]
+        found = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
+        for device in range(count):
+            told = kernels.get_backend("cuda", device=device).describe()
+            facts = (f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS"))
+            found.append((f"device {device}", ", ".join(facts)))
+        return [*found, ("MPS", cuda.mps())]
+    except FrameError as error:
+        return [("backend cuda", f"no: {error}"), ("MPS", cuda.mps())]

@@ -1,0 +1,129 @@
+"""`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+
+import kernels
+from kernels.backend import Backend, cache
+from kernels.codegen import emit, organise
+from kernels.marshal import Block
+
+from ..config import PRECISIONS
+from ..tvimpl import TVImpl
+
+
+def add(commands, add_mixture) -> None:
+    """Declare the command to the parser of `python -m frame`."""
+    fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
+    add_mixture(fill, required=True)
+    fill.add_argument(
+        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
+    )
+    fill.add_argument("--arch", help="cuda without a device: the target, such as sm_90")
+    fill.add_argument(
+        "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
+    )
+    fill.add_argument(
+        "--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)"
+    )
+    fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
+    fill.add_argument(
+        "--block",
+        metavar="NAME=OUT,OUT",
+        type=_asked,
+        action="append",
+        default=[],
+        help="the program of a block call too: its collection and the outputs that it asks for",
+    )
+
+
+def _asked(text: str) -> tuple[str, frozenset[str]]:
+    """'thermal=rho,h' -> ('thermal', {'rho', 'h'})."""
+    name, found, outputs = text.partition("=")
+    if not found or not outputs:
+        raise argparse.ArgumentTypeError(f"'{text}', wanted NAME=OUT,OUT such as thermal=rho,h")
+    return name, frozenset(q.strip() for q in outputs.split(","))
+
+
+def main(given, mixture: kernels.Mixture) -> None:
+    """Compile the collections, and what else the options name; say what was compiled and what is left out.
+
+    Errors: ArgumentError for a block call whose outputs cannot be made.
+    """
+    added = [name for file in given.register for name in kernels.load_declarations(file)]
+    if given.arch:
+        from kernels.backend.cuda import marshal_code
+
+        backend: Backend | _ForArch = _ForArch(given.arch)
+        marshal_code(given.arch)
+    else:
+        backend = kernels.get_backend(given.backend)
+        _marshal(backend)
+    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
+    if given.kernels:
+        names += [
+            k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
+        ]
+    impl = TVImpl(backend, 1, mixture.ns, 1, precision=given.precision)
+    impl.set_mixture(mixture)
+    for name in names:
+        try:
+            for more in impl.variants(name):
+                impl.launcher(name, more)
+            print(f"{backend.name}  {name}")
+        except kernels.ArgumentError as error:
+            print(f"left out: {name}: {error}", file=sys.stderr)
+    for name, outputs in given.block:
+        made, refused = 0, None
+        for more in impl.variants(name, asked=True):  # some outputs need what a host need not bring
+            try:
+                impl.launcher(name, more, outputs)
+                made += 1
+            except kernels.ArgumentError as error:
+                refused = error
+        if refused and not made:
+            raise refused
+        print(f"{backend.name}  {name}: {' '.join(sorted(outputs))}")
+    print(f"kernel cache: {cache.folder()}")
+
+
+def _marshal(backend) -> None:
+    """The copies in and out, by doing one."""
+    host = np.zeros(1)
+    block = Block(host.ctypes.data, (1, 1, 1, 1), (1, 1, 1, 1), (0, 0, 0, 0), (1, 1, 1, 1))
+    view = backend.empty((1, backend.pad(1)))
+    backend.gather(block, 0, 1, view)
+    backend.scatter(block, 0, 1, view)
+
+
+class _ForArch:
+    """Stands for a CUDA backend where there is no device: compiles for one architecture and cannot run."""
+
+    name = "cuda"
+
+    def __init__(self, arch: str):
+        self.arch = arch
+
+    def pad(self, n):
+        return n
+
+    def empty(self, shape, dtype=float):
+        return np.empty(shape, dtype)
+
+    def resident(self, array):
+        return 0, array
+
+    def plan(self, joined, outputs, mixture, precision="double"):
+        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture, precision), precision)
+
+    def compile(self, plan, name):
+        from kernels.backend.cuda import program_code
+
+        return program_code(plan, self.arch, name)
+
+    def prepare(self, code, constants, plan, arrays):
+        return None
