@@ -7,8 +7,12 @@ that v = sum Y_k v_k, h = sum Y_k h_k. `rho_Y` is that of rho = 1/V(T, p, m): -r
 is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[ns - 1], and so for the others.
 """
 
+import pathlib
+
 from ..declare import point_kernel, quantity
 from .ideal_gas import NASA
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", per="ns")
 quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
@@ -35,7 +39,7 @@ PAIRS = "b_mass g_mass? q_mass? shift_mass? kij_rows? kij_factor? kij_sign? pair
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    point_kernel(name, header="derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(name, header=HERE / "derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
 kernel(

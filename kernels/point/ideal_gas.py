@@ -1,6 +1,10 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
+import pathlib
+
 from ..declare import point_kernel, quantity
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("T", "K", "temperature")
 quantity("p", "Pa", "pressure")
@@ -22,7 +26,7 @@ NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? na
 
 point_kernel(
     "molar_mass",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="Y",
     writes="W R_s",
@@ -32,7 +36,7 @@ point_kernel(
 )
 point_kernel(
     "mole_fractions",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="Y W",
     writes="X",
@@ -42,7 +46,7 @@ point_kernel(
 )
 point_kernel(
     "mass_fractions",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="X",
     writes="Y",
@@ -52,7 +56,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=2,
     reads="T Y",
     writes="cp_ig h_ig",
@@ -63,7 +67,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas_entropy",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=2,
     reads="T p Y W",
     writes="s_ig",
@@ -73,7 +77,7 @@ point_kernel(
 )
 point_kernel(
     "total_enthalpy",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="h u v w",
     writes="h0",

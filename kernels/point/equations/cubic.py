@@ -5,7 +5,11 @@ Everything is per kg. Volume translation (option translation) shifts v by a cons
 rho_p, rho_T, h_p and c follow it; e, s, cp, cv and the choice of the root do not change.
 """
 
+import pathlib
+
 from ...declare import point_kernel, quantity
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture")
 quantity("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix")
@@ -58,7 +62,7 @@ PAIRS = "b_mass g_mass? q_mass? shift_mass? pair_constant? pair_linear? pair_squ
 
 def shared(name, reads, writes, source, valid, **more):
     """What holds for every equation of state."""
-    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
+    point_kernel(name, header=HERE / "cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
 
 
 def kernel(name, reads, writes, source, valid, **more):

@@ -1,6 +1,10 @@
 """Chung's dense-gas viscosity and conductivity."""
 
+import pathlib
+
 from ...declare import point_kernel, quantity
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("mu", "Pa s", "viscosity")
 quantity("lam", "W/m/K", "thermal conductivity")
@@ -33,7 +37,7 @@ CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other laws bring a conductivi
 
 point_kernel(
     "chung_mixture",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="Y W",
     writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
@@ -43,7 +47,7 @@ point_kernel(
 )
 point_kernel(
     "chung_dilute",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
     writes="T_star inv_T_star root_m eta0",
@@ -52,7 +56,7 @@ point_kernel(
 )
 point_kernel(
     "chung_density",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="rho fill_m",
     writes="fill gap3",
@@ -61,7 +65,7 @@ point_kernel(
 )
 point_kernel(
     "chung_viscosity",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads=POLAR + " unit_m inv_T_star" + DENSE,
     writes="mu",
@@ -74,7 +78,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
@@ -85,7 +89,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity_cantera",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",

@@ -1,6 +1,10 @@
 """Binary and mixture-averaged diffusion coefficients."""
 
+import pathlib
+
 from ...declare import point_kernel, quantity
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", per="ns*ns")
 quantity("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", per="ns")
@@ -24,7 +28,7 @@ NOTE = (
 
 point_kernel(
     "binary_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D_ij",
     constants=CONSTANTS,
@@ -33,7 +37,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D",
     constants=CONSTANTS + " least_mass friction_tiles?",
@@ -43,7 +47,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mole",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="Y W D",
     writes="D_mole",
     constants="inv_W W",
@@ -52,7 +56,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mass",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D_mass",
     constants=CONSTANTS + " friction_tiles?",
@@ -64,7 +68,7 @@ point_kernel(
 )
 point_kernel(
     "lewis_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="lam rho cp",
     writes="D_lewis",
     constants="inv_lewis",
@@ -74,7 +78,7 @@ point_kernel(
 )
 point_kernel(
     "schmidt_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="mu rho",
     writes="D_schmidt",
     constants="inv_schmidt",

@@ -1,10 +1,14 @@
 """Lucas' viscosity, the other model of option `viscosity`."""
 
+import pathlib
+
 from ...declare import point_kernel
+
+HERE = pathlib.Path(__file__).parent
 
 point_kernel(
     "lucas_viscosity",
-    header="lucas.h",
+    header=HERE / "lucas.h",
     reads="T p Y W",
     writes="mu",
     constants="inv_W Tc lucas_Zc lucas_Vc lucas_omega lucas_polar lucas_polar_warm lucas_tenth_over_Tc lucas_quantum "
