@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.mixture import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 ROOT2 = float(np.sqrt(2.0))
