@@ -70,7 +70,7 @@ class SpeciesData:
     Vc: np.ndarray  # m3/mol, measured
     dipole: np.ndarray  # debye
     kappa_assoc: np.ndarray  # Chung's association factor
-    nasa_low: np.ndarray  # (ns, 7), T < T_mid
+    nasa_low: np.ndarray  # (ns, 7), T <= T_mid
     nasa_high: np.ndarray  # (ns, 7)
     T_min: np.ndarray  # K
     T_mid: np.ndarray
@@ -259,14 +259,15 @@ class SpeciesData:
                 )
         return out
 
-    def polynomial(self, s, T, above=True):
-        """cp/R, h/RT and s/R of species s at T [K] (...); at a temperature where ranges meet, of the one above or below
-        it."""
+    def polynomial(self, s, T, above=None):
+        """cp/R, h/RT and s/R of species s at T [K] (...). Where ranges meet: of the one above or below, or, as kernels
+        and Cantera have it, below T_mid of seven coefficients and above a break of nine."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
             rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s : s + 1], nasa7
         else:
             rows, breaks, evaluate = self.nasa9[s], self.T_break[s, 1:-1], nasa9
+        above = self.nasa9 is not None if above is None else above
         return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
 
     def jumps(self, s, limit):
@@ -275,7 +276,7 @@ class SpeciesData:
         out = []
         for T in np.unique(self.T_mid[s : s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
             for what, low, high in zip(
-                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T)
+                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
             ):
                 if abs(high - low) > limit * max(1.0, abs(low)):
                     out.append((what, float(T), float(low), float(high)))
