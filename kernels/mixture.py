@@ -20,9 +20,9 @@ KINDS = ("values", "pairs", "tables")
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """A constant that kernels ask for. kind: "values", "pairs" or "tables", the field of Constants that it stands in, and
-    its array; both None where the model did not make it for these species and options. of: all that was made with it,
-    of which a program has to have the sizes, numbers and members."""
+    """A constant that a kernel asks for. kind: "values", "pairs" or "tables", the field of Constants that it stands in,
+    and its array; both None where the model did not make it for these species and options. of: all that was made with
+    it: a program has to have its sizes, numbers and members, whichever of its names it asks for."""
 
     kind: str | None
     array: np.ndarray | None
@@ -105,7 +105,13 @@ class Mixture:
                 made.values = {name: self._checked(name, value) for name, value in made.values.items()}
                 self._made[provider] = made
             except MixtureError as refusal:
-                self._made[provider] = str(refusal).rstrip(".")
+                made = self._made[provider] = str(refusal).rstrip(".")
+            stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
+            if stray:
+                maker = f"{provider.make.__module__}.{provider.make.__name__}"
+                raise ArgumentError(
+                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
+                )
         return self._made[provider]
 
     def _checked(self, name, value) -> np.ndarray:
