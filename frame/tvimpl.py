@@ -77,6 +77,7 @@ class _NoSpecies(kernels.Mixture):
             {},
             {},
         )
+        self.numbers, self.members = {}, ""
 
 
 class TVImpl:

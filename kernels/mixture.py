@@ -9,34 +9,15 @@ import numpy as np
 
 from . import declare
 from .errors import ArgumentError, MixtureError
-from .species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
+from .point.equations import cubic
+from .point.equations.records import CUBICS
+from .species import GAS_CONSTANT as R, SpeciesData
 
-OMEGA_VC = 0.307401308698703833  # Peng-Robinson's Z at the critical point
-
-# equation: Omega_a, Omega_b, Z at the critical point, and Peneloux's c = slope (Z_0 - Z_RA) R Tc/pc
-CUBICS = {
-    "pr": (
-        OMEGA_A,
-        OMEGA_B,
-        OMEGA_VC,
-        0.50033,
-        0.25969,
-    ),  # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
-    "srk": (
-        1 / (9 * (np.cbrt(2) - 1)),
-        (np.cbrt(2) - 1) / 3,
-        1 / 3,
-        0.40768,
-        0.29441,
-    ),  # Soave 1972; Peneloux, Rauzy & Freze 1982
-}  # (originals not seen)
+OMEGA_VC = CUBICS["pr"].Z_c
 
 OPTIONS = {  # option: values, the first is the default
-    "equation": ("pr", "srk", "ideal"),
-    "root": ("gibbs", "vapour", "liquid", "largest"),  # vapour and largest are the same rule: the largest root v > b
-    "translation": ("none", "peneloux", "fitted"),
-    "alpha": ("pr78", "cantera"),
-    "mixing": ("vdw", "pseudocritical"),
+    key: declare.options[key].values for key in ("equation", "root", "translation", "alpha", "mixing")
+} | {
     "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
     "chung": ("polefree", "published", "cantera"),
     "diffusion": ("kinetic", "fuller", "cantera"),
@@ -129,63 +110,13 @@ def checked_options(given: dict) -> dict:
         if value not in OPTIONS[key]:
             raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(OPTIONS[key])}.")
     options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
-    if options["equation"] == "ideal" and options["translation"] != "none":
-        raise ArgumentError(
-            f"option translation = '{options['translation']}' shifts the volume of a cubic equation; with equation = "
-            "'ideal' wanted 'none'."
-        )
-    if options["equation"] == "ideal" and options["mixing"] != "vdw":
-        raise ArgumentError(
-            "option mixing = 'pseudocritical' is a rule for a of a cubic equation; with equation = 'ideal' wanted "
-            "'vdw'."
-        )
-    if options["equation"] != "pr" and options["alpha"] == "cantera":
-        raise ArgumentError(
-            f"option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{options['equation']}' wanted "
-            "'pr78'."
-        )
+    for excluded, say in declare.exclusions:
+        if excluded(options):
+            raise ArgumentError(say.format(**options))
     return options
 
 
-def alpha_slope(omega, which: str, equation: str = "pr"):
-    """kappa_i(omega). pr: Peng & Robinson 1976 up to 0.491, Robinson & Peng 1978 above (`cantera`: as Cantera 3.2 codes
-    it); srk: Soave 1972 (original not seen)."""
-    if equation == "srk":
-        return 0.480 + omega * (1.574 - 0.176 * omega)
-    low = 0.37464 + omega * (1.54226 - 0.26992 * omega)
-    if which == "cantera":
-        high = 0.374642 + omega * (1.487503 + omega * (-0.164423 + 0.016666 * omega))
-    else:
-        high = 0.379642 + omega * (1.48503 + omega * (-0.164423 + 0.016666 * omega))
-    return np.where(omega <= 0.491, low, high)
-
-
-def liquid_volume(equation, a, b, T, p):
-    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = v^2 + 2 b v - b^2 (pr) or v (v + b)
-    (srk)."""
-    s, t = (2 * b, -b * b) if equation == "pr" else (b, 0.0)
-    v = np.roots([p, p * (s - b) - R * T, p * (t - b * s) - R * T * s + a, -p * t * b - R * T * t - a * b])
-    v = v.real[(np.abs(v.imag) < 1e-9 * np.abs(v)) & (v.real > b)].min()
-    for _ in range(2):  # the cubic's coefficients cancel where p is small, this form does not
-        D = (v + s) * v + t
-        v -= (R * T / (v - b) - a / D - p) / (a * (2 * v + s) / D**2 - R * T / (v - b) ** 2)
-    return v
-
-
 FRICTION_TERMS = {"kinetic": 4, "fuller": 1, "cantera": 5}  # coefficients of a pair
-
-
-def kij_structure(kij: np.ndarray):
-    """How to sum with k_ij at least cost: (kind, rank, number of pairs, eigenvalues, factors). Costs in FMA a point."""
-    ns = len(kij)
-    first, second = np.nonzero(np.tril(kij, -1))
-    if not first.size:
-        return "none", 0, 0, None, (first, second)
-    value, vector = np.linalg.eigh(kij)
-    keep = np.abs(value) > 1e-13 * np.abs(value).max()
-    cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * int(keep.sum()), "sparse": 16 * first.size}
-    kind = min(cost, key=cost.get)
-    return kind, int(keep.sum()), first.size, (value[keep], vector[:, keep]), (first, second)
 
 
 class Mixture:
@@ -216,7 +147,8 @@ class Mixture:
         self._programs: dict = {}
         self._known = np.isfinite(species.Tc)
         if self.options["equation"] != "ideal":
-            species.require(*CRITICAL, purpose=f"equation {self.options['equation']}")
+            needs = CUBICS[self.options["equation"]].needs
+            species.require(*needs, purpose=f"equation {self.options['equation']}")
         self._thermal_constants()
         self._transport_constants()
 
@@ -238,99 +170,33 @@ class Mixture:
 
     # ---- constants
     def _thermal_constants(self):
-        sp, const = self.species, self.constants
-        # the pseudo-critical state of an ideal gas is Peng-Robinson's
-        equation = "pr" if self.options["equation"] == "ideal" else self.options["equation"]
-        omega_a, omega_b, Zc, *_ = CUBICS[equation]
-        # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
-        a, b = (sp.a, sp.b) if equation == "pr" else (omega_a * (R * sp.Tc) ** 2 / sp.pc, omega_b * R * sp.Tc / sp.pc)
-        kappa = alpha_slope(sp.omega, self.options["alpha"], equation)
-        root_ac = np.sqrt(a)
-        if self.options["translation"] != "none":
-            const["shift_mass"] = self._shift(equation, a, b, kappa) / sp.W
-        const.update(
+        sp = self.species
+        self.constants.update(
             W=sp.W,
             inv_W=1 / sp.W,
             least_mass=1e-20 * sp.W,
             inv_p_ref=[1 / sp.p_ref],
-            b_mass=b / sp.W,
-            omega_a=[omega_a],
-            omega_b=[omega_b],
-            omega_vc=[Zc],
             **self._polynomials(),
         )
-        if self.options["mixing"] == "pseudocritical":
-            self._pair_constants(equation, omega_a)
+        self.numbers, self.members, self.structure = {}, "", "none"
+        try:
+            made = cubic.constants(sp, self.options)
+        except MixtureError as error:
+            if self.options["equation"] != "ideal":
+                raise
+            self.lacks |= dict.fromkeys(("b_mass", "omega_a", "omega_b", "omega_vc"), str(error))
             return self._freeze()
-        const.update(
-            root_ac_mass=root_ac / sp.W,
-            g_mass=np.where(kappa < 0, -1, 1) * (1 + kappa) * root_ac / sp.W,
-            q_mass=root_ac * np.abs(kappa) / np.sqrt(sp.Tc) / sp.W,
-        )
-        self.structure, rank, pairs, eigen, (first, second) = kij_structure(sp.kij)
-        if self.structure == "dense":
-            self.pairs["one_minus_kij"] = 1 - sp.kij
-        if self.structure in ("dense", "sparse"):
-            const["kij_rows"] = 1 - sp.kij
-        if self.structure == "lowrank":
-            self.sizes["KIJ_RANK"] = rank
-            const["kij_sign"] = np.sign(eigen[0])
-            const["kij_factor"] = (eigen[1] * np.sqrt(np.abs(eigen[0]))).T
-        if self.structure == "sparse":
-            self.sizes["KIJ_PAIRS"] = pairs
-            const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
-        self._freeze()
-        return None
-
-    def _shift(self, equation, a, b, kappa):
-        """Peneloux's c [m3/mol] of each species: as given, else by correlation; `fitted`: so that v of the equation
-        less c is the volume of the measured liquid, where one is given."""
-        sp = self.species
-        *_, slope, zero = CUBICS[equation]
-        Z_RA = 0.29056 - 0.08775 * sp.omega  # Yamada & Gunn 1973 (original not seen)
-        unknown = ~np.isfinite(sp.volume_translation)
-        shift = np.where(unknown, slope * (zero - Z_RA) * R * sp.Tc / sp.pc, sp.volume_translation)
-        if self.options["translation"] == "fitted":
-            measured = np.isfinite(sp.liquid).all(1)
-            for s in np.flatnonzero(measured):
-                T, p, rho = sp.liquid[s]
-                alpha = (1 + kappa[s] * (1 - np.sqrt(T / sp.Tc[s]))) ** 2
-                volume = liquid_volume(equation, a[s] * alpha, b[s], T, p)
-                if volume > 3 * b[s]:  # 3.9 b at the critical point
-                    raise MixtureError(
-                        f"species {self.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
-                        "liquid-density is given."
-                    )
-                shift[s] = volume - sp.W[s] / rho
-            unknown &= ~measured
-            self.notes.append(f"volume translation fitted to a liquid density of {self._named(measured)}.")
-        if unknown.any():
-            self.notes.append(
-                f"no volume translation given for {self._named(unknown)}: by correlation from Tc, pc, omega."
-            )
-        return shift
+        self.constants |= made.values
+        self.pairs |= made.pairs
+        self.sizes |= made.sizes
+        self.numbers, self.members = made.numbers, made.members
+        self.notes += made.notes
+        kinds = [kind for kind in ("none", "sparse", "lowrank", "dense") if made.sizes[f"kij_{kind}"]]
+        self.structure = (kinds or ["pairs"])[0]
+        return self._freeze()
 
     def _named(self, mask):
         return ", ".join(n for n, there in zip(self.names, mask) if there) or "no species"
-
-    def _pair_constants(self, equation, omega_a):
-        """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original
-        not seen): a quadratic in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
-        sp = self.species
-        Vc = self._critical_volumes()
-        root, Zc = np.cbrt(Vc), sp.pc * Vc / (R * sp.Tc)
-        Tc = np.sqrt(sp.Tc[:, None] * sp.Tc) * (1 - sp.kij)
-        pc = 0.5 * (Zc[:, None] + Zc) * R * Tc / ((root[:, None] + root) ** 3 / 8)
-        kappa = alpha_slope(0.5 * (sp.omega[:, None] + sp.omega), self.options["alpha"], equation)
-        critical = omega_a * (R * Tc) ** 2 / pc / (sp.W[:, None] * sp.W)
-        g, q = 1 + kappa, kappa / np.sqrt(Tc)
-        coefficients = critical * g * g, critical * g * q, critical * q * q
-        self.structure = "pairs"
-        self.pairs |= dict(zip(("pair_constant", "pair_linear", "pair_square"), coefficients), pair_critical=critical)
-        self.constants["pair_rows"] = np.stack(coefficients)
-        self.notes.append(
-            "a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij)."
-        )
 
     def _critical_volumes(self):
         """As given, else Peng-Robinson's."""
@@ -530,8 +396,8 @@ class Mixture:
             if key not in ("critical", "translation")
             for value in values
         }
+        out |= {key: value for key, value in self.sizes.items() if isinstance(value, bool)}
         out["translated"] = self.options["translation"] != "none"
-        out.update({f"kij_{kind}": self.structure == kind for kind in ("none", "sparse", "lowrank", "dense")})
         return out
 
     # ---- use
@@ -570,7 +436,7 @@ class Mixture:
 
         if name not in declare.kernels:
             raise ArgumentError(f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
-        record = declare.kernels[name]
+        record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
             wanted = set(record.reads)

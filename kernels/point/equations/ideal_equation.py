@@ -2,10 +2,12 @@
 
 import pathlib
 
-from ...declare import point_kernel
+from ...declare import option, point_kernel
 from . import cubic  # noqa: F401
 
 HERE = pathlib.Path(__file__).parent
+
+option("equation", "ideal")
 
 point_kernel(
     "ideal_equation",
