@@ -114,7 +114,7 @@ class Option:
 
 
 @dataclasses.dataclass(frozen=True)
-class Number:
+class SpeciesNumber:
     """A positive number of each species that a mixture may be given, with its default."""
 
     name: str
@@ -157,7 +157,7 @@ class Provider:
 
 quantities: dict[str, Quantity] = {}
 options: dict[str, Option] = {}
-numbers: dict[str, Number] = {}
+species_numbers: dict[str, SpeciesNumber] = {}
 exclusions: list[tuple[Callable[[dict], bool], str]] = []
 providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
@@ -215,12 +215,11 @@ def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
     exclusions.append((excluded, say))
 
 
-def number(name: str, default: float, what: str) -> Number:
+def species_number(name: str, default: float, what: str) -> SpeciesNumber:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by
     name. A provider of constants finds it in `options` as an array (ns,)."""
-    if name in options or numbers.get(name, Number(name, default, what)) != Number(name, default, what):
-        raise ArgumentError(f"number '{name}': the name is taken.")
-    return numbers.setdefault(name, Number(name, default, what))
+    species_numbers[name] = SpeciesNumber(name, default, what)
+    return species_numbers[name]
 
 
 def constants(names, make: Callable[..., Constants], *, when=None) -> Provider:

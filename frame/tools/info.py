@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.point.equations.cubic import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step

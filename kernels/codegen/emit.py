@@ -157,8 +157,7 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
         tuple(kernels),
         tuple(reads),
         writes,
-        {key: size for key, size in mixture.sizes.items() if not isinstance(size, bool)}
-        | {"PANEL": 4 if pairs == "units" else pairs},
+        mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs},
         mixture.flags(),
         values,
         tuple(name for name in mixture.tables if name in values),

@@ -2,7 +2,8 @@
 
 import pathlib
 
-from ..declare import point_kernel, quantity
+from ..declare import Constants, constants, point_kernel, quantity
+from ..species import GAS_CONSTANT as R
 
 HERE = pathlib.Path(__file__).parent
 
@@ -84,3 +85,29 @@ point_kernel(
     source="definition, h + |u|^2/2",
     valid="everywhere",
 )
+
+
+def ideal_gas(species, options) -> Constants:
+    """Molar masses and NASA polynomials, per mass: coefficient by coefficient, species fastest."""
+    values = dict(W=species.W, inv_W=1 / species.W, inv_p_ref=[1 / species.p_ref])
+    if species.nasa9 is None:
+        return Constants(
+            values
+            | dict(
+                T_mid=species.T_mid,
+                T_mid_lowest=[species.T_mid.min()],
+                T_mid_highest=[species.T_mid.max()],
+                nasa_low=(species.nasa_low * (R / species.W)[:, None]).T,
+                nasa_high=(species.nasa_high * (R / species.W)[:, None]).T,
+            ),
+            sizes={"NASA9_RANGES": 0},
+        )
+    ranges = species.nasa9.shape[1]
+    values |= dict(
+        nasa9=(species.nasa9 * (R / species.W)[:, None, None]).transpose(1, 2, 0),
+        nasa9_break=species.T_break[:, 1:-1].T if ranges > 1 else [0.0],
+    )
+    return Constants(values, sizes={"NASA9_RANGES": ranges})
+
+
+constants(f"W inv_p_ref {NASA.replace('?', '')}", ideal_gas)

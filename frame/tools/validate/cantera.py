@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.point.equations.cubic import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 
 from .others import comparable, equation, not_installed
 from .report import Row

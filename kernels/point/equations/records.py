@@ -15,7 +15,7 @@ import numpy as np
 
 from ...declare import Names, option
 from ...errors import ArgumentError, MixtureError
-from ...species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
+from ...species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 FARTHEST = 8 / 9  # of ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2: as far as departure_integral of cubic.h is exact
 
@@ -168,8 +168,6 @@ def _pr_of_cantera(omega):
     return np.where(omega <= 0.491, _light(omega), heavy)
 
 
-CRITICAL = ("Tc", "pc", "omega")
-
 add(
     Cubic(
         name="pr",
@@ -177,7 +175,7 @@ add(
         delta_2=1 - np.sqrt(2),
         omega_a=OMEGA_A,
         omega_b=OMEGA_B,
-        Z_c=0.307401308698703833,
+        Z_c=OMEGA_VC,
         alpha=Soave(kappa=_pr78, others={"cantera": _pr_of_cantera}),
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
@@ -301,8 +299,8 @@ root_TT = -(half_k + 1.0) * inverse_T * root_T;""",
         ),
         translation=None,
         needs=(*CRITICAL, "Vc"),
-        source="Cismondi & Mollerup 2005 (original not seen; the numbers are those two other codes agree on, one of which "
-        "fits k to omega anew instead of taking the correlation)",
+        # two other codes have the same numbers; one of them, yaeos, fits k anew to omega, which moves v by some 5e-4
+        source="Cismondi & Mollerup 2005 (original not seen)",
         valid="non-polar fluids; measured Z_c from 0.20 to 0.29",
     )
 )

@@ -2,9 +2,17 @@
 
 import pathlib
 
-from ...declare import point_kernel, quantity
+import numpy as np
+
+from ...declare import Constants, constants, option, point_kernel, quantity
+from ...species import GAS_CONSTANT as R, OMEGA_VC
 
 HERE = pathlib.Path(__file__).parent
+
+option("viscosity", "chung", "viscosity, and with the laws of dilute gases conductivity")
+option(
+    "chung", "polefree published cantera", "Chung's rules: without poles in composition, as published, as in Cantera"
+)
 
 quantity("mu", "Pa s", "viscosity")
 quantity("lam", "W/m/K", "thermal conductivity")
@@ -97,3 +105,43 @@ point_kernel(
     valid="rho Vc/6 < 1",
     when={"chung": "cantera"} | CONDUCTIVITY,
 )
+
+SAID = {
+    "polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), positive "
+    "(E_2, B_7 >= 0).",
+    "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
+    "cantera": "Chung viscosity as in Cantera: it has poles in composition space.",
+}
+
+
+def volumes(species, options):
+    """Vc [m3/mol] and association factors (ns,) that this form of Chung's rules takes, and notes of them."""
+    if options["chung"] != "cantera":
+        Vc, notes = species.critical_volumes()
+        return Vc, species.kappa_assoc, notes
+    note = "Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."
+    return OMEGA_VC * R * species.Tc / species.pc, np.zeros(species.ns), [note]
+
+
+def chung(species, options) -> Constants:
+    """Parameters of each species and pair, per mass."""
+    species.refuse_without_critical()
+    Vc, association, notes = volumes(species, options)
+    W, M = species.W, species.W * 1e3
+    sigma, eps = 0.809 * np.cbrt(Vc * 1e6), species.Tc / 1.2593
+    dipole = np.nan_to_num(species.dipole)
+    share = np.sqrt(eps) * sigma / W
+    return Constants(
+        dict(
+            chung_sigma15=sigma**1.5 / W,
+            chung_eps=np.sqrt(eps) * sigma**1.5 / W,
+            chung_omega=species.omega * sigma**1.5 / W,
+            chung_dipole=dipole**2 / sigma**1.5 / W,
+            chung_kappa=np.sqrt(association) / W,
+        ),
+        {"chung_pair": np.sqrt(2 * M[:, None] * M / (M[:, None] + M)) * share[:, None] * share},
+        notes=[*notes, SAID[options["chung"]]],
+    )
+
+
+constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung)
