@@ -45,6 +45,8 @@ class PointKernel:
     """One quantity, or the few that fall out of one sweep over the species, at one point.
 
     reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
+    order: the reads with those marked `?` that are only read where some kernel for the same options makes them; else
+    the body gets an Absent in their place.
     constants: names of the mixture constants that the body uses as members of its first argument.
     packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than
     10 species, and so is whatever looks up a table in single precision.
@@ -67,10 +69,17 @@ class PointKernel:
     alone: bool = False
     given: tuple[str, ...] = ()
     double_only: str = ""
+    order: tuple[str, ...] = ()
 
     def serves(self, options: dict) -> bool:
         """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
         return all(options.get(key) in values for key, values in self.when)
+
+    def for_options(self, options: dict) -> PointKernel:
+        """This kernel as these options have it: with those of its optional reads that are made."""
+        made = {name for k in kernels.values() if k.serves(options) for name in k.writes}
+        reads = tuple(name.rstrip("?") for name in self.order if name[-1] != "?" or name[:-1] in made)
+        return self if reads == self.reads else dataclasses.replace(self, reads=reads)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,8 +172,14 @@ def _split(names) -> tuple[str, ...]:
     return tuple(names.split()) if isinstance(names, str) else tuple(names)
 
 
+class Names(list):
+    """Values of an option that kernels are for, those added later too."""
+
+    __hash__ = object.__hash__
+
+
 def _condition(when) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple((key, _split(values)) for key, values in (when or {}).items())
+    return tuple((key, v if isinstance(v, Names) else _split(v)) for key, v in (when or {}).items())
 
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
@@ -267,7 +282,7 @@ def point_kernel(
     new = PointKernel(
         name,
         path,
-        _split(reads),
+        tuple(name for name in _split(reads) if not name.endswith("?")),
         _split(writes),
         _split(constants),
         source,
@@ -278,6 +293,7 @@ def point_kernel(
         alone,
         _split(given),
         double_only,
+        _split(reads),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     if unknown:
@@ -342,7 +358,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
     Raises ArgumentError that names what is missing.
     """
     makers: dict[str, list[PointKernel]] = {}
-    for kernel in sorted(kernels.values(), key=lambda k: -len(k.given)):
+    for kernel in sorted((k.for_options(options) for k in kernels.values()), key=lambda k: -len(k.given)):
         updates = set(kernel.reads) & set(kernel.writes)
         if (
             kernel.serves(options)

@@ -144,6 +144,16 @@ class Mixture:
         return out | {k: v for k, v in self._joined("sizes").items() if isinstance(v, bool)}
 
     @property
+    def numbers(self) -> dict[str, float]:
+        """Doubles that compiled code knows."""
+        return self._joined("numbers")
+
+    @property
+    def members(self) -> str:
+        """C++ functions of the struct of constants."""
+        return "".join(made.members for made in self._all())
+
+    @property
     def structure(self) -> str:
         """How k_ij are summed: none, sparse, lowrank, dense; or pairs, in each pair's critical point."""
         kinds = {name[4:]: on for name, on in self.flags().items() if name.startswith("kij_")}
@@ -201,7 +211,7 @@ class Mixture:
 
         if name not in declare.kernels:
             raise ArgumentError(f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
-        record = declare.kernels[name]
+        record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
             wanted = set(record.reads)

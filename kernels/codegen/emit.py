@@ -85,6 +85,8 @@ class Plan:
     tables: tuple[str, ...] = ()
     how: Launch | None = None
     precision: str = "double"
+    numbers: dict[str, float] = dataclasses.field(default_factory=dict)
+    members: str = ""
 
     @property
     def dtype(self) -> np.dtype:
@@ -161,6 +163,8 @@ def plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = 
         tuple(name for name in mixture.tables if name in values),
         how,
         precision,
+        mixture.numbers,
+        mixture.members,
     )
 
 
@@ -210,12 +214,13 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
 def _struct(p: Plan) -> str:
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
+    numbers = "\n".join(f"    static constexpr double {k} = {float(v)!r};" for k, v in p.numbers.items())
     kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
     data = (
         "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
         or "    scalar unused[1];"
     )
-    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
 
 
 def pack_constants(p: Plan, backend):
@@ -262,7 +267,8 @@ def dependencies(p: Plan) -> list[pathlib.Path]:
 
 def _call(kernel: PointKernel, constants: str, dropped: set[str]) -> str:
     in_place = [w for w in kernel.writes if w in kernel.reads]
-    names = [*kernel.reads, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
+    given = [name if name in kernel.reads else "Absent()" for name in (r.rstrip("?") for r in kernel.order)]
+    names = [*given, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
     return f"{kernel.name}({', '.join([constants, *names])});"
 
 

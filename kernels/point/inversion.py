@@ -7,6 +7,7 @@ iteration. `unconverged` tells hosts by point what was not found.
 import pathlib
 
 from ..declare import kernels, point_kernel, quantity
+from .equations.cubic import DELTA, FAMILY
 
 HERE = pathlib.Path(__file__).parent
 
@@ -35,11 +36,11 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
             reads=reads + start,
             writes="T unconverged",
             given=given + start,
-            constants=f"{PAIRS} {NASA}{more}",
+            constants=f"{PAIRS} {DELTA} {NASA}{more}",
             source=METHOD,
             valid=valid,
             note=NOTE,
-            when={"equation": "pr srk"},
+            when={"equation": FAMILY},
             double_only=SINGLE,
         )
 
@@ -77,11 +78,11 @@ point_kernel(
 point_kernel(
     "cubic_pressure",
     header=HERE / "inversion.h",
-    reads="rho T R_s a_mix b_mix shift_mix",
+    reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
     given="rho",
-    source="Peng & Robinson 1976 or Soave 1972 (originals not seen)",
+    source="the equation's own (equations/records.py; originals not seen)",
     valid="1/rho > b (else NaN); p may be negative",
-    when={"equation": "pr srk"},
+    when={"equation": FAMILY},
     note="the density given chooses the root",
 )

@@ -93,6 +93,9 @@ class SpeciesData:
     liquid: np.ndarray = (
         None  # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
     )
+    rk_a: np.ndarray = (
+        None  # (2, ns, ns): a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2] of a Redlich-Kwong phase's own a_ij
+    )
 
     @property
     def ns(self):

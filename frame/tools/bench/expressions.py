@@ -18,7 +18,7 @@ CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache
 def constants(mixture, xp) -> dict:
     """What the expressions need of the species, in the array module's memory, as columns."""
     data = mixture.species
-    kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"]), np.sqrt(data.a)
+    kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"], mixture.options["equation"]), np.sqrt(data.a)
     columns = {
         "inv_W": 1 / data.W,
         "b": data.b,

@@ -1,4 +1,5 @@
-"""What the cubic equations of state make of the species: a and b, k_ij, volume translation; and their options."""
+"""What the cubic equations of state make of the species: a and b, the shape of D, k_ij, volume translation; and their
+options."""
 
 from __future__ import annotations
 
@@ -6,53 +7,58 @@ import numpy as np
 
 from ...declare import Constants, constants, exclusion, option
 from ...errors import MixtureError
-from ...species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC
+from ...species import GAS_CONSTANT as R
+from .records import CUBICS
 
-option("equation", "pr srk", "equation of state", needs={"pr": CRITICAL, "srk": CRITICAL})
 option("root", "gibbs vapour liquid largest", "which of three roots v > b; vapour and largest are one rule")
 option("translation", "none peneloux fitted", "shift of the volume of a cubic equation", switch="translated")
 option("alpha", "pr78 cantera", "alpha of heavy species with Peng-Robinson: published, or as Cantera 3.2 codes it")
 option("mixing", "vdw pseudocritical", "a of a mixture: k_ij on sqrt(a_i a_j), or each pair's own critical point")
+
+
+def _unfit(key, fits):
+    """An exclusion: a value of option `key` other than the default with an equation that does not have it."""
+
+    def excluded(options):
+        record, value = CUBICS.get(options["equation"]), options[key]
+        return value != ("vdw" if key == "mixing" else "pr78" if key == "alpha" else "none") and not (
+            record and fits(record, value)
+        )
+
+    return excluded
+
+
 exclusion(
-    lambda o: o["equation"] == "ideal" and o["translation"] != "none",
-    "option translation = '{translation}' shifts the volume of a cubic equation; with equation = 'ideal' wanted "
-    "'none'.",
+    _unfit("translation", lambda record, value: record.translation),
+    "option translation = '{translation}' shifts the volume of a cubic equation that has such a correlation; with "
+    "equation = '{equation}' wanted 'none'.",
 )
 exclusion(
-    lambda o: o["equation"] == "ideal" and o["mixing"] != "vdw",
-    "option mixing = '{mixing}' is a rule for a of a cubic equation; with equation = 'ideal' wanted 'vdw'.",
+    _unfit("mixing", lambda record, value: record.soave),
+    "option mixing = '{mixing}' is a rule for a of a cubic equation with Soave's alpha; with equation = '{equation}' "
+    "wanted 'vdw'.",
 )
 exclusion(
-    lambda o: o["equation"] != "pr" and o["alpha"] == "cantera",
-    "option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
+    _unfit("alpha", lambda record, value: record.soave and value in record.alpha.others),
+    "option alpha = '{alpha}' is Cantera's Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
 )
 
-# equation: Omega_a, Omega_b, Z at the critical point, and Peneloux's c = slope (Z_0 - Z_RA) R Tc/pc (originals not
-# seen). Peng-Robinson's c: Jhaveri & Youngren 1988 give such a form; numbers as other codes have them. Soave 1972;
-# Peneloux, Rauzy & Freze 1982.
-CUBICS = {
-    "pr": (OMEGA_A, OMEGA_B, OMEGA_VC, 0.50033, 0.25969),
-    "srk": (1 / (9 * (np.cbrt(2) - 1)), (np.cbrt(2) - 1) / 3, 1 / 3, 0.40768, 0.29441),
-}
+
+def alpha_slope(omega, which: str, equation: str):
+    """kappa_i(omega) of an equation with Soave's alpha; NaN of any other, whose sqrt(alpha) has no zero."""
+    record = CUBICS[equation]
+    return record.alpha.slope(omega, which) if record.soave else np.full(np.shape(omega), np.nan)
 
 
-def alpha_slope(omega, which: str, equation: str = "pr"):
-    """kappa_i(omega). pr: Peng & Robinson 1976 up to 0.491, Robinson & Peng 1978 above (`cantera`: as Cantera 3.2 codes
-    it); srk: Soave 1972 (original not seen)."""
-    if equation == "srk":
-        return 0.480 + omega * (1.574 - 0.176 * omega)
-    low = 0.37464 + omega * (1.54226 - 0.26992 * omega)
-    if which == "cantera":
-        high = 0.374642 + omega * (1.487503 + omega * (-0.164423 + 0.016666 * omega))
-    else:
-        high = 0.379642 + omega * (1.48503 + omega * (-0.164423 + 0.016666 * omega))
-    return np.where(omega <= 0.491, low, high)
+def shape(record):
+    """delta_1 + delta_2 and delta_1 delta_2, the coefficients of D; rounding that square roots leave is cleared."""
+    return round(record.delta_1 + record.delta_2, 15), round(record.delta_1 * record.delta_2, 15)
 
 
-def liquid_volume(equation, a, b, T, p):
-    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = v^2 + 2 b v - b^2 (pr) or v (v + b)
-    (srk)."""
-    s, t = (2 * b, -b * b) if equation == "pr" else (b, 0.0)
+def liquid_volume(record, a, b, T, p):
+    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = (v + delta_1 b)(v + delta_2 b)."""
+    total, product = shape(record)
+    s, t = total * b, product * b * b
     v = np.roots([p, p * (s - b) - R * T, p * (t - b * s) - R * T * s + a, -p * t * b - R * T * t - a * b])
     v = v.real[(np.abs(v.imag) < 1e-9 * np.abs(v)) & (v.real > b)].min()
     for _ in range(2):  # the cubic's coefficients cancel where p is small, this form does not
@@ -61,48 +67,72 @@ def liquid_volume(equation, a, b, T, p):
     return v
 
 
-def _parameters(species, options):
-    """Omega_a, Omega_b, Z at the critical point; a [Pa m6/mol2], b [m3/mol] and kappa of each species."""
-    species.refuse_without_critical()
-    # the pseudo-critical state of an ideal gas is Peng-Robinson's
-    equation = "pr" if options["equation"] == "ideal" else options["equation"]
-    omega_a, omega_b, Zc, *_ = CUBICS[equation]
-    # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
-    a, b = species.a, species.b
-    if equation != "pr":
-        a, b = omega_a * (R * species.Tc) ** 2 / species.pc, omega_b * R * species.Tc / species.pc
-    return (omega_a, omega_b, Zc), a, b, alpha_slope(species.omega, options["alpha"], equation)
+def _record(species, options):
+    """The equation's record; the pseudo-critical state of an ideal gas is Peng-Robinson's. Raises MixtureError where the
+    species lack what it needs."""
+    record = CUBICS.get(options["equation"], CUBICS["pr"])
+    for field in record.needs:
+        species.refuse(np.isnan(getattr(species, field)), f"critical properties ({field})")
+    return record
 
 
 def cubic(species, options) -> Constants:
-    """a and b of each species, per mass."""
-    (omega_a, omega_b, Zc), a, b, kappa = _parameters(species, options)
+    """a and b of each species, per mass; what the compiler knows of the equation."""
+    record = _record(species, options)
+    of, (a, b) = record.of_species(species), record.ab(species)
     root_ac = np.sqrt(a)
-    values = dict(b_mass=b / species.W, omega_a=[omega_a], omega_b=[omega_b], omega_vc=[Zc])
+    made = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species))
+    if record.by_species:
+        made.values["delta_numbers"] = np.stack([of["delta_1"] / species.W, 1 / species.W])
+    else:
+        made.values |= dict(omega_a=[of["omega_a"]], omega_b=[of["omega_b"]], omega_vc=[of["Z_c"]])
+        made.numbers = dict(delta_1=record.delta_1, delta_2=record.delta_2)
+        made.numbers |= dict(zip(("delta_sum", "delta_product"), shape(record)))
+    made.sizes["alpha_general"] = not record.soave
     if options["mixing"] == "vdw":
-        values |= dict(
-            root_ac_mass=root_ac / species.W,
+        made.values["root_ac_mass"] = root_ac / species.W
+    if not record.soave:
+        rows = [root_ac / species.W, *(make(species) for make in record.alpha.constants.values())]
+        made.values["alpha_numbers"] = np.stack(rows)
+        made.members = _root_attraction(record.alpha)
+    elif options["mixing"] == "vdw":
+        kappa = record.alpha.slope(species.omega, options["alpha"])
+        made.values |= dict(
             g_mass=np.where(kappa < 0, -1, 1) * (1 + kappa) * root_ac / species.W,
             q_mass=root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W,
         )
-    return Constants(values)
+    return made
+
+
+def _root_attraction(alpha) -> str:
+    """sqrt(a_i) of a species per mass, with its derivatives in T, as a C++ function of the struct of constants."""
+    numbers = "".join(
+        f"    const scalar {name} = m.alpha_numbers[{row} * M::NS + s];\n"
+        for row, name in enumerate(alpha.constants, 1)
+    )
+    return f"""template <class M, class R>
+static POINT_FN void root_attraction(const M &m, const R T, int s, R &root, R &root_T, R &root_TT) {{
+{numbers}{alpha.text}
+    const scalar size = m.alpha_numbers[s];
+    root = root * size, root_T = root_T * size, root_TT = root_TT * size;
+}}
+"""
 
 
 def translation(species, options) -> Constants:
     """Peneloux's c of each species, per mass: as given, else by correlation; `fitted`: so that v of the equation less c
     is the volume of the measured liquid, where one is given."""
-    _, a, b, kappa = _parameters(species, options)
-    equation, notes = options["equation"], []
-    *_, slope, zero = CUBICS[equation]
+    record, notes = _record(species, options), []
+    (a, b), kappa = record.ab(species), record.alpha.slope(species.omega, options["alpha"])
     Z_RA = 0.29056 - 0.08775 * species.omega  # Yamada & Gunn 1973 (original not seen)
-    unknown = ~np.isfinite(species.volume_translation)
-    shift = np.where(unknown, slope * (zero - Z_RA) * R * species.Tc / species.pc, species.volume_translation)
+    unknown, own = ~np.isfinite(species.volume_translation), record.translation
+    shift = np.where(unknown, own.slope * (own.zero - Z_RA) * R * species.Tc / species.pc, species.volume_translation)
     if options["translation"] == "fitted":
         measured = np.isfinite(species.liquid).all(1)
         for s in np.flatnonzero(measured):
             T, p, rho = species.liquid[s]
             alpha = (1 + kappa[s] * (1 - np.sqrt(T / species.Tc[s]))) ** 2
-            volume = liquid_volume(equation, a[s] * alpha, b[s], T, p)
+            volume = liquid_volume(record, a[s] * alpha, b[s], T, p)
             if volume > 3 * b[s]:  # 3.9 b at the critical point
                 raise MixtureError(
                     f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
@@ -116,24 +146,27 @@ def translation(species, options) -> Constants:
     return Constants({"shift_mass": shift / species.W}, notes=notes)
 
 
-def pseudocritical_pairs(species, options) -> Constants:
+def _pseudocritical(species, options):
     """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original
-    not seen): a quadratic in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
-    (omega_a, *_), *_ = _parameters(species, options)
+    not seen): the coefficients of 1, -2 sqrt(T) and T, and a_ij at alpha = 1; and notes."""
+    record = _record(species, options)
     Vc, notes = species.critical_volumes()
     root, Zc = np.cbrt(Vc), species.pc * Vc / (R * species.Tc)
     Tc = np.sqrt(species.Tc[:, None] * species.Tc) * (1 - species.kij)
     pc = 0.5 * (Zc[:, None] + Zc) * R * Tc / ((root[:, None] + root) ** 3 / 8)
-    kappa = alpha_slope(0.5 * (species.omega[:, None] + species.omega), options["alpha"], options["equation"])
-    critical = omega_a * (R * Tc) ** 2 / pc / (species.W[:, None] * species.W)
+    kappa = record.alpha.slope(0.5 * (species.omega[:, None] + species.omega), options["alpha"])
+    critical = record.omega_a * (R * Tc) ** 2 / pc / (species.W[:, None] * species.W)
     g, q = 1 + kappa, kappa / np.sqrt(Tc)
-    coefficients = critical * g * g, critical * g * q, critical * q * q
     said = "a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij)."
-    return Constants(
-        {"pair_rows": np.stack(coefficients)},
-        dict(zip(("pair_constant", "pair_linear", "pair_square"), coefficients), pair_critical=critical),
-        notes=[said, *notes],
-    )
+    return (critical * g * g, critical * g * q, critical * q * q, critical), [said, *notes]
+
+
+def _of_a_phase(species):
+    """a_ij(T) = (a0_ij + a1_ij T)/sqrt(T) of a Redlich-Kwong phase that gives its own: a0, nothing, a1, and a_ij at
+    sqrt(Tc_i Tc_j); and notes."""
+    a0, a1 = species.rk_a / (species.W[:, None] * species.W)
+    Tc = np.sqrt(species.Tc[:, None] * species.Tc)
+    return (a0, np.zeros_like(a0), a1, (a0 + a1 * Tc) / np.sqrt(Tc)), ["a of every pair as the phase gives it."]
 
 
 def kij_structure(kij: np.ndarray):
@@ -148,10 +181,20 @@ def kij_structure(kij: np.ndarray):
 
 
 def interaction(species, options) -> Constants:
-    """k_ij in the form in which they are summed; none where pairs have their own critical points."""
-    made, kij = Constants(), species.kij
-    kind, value, vector = ("pairs", None, None) if options["mixing"] == "pseudocritical" else kij_structure(kij)
+    """How a of a mixture is summed: constant matrices over the pairs, per mass of both; or sqrt(a_i) with k_ij in the
+    form that costs least."""
+    made, kij, kind = Constants(), species.kij, "pairs"
+    if options["mixing"] == "pseudocritical":
+        matrices, made.notes = _pseudocritical(species, options)
+    elif options["equation"] == "rk" and species.rk_a is not None:
+        matrices, made.notes = _of_a_phase(species)
+    else:
+        kind, value, vector = kij_structure(kij)
+    if kind == "pairs":
+        made.values["pair_rows"] = np.stack(matrices[:3])
+        made.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
     made.sizes = {f"kij_{known}": known == kind for known in ("none", "sparse", "lowrank", "dense")}
+    made.sizes["by_pairs"] = kind == "pairs"
     if kind == "dense":
         made.pairs["one_minus_kij"] = 1 - kij
     if kind in ("dense", "sparse"):
@@ -166,11 +209,10 @@ def interaction(species, options) -> Constants:
     return made
 
 
-constants("b_mass omega_a omega_b omega_vc root_ac_mass g_mass q_mass", cubic)
+constants("b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass alpha_numbers", cubic)
 constants("shift_mass", translation, when={"translation": "peneloux fitted"})
 constants(
-    "pair_constant pair_linear pair_square pair_critical pair_rows",
-    pseudocritical_pairs,
-    when={"mixing": "pseudocritical"},
+    "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor kij_first "
+    "kij_second kij_value",
+    interaction,
 )
-constants("one_minus_kij kij_rows kij_sign kij_factor kij_first kij_second kij_value", interaction)
