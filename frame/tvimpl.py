@@ -63,22 +63,6 @@ def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
     return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
-class _NoSpecies(kernels.Mixture):
-    """For a host that brings its own kernels and no mixture: no constants, so kernels that need some refuse it."""
-
-    def __init__(self, ns: int):
-        self.species, self.ns, self.names = None, ns, tuple(f"species_{s + 1}" for s in range(ns))
-        self.options = {key: values[0] for key, values in kernels.OPTIONS.items()}
-        self.sizes, self.structure, self.constants, self.pairs, self.tables, self.lacks = (
-            {"NS": ns},
-            "none",
-            {},
-            {},
-            {},
-            {},
-        )
-
-
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
@@ -297,7 +281,7 @@ class TVImpl:
         return Launcher(name, program, views)
 
     def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None):
-        mixture = self.mixture or _NoSpecies(self.ns)
+        mixture = self.mixture or kernels.Mixture(kernels.NoSpecies(self.ns))
         collection = kernels.registry.collections.get(name)
         if collection is None:
             kernel = kernels.registry.kernels[name]

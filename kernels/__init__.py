@@ -11,29 +11,49 @@ from . import (
 )
 from .backend import get_backend
 from .codegen.plan import dtype_of
-from .declare import collection, collections, load_declarations, point_kernel, quantities, quantity
+from .declare import (
+    Constants,
+    collection,
+    collections,
+    constants,
+    load_declarations,
+    option,
+    point_kernel,
+    quantities,
+    quantity,
+)
 from .errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
-from .mixture import OPTIONS, Mixture
+from .mixture import Mixture
 from .program import Program
-from .species import SpeciesData
+from .species import NoSpecies, SpeciesData
 
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "Constants",
     "FrameError",
     "Mixture",
     "MixtureError",
+    "NoSpecies",
     "OPTIONS",
     "Program",
     "SpeciesData",
     "StateError",
     "collection",
     "collections",
+    "constants",
     "dtype_of",
     "get_backend",
     "load_declarations",
+    "option",
     "point_kernel",
     "quantities",
     "quantity",
     "registry",
 ]
+
+
+def __getattr__(name):
+    if name == "OPTIONS":  # option: its values, the first is the default; as declared by now
+        return {known.name: known.values for known in registry.options.values()}
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,106 +1,32 @@
-"""Mixture: species data and model options turned into the constants that kernels read, and the way to call them on
-arrays."""
+"""Mixture: species data and model options, the constants that models make of them, and the way to call kernels on
+arrays. It knows no model: options and constants are declared beside the bodies (declare.py)."""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 
 import numpy as np
 
 from . import declare
+from .declare import Constants, checked_options, species_numbers
 from .errors import ArgumentError, MixtureError
-from .species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, SpeciesData
+from .species import SpeciesData
 
-OMEGA_VC = 0.307401308698703833  # Peng-Robinson's Z at the critical point
-
-# equation: Omega_a, Omega_b, Z at the critical point, and Peneloux's c = slope (Z_0 - Z_RA) R Tc/pc
-CUBICS = {
-    "pr": (
-        OMEGA_A,
-        OMEGA_B,
-        OMEGA_VC,
-        0.50033,
-        0.25969,
-    ),  # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
-    "srk": (
-        1 / (9 * (np.cbrt(2) - 1)),
-        (np.cbrt(2) - 1) / 3,
-        1 / 3,
-        0.40768,
-        0.29441,
-    ),  # Soave 1972; Peneloux, Rauzy & Freze 1982
-}  # (originals not seen)
-
-OPTIONS = {  # option: values, the first is the default
-    "equation": ("pr", "srk", "ideal"),
-    "root": ("gibbs", "vapour", "liquid", "largest"),  # vapour and largest are the same rule: the largest root v > b
-    "translation": ("none", "peneloux", "fitted"),
-    "alpha": ("pr78", "cantera"),
-    "mixing": ("vdw", "pseudocritical"),
-    "viscosity": ("chung", "lucas", "sutherland", "powerlaw"),
-    "chung": ("polefree", "published", "cantera"),
-    "diffusion": ("kinetic", "fuller", "cantera"),
-    "takahashi": ("smooth", "table", "off"),
-    "critical": (
-        "file",
-        "fill",
-    ),  # of a file: whether absent critical properties are an error, or looked up and estimated
-}
-
-QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}  # Lucas' Q of quantum gases
-NUMBERS = {
-    "lewis": 1.0,
-    "schmidt": 0.7,
-}  # numbers a mixture may be given, one for all species or one for each, and their defaults
-
-# Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen); columns Pr, D0, A, B, C, E.
-# The first row is ours: factor 1 at Pr = 0.
-TAKAHASHI = np.array(
-    [
-        (0.0, 1.00, 0.0, 1.0, 0.0, 1.0),
-        (0.1, 1.01, 0.038042, 1.52267, 0.0, 1.0),
-        (0.2, 1.01, 0.067433, 2.16794, 0.0, 1.0),
-        (0.3, 1.01, 0.098317, 2.42910, 0.0, 1.0),
-        (0.4, 1.01, 0.137610, 2.77605, 0.0, 1.0),
-        (0.5, 1.01, 0.175081, 2.98256, 0.0, 1.0),
-        (0.6, 1.01, 0.216376, 3.11384, 0.0, 1.0),
-        (0.8, 1.01, 0.314051, 3.50264, 0.0, 1.0),
-        (1.0, 1.02, 0.385736, 3.07773, 0.141211, 13.45454),
-        (1.2, 1.02, 0.514553, 3.54744, 0.278407, 14.0),
-        (1.4, 1.02, 0.599184, 3.61216, 0.372683, 10.00900),
-        (1.6, 1.02, 0.557725, 3.41882, 0.504894, 8.57519),
-        (1.8, 1.03, 0.593007, 3.18415, 0.678469, 10.37483),
-        (2.0, 1.03, 0.696001, 3.37660, 0.665702, 11.21674),
-        (2.5, 1.04, 0.790770, 3.27984, 0.0, 1.0),
-        (3.0, 1.05, 0.502100, 3.39031, 0.602907, 6.19043),
-        (4.0, 1.06, 0.837452, 3.23513, 0.0, 1.0),
-        (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0),
-    ]
+declare.option(
+    "critical", "file fill", "absent critical properties of a file: an error, or looked up and estimated", switch=""
 )
+KINDS = ("values", "pairs", "tables")
 
 
-WINDOWS = 512  # of the table below
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """A constant that a kernel asks for. kind: "values", "pairs" or "tables", the field of Constants that it stands in,
+    and its array; both None where the model did not make it for these species and options. of: all that was made with
+    it: a program has to have its sizes, numbers and members, whichever of its names it asks for."""
 
-
-@functools.lru_cache(None)
-def takahashi_cubics() -> np.ndarray:
-    """(WINDOWS, 19, 4) in single precision: each row of the table above less 1, in each window of 1/(1 + Tr), as a
-    cubic of the place x in [-1/2, 1/2) in the window, through the formula at Chebyshev points. 152 KB; absolute error
-    of the factor below 2e-7 (tests), single precision included (for its sake less 1: most factors are near 1). A pair
-    of two species has its place from sums that are rounded, too: up to 6e-7 (tests).
-
-    Colder than where its first bracket vanishes a row is 0; the window in which that happens keeps the unbroken curve.
-    """
-    nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
-    w = (np.arange(WINDOWS)[:, None, None] + nodes) / WINDOWS  # 1/(1 + Tr)
-    z = w / (1 - w)  # 1/Tr
-    _, D, A, B, C, E = TAKAHASHI.T[:, None, :, None]
-    z_start = (np.arange(WINDOWS) / (WINDOWS - np.arange(WINDOWS)))[:, None, None]
-    gone = (1 - A * z_start**B <= 0) | (1 - C * z_start**E <= 0)
-    with np.errstate(over="ignore"):
-        rows = np.where(gone, 0.0, D * (1 - A * z**B) * (1 - C * z**E)) - 1
-    rows = np.concatenate([rows, rows[:, -1:]], axis=1)  # what stands behind the last row
-    return np.linalg.solve(np.vander(nodes - 0.5, increasing=True), rows[..., None])[..., 0].astype(np.float32)
+    kind: str | None
+    array: np.ndarray | None
+    of: Constants
 
 
 def by_species(key: str, given, names) -> np.ndarray:
@@ -109,7 +35,7 @@ def by_species(key: str, given, names) -> np.ndarray:
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture ({', '.join(names)}).")
-        given = [given.get(name, NUMBERS[key]) for name in names]
+        given = [given.get(name, species_numbers[key].default) for name in names]
     try:
         values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
     except (TypeError, ValueError):
@@ -121,80 +47,13 @@ def by_species(key: str, given, names) -> np.ndarray:
     return values
 
 
-def checked_options(given: dict) -> dict:
-    """All options with their values; ArgumentError names an unknown option or value and lists the known ones."""
-    for key, value in given.items():
-        if key not in OPTIONS:
-            raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(OPTIONS)}.")
-        if value not in OPTIONS[key]:
-            raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(OPTIONS[key])}.")
-    options = {key: given.get(key, values[0]) for key, values in OPTIONS.items()}
-    if options["equation"] == "ideal" and options["translation"] != "none":
-        raise ArgumentError(
-            f"option translation = '{options['translation']}' shifts the volume of a cubic equation; with equation = "
-            "'ideal' wanted 'none'."
-        )
-    if options["equation"] == "ideal" and options["mixing"] != "vdw":
-        raise ArgumentError(
-            "option mixing = 'pseudocritical' is a rule for a of a cubic equation; with equation = 'ideal' wanted "
-            "'vdw'."
-        )
-    if options["equation"] != "pr" and options["alpha"] == "cantera":
-        raise ArgumentError(
-            f"option alpha = 'cantera' is Cantera's Peng-Robinson; with equation = '{options['equation']}' wanted "
-            "'pr78'."
-        )
-    return options
-
-
-def alpha_slope(omega, which: str, equation: str = "pr"):
-    """kappa_i(omega). pr: Peng & Robinson 1976 up to 0.491, Robinson & Peng 1978 above (`cantera`: as Cantera 3.2 codes
-    it); srk: Soave 1972 (original not seen)."""
-    if equation == "srk":
-        return 0.480 + omega * (1.574 - 0.176 * omega)
-    low = 0.37464 + omega * (1.54226 - 0.26992 * omega)
-    if which == "cantera":
-        high = 0.374642 + omega * (1.487503 + omega * (-0.164423 + 0.016666 * omega))
-    else:
-        high = 0.379642 + omega * (1.48503 + omega * (-0.164423 + 0.016666 * omega))
-    return np.where(omega <= 0.491, low, high)
-
-
-def liquid_volume(equation, a, b, T, p):
-    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = v^2 + 2 b v - b^2 (pr) or v (v + b)
-    (srk)."""
-    s, t = (2 * b, -b * b) if equation == "pr" else (b, 0.0)
-    v = np.roots([p, p * (s - b) - R * T, p * (t - b * s) - R * T * s + a, -p * t * b - R * T * t - a * b])
-    v = v.real[(np.abs(v.imag) < 1e-9 * np.abs(v)) & (v.real > b)].min()
-    for _ in range(2):  # the cubic's coefficients cancel where p is small, this form does not
-        D = (v + s) * v + t
-        v -= (R * T / (v - b) - a / D - p) / (a * (2 * v + s) / D**2 - R * T / (v - b) ** 2)
-    return v
-
-
-FRICTION_TERMS = {"kinetic": 4, "fuller": 1, "cantera": 5}  # coefficients of a pair
-
-
-def kij_structure(kij: np.ndarray):
-    """How to sum with k_ij at least cost: (kind, rank, number of pairs, eigenvalues, factors). Costs in FMA a point."""
-    ns = len(kij)
-    first, second = np.nonzero(np.tril(kij, -1))
-    if not first.size:
-        return "none", 0, 0, None, (first, second)
-    value, vector = np.linalg.eigh(kij)
-    keep = np.abs(value) > 1e-13 * np.abs(value).max()
-    cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * int(keep.sum()), "sparse": 16 * first.size}
-    kind = min(cost, key=cost.get)
-    return kind, int(keep.sum()), first.size, (value[keep], vector[:, keep]), (first, second)
-
-
 class Mixture:
-    """Species, options, constants. Options (first value is the default): equation pr|srk|ideal, root
-    gibbs|vapour|liquid|largest (vapour and largest are one rule), translation none|peneloux|fitted, alpha pr78|cantera
-    (for pr), mixing vdw|pseudocritical, viscosity chung|lucas|sutherland|powerlaw, chung polefree|published|cantera,
-    diffusion kinetic|fuller|cantera, takahashi smooth|table|off, critical file|fill.
+    """Species, options, constants. `kernels.OPTIONS` lists the options (`python -m frame compile --help`, too); beside
+    them the numbers `lewis` and `schmidt` may be given: one for all species, one for each, or by name.
 
-    Raises MixtureError for species data that the chosen models cannot work with, ArgumentError for options.
+    species: SpeciesData, or NoSpecies(ns) where only kernels run that need no constants. Constants are made when a
+    kernel first asks for them. Raises MixtureError for species data that the chosen equation cannot work with,
+    ArgumentError for options.
     """
 
     def __init__(self, species: SpeciesData, **options):
@@ -202,30 +61,20 @@ class Mixture:
         self.ns = len(species.names)
         self.names = tuple(species.names)
         self.by_species = {
-            key: by_species(key, options.pop(key, default), self.names) for key, default in NUMBERS.items()
+            key: by_species(key, options.pop(key, known.default), self.names) for key, known in species_numbers.items()
         }
         self.options = checked_options(options)
-        self.notes: list[str] = []
-        self.sizes: dict[str, int] = {"NS": self.ns}
-        self.constants: dict[str, np.ndarray] = {}
-        # matrices over pairs, laid out by emit.py as the backend wants them: symmetric (ns, ns) of quadratic forms, and
-        # (terms, ns, ns), zero on the diagonal, that are multiplied by vectors where there are matrix units
-        self.pairs: dict[str, np.ndarray] = {}
-        self.tables: dict[str, np.ndarray] = {}  # (windows, rows, 4), single precision
-        self.lacks: dict[str, str] = {}  # constant: why this mixture does not have it
+        self._made: dict[declare.Provider, Constants | str] = {}  # or why it could not be made
         self._programs: dict = {}
-        self._known = np.isfinite(species.Tc)
-        if self.options["equation"] != "ideal":
-            species.require(*CRITICAL, purpose=f"equation {self.options['equation']}")
-        self._thermal_constants()
-        self._transport_constants()
+        for key, value in self.options.items():
+            species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
 
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
         from .species.cantera_yaml import read_cantera_yaml  # ruamel.yaml is needed for files only
 
-        chosen = checked_options({key: value for key, value in options.items() if key not in NUMBERS})
+        chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
         models = ("ideal-gas", "Peng-Robinson") if chosen["equation"] == "ideal" else ("Peng-Robinson",)
         return cls(read_cantera_yaml(path, phase, chosen["critical"] == "fill", models)[0], **options)
 
@@ -234,305 +83,97 @@ class Mixture:
         return cls(species, **options)
 
     def __repr__(self):
-        return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; k_ij {self.structure}; {self.options})"
+        return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 
     # ---- constants
-    def _thermal_constants(self):
-        sp, const = self.species, self.constants
-        # the pseudo-critical state of an ideal gas is Peng-Robinson's
-        equation = "pr" if self.options["equation"] == "ideal" else self.options["equation"]
-        omega_a, omega_b, Zc, *_ = CUBICS[equation]
-        # a and b as given are Peng-Robinson's; another equation's follow from the critical point that belongs to them
-        a, b = (sp.a, sp.b) if equation == "pr" else (omega_a * (R * sp.Tc) ** 2 / sp.pc, omega_b * R * sp.Tc / sp.pc)
-        kappa = alpha_slope(sp.omega, self.options["alpha"], equation)
-        root_ac = np.sqrt(a)
-        if self.options["translation"] != "none":
-            const["shift_mass"] = self._shift(equation, a, b, kappa) / sp.W
-        const.update(
-            W=sp.W,
-            inv_W=1 / sp.W,
-            least_mass=1e-20 * sp.W,
-            inv_p_ref=[1 / sp.p_ref],
-            b_mass=b / sp.W,
-            omega_a=[omega_a],
-            omega_b=[omega_b],
-            omega_vc=[Zc],
-            **self._polynomials(),
-        )
-        if self.options["mixing"] == "pseudocritical":
-            self._pair_constants(equation, omega_a)
-            return self._freeze()
-        const.update(
-            root_ac_mass=root_ac / sp.W,
-            g_mass=np.where(kappa < 0, -1, 1) * (1 + kappa) * root_ac / sp.W,
-            q_mass=root_ac * np.abs(kappa) / np.sqrt(sp.Tc) / sp.W,
-        )
-        self.structure, rank, pairs, eigen, (first, second) = kij_structure(sp.kij)
-        if self.structure == "dense":
-            self.pairs["one_minus_kij"] = 1 - sp.kij
-        if self.structure in ("dense", "sparse"):
-            const["kij_rows"] = 1 - sp.kij
-        if self.structure == "lowrank":
-            self.sizes["KIJ_RANK"] = rank
-            const["kij_sign"] = np.sign(eigen[0])
-            const["kij_factor"] = (eigen[1] * np.sqrt(np.abs(eigen[0]))).T
-        if self.structure == "sparse":
-            self.sizes["KIJ_PAIRS"] = pairs
-            const.update(kij_first=first, kij_second=second, kij_value=sp.kij[first, second])
-        self._freeze()
+    def constant(self, name: str) -> Constant | None:
+        """What a kernel asks for; None where no model that serves these options knows the name. Raises MixtureError (an
+        ArgumentError) with the reason where the species lack the data."""
+        for provider in declare.providers:
+            if name in provider.names and provider.serves(self.options):
+                made = self._make(provider)
+                if isinstance(made, str):
+                    raise MixtureError(made)
+                kind = next((kind for kind in KINDS if name in getattr(made, kind)), None)
+                return Constant(kind, getattr(made, kind)[name] if kind else None, made)
         return None
 
-    def _shift(self, equation, a, b, kappa):
-        """Peneloux's c [m3/mol] of each species: as given, else by correlation; `fitted`: so that v of the equation
-        less c is the volume of the measured liquid, where one is given."""
-        sp = self.species
-        *_, slope, zero = CUBICS[equation]
-        Z_RA = 0.29056 - 0.08775 * sp.omega  # Yamada & Gunn 1973 (original not seen)
-        unknown = ~np.isfinite(sp.volume_translation)
-        shift = np.where(unknown, slope * (zero - Z_RA) * R * sp.Tc / sp.pc, sp.volume_translation)
-        if self.options["translation"] == "fitted":
-            measured = np.isfinite(sp.liquid).all(1)
-            for s in np.flatnonzero(measured):
-                T, p, rho = sp.liquid[s]
-                alpha = (1 + kappa[s] * (1 - np.sqrt(T / sp.Tc[s]))) ** 2
-                volume = liquid_volume(equation, a[s] * alpha, b[s], T, p)
-                if volume > 3 * b[s]:  # 3.9 b at the critical point
-                    raise MixtureError(
-                        f"species {self.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
-                        "liquid-density is given."
-                    )
-                shift[s] = volume - sp.W[s] / rho
-            unknown &= ~measured
-            self.notes.append(f"volume translation fitted to a liquid density of {self._named(measured)}.")
-        if unknown.any():
-            self.notes.append(
-                f"no volume translation given for {self._named(unknown)}: by correlation from Tc, pc, omega."
-            )
-        return shift
-
-    def _named(self, mask):
-        return ", ".join(n for n, there in zip(self.names, mask) if there) or "no species"
-
-    def _pair_constants(self, equation, omega_a):
-        """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original
-        not seen): a quadratic in sqrt(T) whose coefficients, per mass of both, are constant matrices."""
-        sp = self.species
-        Vc = self._critical_volumes()
-        root, Zc = np.cbrt(Vc), sp.pc * Vc / (R * sp.Tc)
-        Tc = np.sqrt(sp.Tc[:, None] * sp.Tc) * (1 - sp.kij)
-        pc = 0.5 * (Zc[:, None] + Zc) * R * Tc / ((root[:, None] + root) ** 3 / 8)
-        kappa = alpha_slope(0.5 * (sp.omega[:, None] + sp.omega), self.options["alpha"], equation)
-        critical = omega_a * (R * Tc) ** 2 / pc / (sp.W[:, None] * sp.W)
-        g, q = 1 + kappa, kappa / np.sqrt(Tc)
-        coefficients = critical * g * g, critical * g * q, critical * q * q
-        self.structure = "pairs"
-        self.pairs |= dict(zip(("pair_constant", "pair_linear", "pair_square"), coefficients), pair_critical=critical)
-        self.constants["pair_rows"] = np.stack(coefficients)
-        self.notes.append(
-            "a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij)."
-        )
-
-    def _critical_volumes(self):
-        """As given, else Peng-Robinson's."""
-        sp = self.species
-        return np.where(np.isfinite(sp.Vc), sp.Vc, OMEGA_VC * R * sp.Tc / sp.pc)
-
-    def _polynomials(self) -> dict:
-        sp = self.species
-        self.sizes["NASA9_RANGES"] = 0 if sp.nasa9 is None else sp.nasa9.shape[1]
-        if sp.nasa9 is None:
-            return dict(
-                T_mid=sp.T_mid,
-                T_mid_lowest=[sp.T_mid.min()],
-                T_mid_highest=[sp.T_mid.max()],
-                nasa_low=(sp.nasa_low * (R / sp.W)[:, None]).T,
-                nasa_high=(sp.nasa_high * (R / sp.W)[:, None]).T,
-            )
-        return dict(
-            nasa9=(sp.nasa9 * (R / sp.W)[:, None, None]).transpose(1, 2, 0),
-            nasa9_break=sp.T_break[:, 1:-1].T if self.sizes["NASA9_RANGES"] > 1 else [0.0],
-        )
-
-    def _dilute_constants(self):
-        """Viscosity laws of the species: those given, else fitted to kinetic theory; what Wilke's rule needs of the
-        pairs."""
-        sp, law = self.species, self.options["viscosity"]
-        given = sp.sutherland if law == "sutherland" else sp.power_law
-        known = np.isfinite(given[:, 0])
-        mu, T, last = given.T
-        if law == "sutherland":
-            factor = mu * (T + last) / T**1.5
-        else:
-            with np.errstate(invalid="ignore"):
-                factor = mu / T**last
-        if not known.all():
-            lacking = ~known & ~(np.isfinite(sp.diameter) & np.isfinite(sp.well_depth))
-            if lacking.any():
-                self.lacks["viscosity_factor"] = self._who(
-                    f"a viscosity law '{law}' and transport data to derive one", lacking
+    def _make(self, provider) -> Constants | str:
+        if provider not in self._made:
+            try:
+                made = provider.make(self.species, self.options | self.by_species)
+                made.values = {name: self._checked(name, value) for name, value in made.values.items()}
+                self._made[provider] = made
+            except MixtureError as refusal:
+                made = self._made[provider] = str(refusal).rstrip(".")
+            stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
+            if stray:
+                maker = f"{provider.make.__module__}.{provider.make.__name__}"
+                raise ArgumentError(
+                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
                 )
-                return
-            from .species.kinetic_theory import viscosity_fit
+        return self._made[provider]
 
-            fitted = viscosity_fit(sp, law, *sp.T_fit)
-            factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
-            self.notes.append(
-                f"viscosity law of {self._named(~known)}: fitted to kinetic theory between "
-                f"{sp.T_fit[0]:g} and {sp.T_fit[1]:g} K."
+    def _checked(self, name, value) -> np.ndarray:
+        value = np.array(value, dtype=np.float64).reshape(-1)
+        if not np.isfinite(value).all():
+            raise MixtureError(
+                f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}."
             )
-        W = sp.W
-        self.constants.update(
-            viscosity_factor=factor,
-            viscosity_constant=last,
-            wilke_mass=W**-0.25,
-            eucken=1.25 * R / W,
-            wilke_pair=1 / np.sqrt(8 * (1 + W[:, None] / W)) / W,
-        )
+        value.flags.writeable = False
+        return value
 
-    def _transport_constants(self):
-        sp, const, opt = self.species, self.constants, self.options
-        if opt["viscosity"] in ("sutherland", "powerlaw"):
-            self._dilute_constants()
-        if opt["equation"] == "ideal" and opt["takahashi"] != "off":
-            self.notes.append(
-                "ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D."
-            )
-        Tc, pc = sp.Tc, sp.pc
-        unknown = ~np.isfinite(sp.Vc) & self._known
-        if opt["chung"] == "cantera":
-            Vc, association = OMEGA_VC * R * Tc / pc, np.zeros(self.ns)
-            self.notes.append("Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association.")
-        else:
-            Vc, association = self._critical_volumes(), sp.kappa_assoc
-        if (opt["chung"] != "cantera" or opt["mixing"] == "pseudocritical") and unknown.any():
-            self.notes.append(f"no measured critical volume for {self._named(unknown)}: Vc = 0.3074 R Tc/pc is used.")
-        for name, fields in sp.origin.items():
-            for origin in dict.fromkeys(fields.values()):
-                self.notes.append(
-                    f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}."
-                )
-        self.notes.append(
-            {
-                "polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), "
-                "positive (E_2, B_7 >= 0).",
-                "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
-                "cantera": "Chung viscosity as in Cantera: it has poles in composition space.",
-            }[opt["chung"]]
-        )
-        M = sp.W * 1e3
-        sigma, eps = 0.809 * np.cbrt(Vc * 1e6), Tc / 1.2593
-        dipole = np.nan_to_num(sp.dipole)
-        share = np.sqrt(eps) * sigma / sp.W
-        self.pairs["chung_pair"] = np.sqrt(2 * M[:, None] * M / (M[:, None] + M)) * share[:, None] * share
-        const.update(
-            Tc=Tc,
-            pc=pc,
-            chung_sigma15=sigma**1.5 / sp.W,
-            chung_eps=np.sqrt(eps) * sigma**1.5 / sp.W,
-            chung_omega=sp.omega * sigma**1.5 / sp.W,
-            chung_dipole=dipole**2 / sigma**1.5 / sp.W,
-            chung_kappa=np.sqrt(association) / sp.W,
-        )
-        const.update(inv_lewis=1 / self.by_species["lewis"], inv_schmidt=1 / self.by_species["schmidt"])
-        if opt["viscosity"] == "lucas":
-            self._lucas_constants(Vc, dipole)
-        if (
-            opt["takahashi"] == "off" and opt["viscosity"] != "lucas"
-        ):  # then no kernel looks at them, and they may be unknown
-            const.update(Tc=np.nan_to_num(Tc), pc=np.nan_to_num(pc))
-        self._diffusion_constants(M)
-        self._freeze()
+    def _all(self) -> list[Constants]:
+        """Of every model that serves these options, refused ones left out."""
+        made = [self._make(provider) for provider in declare.providers if provider.serves(self.options)]
+        return [some for some in made if isinstance(some, Constants)]
 
-    def _lucas_constants(self, Vc, dipole):
-        sp = self.species
-        Zc = sp.pc * Vc / (R * sp.Tc)
-        mu_r = 52.46 * dipole**2 * (sp.pc * 1e-5) / sp.Tc**2
-        departure = 30.55 * np.maximum(0.292 - Zc, 0) ** 1.72  # F_P - 1 of a polar species
-        quantum = [s for s, name in enumerate(self.names) if name.upper() in QUANTUM]
-        self.sizes["LUCAS_QUANTUM"] = len(quantum)
-        heaviest, ratio = np.argmax(sp.W), sp.W.max() / sp.W.min()
-        self.constants.update(
-            lucas_Zc=Zc,
-            lucas_Vc=Vc,
-            lucas_omega=sp.omega,
-            lucas_tenth_over_Tc=0.1 / sp.Tc,
-            lucas_polar=np.where((mu_r >= 0.022) & (mu_r < 0.075), departure, 0),
-            lucas_polar_warm=np.where(mu_r >= 0.075, departure, 0),
-            # species, 1/Tc, 1/M [mol/g], 1.22 Q^0.15
-            lucas_quantum=[
-                (s, 1 / sp.Tc[s], 1e-3 / sp.W[s], 1.22 * QUANTUM[self.names[s].upper()] ** 0.15) for s in quantum
-            ]
-            or [0.0],
-            lucas_heaviest=[heaviest, 1 - 0.01 * ratio**0.87 if ratio > 9 else 1.0],
-        )
-        named = ", ".join(self.names[s] for s in quantum) or "none"
-        self.notes.append(
-            f"Lucas' viscosity: liquids give NaN; quantum gases (He, H2, D2 by name): {named}; it has steps, as "
-            "published."
-        )
+    def _joined(self, field: str) -> dict:
+        return {name: value for made in self._all() for name, value in getattr(made, field).items()}
 
-    def _diffusion_constants(self, M):
-        """Binary diffusion data; a mixture that lacks them still serves everything else (the reason is kept in
-        `lacks`)."""
-        sp, const, opt = self.species, self.constants, self.options
-        if self.options["takahashi"] == "smooth":
-            self.tables["takahashi_cubics"] = takahashi_cubics()
-            self.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
-        if self.options["takahashi"] != "off":
-            for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:]):
-                const[f"takahashi_{name}"] = column
-        self.sizes["FRICTION_TERMS"] = FRICTION_TERMS[self.options["diffusion"]]
-        if self.options["diffusion"] == "fuller":
-            volume = np.cbrt(sp.fuller_volume)
-            if not np.isfinite(volume).all():
-                self.lacks["friction_fit"] = self._who("a Fuller diffusion volume", ~np.isfinite(volume))
-                return
-            M_ij = 2 / (1 / M[:, None] + 1 / M)
-            # Fuller: D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); times p in Pa: factor
-            # 10
-            fit = (np.sqrt(M_ij) * (volume[:, None] + volume) ** 2 / (0.00143 * 1e-4 * 1e5))[None]
-        else:
-            known = np.isfinite(sp.diameter) & np.isfinite(sp.well_depth)
-            if not known.all():
-                self.lacks["friction_fit"] = self._who("transport data (diameter, well depth)", ~known)
-                return
-            from .species.kinetic_theory import binary_fit, friction_fit
+    constants, pairs, tables = (property(lambda self, kind=kind: self._joined(kind)) for kind in KINDS)
 
-            fit = (binary_fit if self.options["diffusion"] == "cantera" else friction_fit)(sp, *sp.T_fit)
-        lower = np.tril_indices(self.ns)
-        const["friction_fit"] = fit[:, lower[0], lower[1]].T
-        if opt["takahashi"] == "off" and opt["diffusion"] != "cantera":  # else something of each pair comes between
-            self.pairs["friction_tiles"] = fit * (1 - np.eye(self.ns))
-
-    def _who(self, what, mask) -> str:
-        return f"species {self._named(mask)} without {what}"
-
-    def _freeze(self):
-        for name, value in self.constants.items():
-            value = np.array(value, dtype=np.float64).reshape(-1)
-            if not np.isfinite(value).all() and not self._known.all():
-                self.lacks[name] = self._who("critical properties", ~self._known)
-                continue
-            if not np.isfinite(value).all():
-                raise MixtureError(
-                    f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}."
-                )
-            value.flags.writeable = False
-            self.constants[name] = value
-        self.constants = {name: value for name, value in self.constants.items() if name not in self.lacks}
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Integers that compiled code knows."""
+        return {"NS": self.ns} | {k: v for k, v in self._joined("sizes").items() if not isinstance(v, bool)}
 
     def flags(self) -> dict[str, bool]:
-        """Compile-time switches: one for each value of each option (but where data come from), and the structure of
-        k_ij."""
-        out = {
-            f"{key}_{value}": self.options[key] == value
-            for key, values in OPTIONS.items()
-            if key not in ("critical", "translation")
-            for value in values
-        }
-        out["translated"] = self.options["translation"] != "none"
-        out.update({f"kij_{kind}": self.structure == kind for kind in ("none", "sparse", "lowrank", "dense")})
-        return out
+        """Compile-time switches: those of the options, and those that models made."""
+        out = {k: v for key, value in self.options.items() for k, v in declare.options[key].switches(value).items()}
+        return out | {k: v for k, v in self._joined("sizes").items() if isinstance(v, bool)}
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Doubles that compiled code knows."""
+        return self._joined("numbers")
+
+    @property
+    def members(self) -> str:
+        """C++ functions of the struct of constants."""
+        return "".join(made.members for made in self._all())
+
+    @property
+    def structure(self) -> str:
+        """How k_ij are summed: none, sparse, lowrank, dense; or pairs, in each pair's critical point."""
+        kinds = {name[4:]: on for name, on in self.flags().items() if name.startswith("kij_")}
+        return next((kind for kind, on in kinds.items() if on), "pairs" if kinds else "none")
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """Constant: why this mixture does not have it."""
+        made = [(p, self._make(p)) for p in declare.providers if p.serves(self.options)]
+        return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of results should know: numbers that the file did not give, and what models say of theirs."""
+        filled = [
+            f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}."
+            for name, fields in self.species.origin.items()
+            for origin in dict.fromkeys(fields.values())
+        ]
+        return list(dict.fromkeys([*filled, *(note for made in self._all() for note in made.notes)]))
 
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
@@ -570,7 +211,7 @@ class Mixture:
 
         if name not in declare.kernels:
             raise ArgumentError(f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
-        record = declare.kernels[name]
+        record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
             wanted = set(record.reads)

@@ -32,7 +32,7 @@ class Program:
             unknown = [k for k in kernels if k not in declare.kernels]
             if unknown:
                 raise ArgumentError(f"unknown kernel '{unknown[0]}'; known: {', '.join(sorted(declare.kernels))}.")
-            records = [declare.kernels[k] for k in kernels]
+            records = [declare.kernels[k].for_options(mixture.options) for k in kernels]
             unfit = [r for r in records if not r.serves(mixture.options)]
             if unfit:
                 raise ArgumentError(

@@ -96,8 +96,7 @@ def flat_pairs(D):
 def mixture_inputs(q, form="polefree"):
     """Every name that any kernel reads, as float64 arrays, from an oracle result; form: of Chung."""
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
-    if hasattr(q, "D"):
-        out["D"] = q.D
+    out |= {name: getattr(q, name) for name in ("D", "delta_mix") if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
     repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
@@ -133,6 +132,7 @@ def check_single(name, ns, n, kij="file", **options):
     record = kernels.registry.kernels[name]
     options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     mix = mixture(ns, kij, **options)
+    record = record.for_options(mix.options)
     # only inputs are taken from it: what it does not know of stays out
     real = {key: value for key, value in options.items() if value not in ("ideal", "sutherland", "powerlaw")}
     q = expected(ns, n, kij, True, "D" in record.reads, **real)

@@ -45,7 +45,7 @@ GETTERS = dict(
 def coefficients(data, T):
     """Nine of each species at T."""
     if data.nasa9 is None:
-        return np.pad(np.where((T < data.T_mid)[:, None], data.nasa_low, data.nasa_high), ((0, 0), (2, 0)))
+        return np.pad(np.where((T <= data.T_mid)[:, None], data.nasa_low, data.nasa_high), ((0, 0), (2, 0)))
     return [rows[np.searchsorted(breaks[1:-1], T, side="right")] for rows, breaks in zip(data.nasa9, data.T_break)]
 
 
@@ -115,6 +115,55 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
         assert_close(got[name], expected, N, what=name)
 
 
+def with_jumps(path, nine=()):
+    """Three gases of GRI-Mech whose polynomials jump by some 3 % where they meet, each at a temperature of its own; those
+    of `nine` written with nine coefficients."""
+    data = YAML(typ="safe", pure=True).load((DATA / "gri30.yaml").read_text())
+    species = [s for s in data["species"] if s["name"] in ("N2", "O2", "AR")]
+    for k, one in enumerate(species):
+        thermo = one["thermo"]
+        thermo["temperature-ranges"][1] = (800.0, 1000.0, 1200.0)[k]
+        thermo["data"][1] = [1.03 * c for c in thermo["data"][1]]
+        if one["name"] in nine:
+            thermo |= {"model": "NASA9", "data": [[0.0, 0.0, *row] for row in thermo["data"]]}
+        one["equation-of-state"] = {"model": "ideal-gas"}
+    phase = dict(data["phases"][0], species=[s["name"] for s in species], elements=["N", "O", "Ar"], kinetics="none")
+    phase = {key: phase[key] for key in ("name", "thermo", "elements", "species", "transport")}
+    with open(path, "w") as out:
+        YAML(typ="safe", pure=True).dump({"units": data["units"], "phases": [phase], "species": species}, out)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:.*jumps from")
+@pytest.mark.parametrize("nine", ((), ("N2",)), ids=("seven coefficients", "one of nine"))
+def test_where_polynomials_meet(tmp_path, nine):
+    """At T_mid of each species and at the numbers next to it Cantera's polynomial is taken: the lower one of seven, the
+    upper one of nine. Packs of one temperature and of several; alone (h_Y, lam of a pure gas) and in sums."""
+    path = with_jumps(tmp_path / "jumps.yaml", nine)
+    with pytest.warns(UserWarning, match="jumps from"):
+        mix = Mixture.from_yaml(path, **IDEAL, viscosity="sutherland")
+    assert (mix.species.nasa9 is not None) == bool(nine)
+    gas = ct.Solution(str(path))
+    at = np.array([side for T in (800.0, 1000.0, 1200.0) for side in (np.nextafter(T, 0), T, np.nextafter(T, 9999))])
+    rng = np.random.default_rng(2)
+    # 64 points are whole packs of any kind; then all temperatures side by side, in any order
+    T = np.concatenate([np.repeat(at, 64), rng.permuted(np.tile(at, 64))])
+    for Y in (np.array([0.2, 0.5, 0.3]), *np.eye(3)):
+        got = mix.properties("cp h s h_Y mu lam", T=T, p=2e5, Y=Y[:, None])
+        expected = {name: np.zeros(at.size) for name in ("cp", "h", "s")} | {"h_Y": np.zeros((3, at.size))}
+        for k, here in enumerate(at):
+            gas.TPY = here, 2e5, Y
+            expected["cp"][k], expected["h"][k], expected["s"][k] = gas.cp_mass, gas.enthalpy_mass, gas.entropy_mass
+            expected["h_Y"][:, k] = gas.partial_molar_enthalpies / gas.molecular_weights
+        place = np.searchsorted(at, T)
+        for name, value in expected.items():
+            scale = 4e3 * (1200 if name in ("h", "h_Y") else 1)  # cp T; jumps are a hundredth of it
+            assert (np.abs(got[name] - value[..., place]) <= 256 * EPS * scale).all(), (name, Y)
+        if Y.max() == 1:
+            eucken = got["mu"] * (expected["cp"][place] + 1.25 * 8.31446261815324 / (Y @ mix.species.W))
+            np.testing.assert_allclose(got["lam"], eucken, rtol=64 * EPS)
+
+
 def test_nine_of_seven_are_the_same():
     """0, 0, a0 .. a6 is the seven-coefficient polynomial."""
     seven = species_set(2)
@@ -180,7 +229,8 @@ def test_transport_through_properties_with_given_laws():
     )
     s = {k: states(10, 300)[k] for k in "TpY"}
     mix = Mixture.from_species(data, **IDEAL, viscosity="sutherland")
-    assert "fitted" in mix.notes[0] and "CH4" not in mix.notes[0] and "CO2" in mix.notes[0]
+    (fitted,) = (note for note in mix.notes if "fitted" in note)
+    assert "CH4" not in fitted and "CO2" in fitted
     got = mix.properties("mu lam", **s)
     factor, constant = viscosity_fit(data, "sutherland", *data.T_fit)
     for k in (0, 1):

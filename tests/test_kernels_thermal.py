@@ -74,6 +74,9 @@ def test_negative_slope_of_alpha():
 
 FAMILY = {
     "srk": dict(equation="srk"),
+    "rk": dict(equation="rk"),
+    "vdw": dict(equation="vdw"),
+    "rkpr": dict(equation="rkpr"),
     "translated": dict(translation="peneloux"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
     "fitted": dict(translation="fitted"),

@@ -74,8 +74,8 @@ def against_cantera(data, gas):
             [data.Tc[k], data.pc[k]], [gas.critical_temperature, gas.critical_pressure], rtol=32 * EPS
         )
         for T in (250.0, 999.0, 1001.0, 2900.0):
-            cp, h, s = nasa7((data.nasa_low if T < data.T_mid[k] else data.nasa_high)[k], T)
-            terms = np.abs((data.nasa_low if T < data.T_mid[k] else data.nasa_high)[k]) * T ** np.array(
+            cp, h, s = nasa7((data.nasa_low if T <= data.T_mid[k] else data.nasa_high)[k], T)
+            terms = np.abs((data.nasa_low if T <= data.T_mid[k] else data.nasa_high)[k]) * T ** np.array(
                 [0, 1, 2, 3, 4, -1, 0]
             )
             R = ct.gas_constant

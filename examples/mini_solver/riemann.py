@@ -38,7 +38,7 @@ class Gas:
         a, a_T, a_TT = self._attraction(T)
         D = v * v + 2 * b * v - b * b
         L = math.log((v + (1 + ROOT2) * b) / (v + (1 - ROOT2) * b)) / (2 * ROOT2 * b)
-        c = self.low if T < self.T_mid else self.high
+        c = self.low if T <= self.T_mid else self.high
         cp0 = R * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
         h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
         p, p_T = R * T / (v - b) - a / D, R / (v - b) - a_T / D

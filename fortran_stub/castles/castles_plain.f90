@@ -71,7 +71,7 @@ contains
       end do
       ST = gT(k)*S + g(k)*ST
       S = g(k)*S
-      if (T < T_mid(k)) then
+      if (T <= T_mid(k)) then
         co = nasa_low(:6, k)
       else
         co = nasa_high(:6, k)

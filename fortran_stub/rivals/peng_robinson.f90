@@ -39,7 +39,7 @@ contains
     h_ig = 0
     cp_ig = 0
     do s = 1, ns
-      if (T < T_mid(s)) then
+      if (T <= T_mid(s)) then
         c = nasa_low(:, s)
       else
         c = nasa_high(:, s)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import kernels
-from kernels.mixture import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 from ..config import Config

@@ -70,6 +70,8 @@ class Plan:
     tables: tuple[str, ...] = ()
     how: Launch | None = None
     precision: str = "double"
+    numbers: dict[str, float] = dataclasses.field(default_factory=dict)
+    members: str = ""
 
     @property
     def dtype(self) -> np.dtype:
@@ -204,12 +206,13 @@ def structure(p: Plan) -> str:
     """The constants' struct in C++."""
     sizes = "\n".join(f"    static constexpr int {k} = {v};" for k, v in p.sizes.items())
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
+    numbers = "\n".join(f"    static constexpr double {k} = {float(v)!r};" for k, v in p.numbers.items())
     kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
     data = (
         "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
         or "    scalar unused[1];"
     )
-    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{data}\n}};\n"
+    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
 
 
 def structure_size(p: Plan) -> int:
@@ -259,7 +262,8 @@ def folders(p: Plan) -> tuple[pathlib.Path, ...]:
 
 def call(kernel: PointKernel, dropped: set[str]) -> str:
     in_place = [w for w in kernel.writes if w in kernel.reads]
-    names = [*kernel.reads, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
+    given = [name if name in kernel.reads else "Absent()" for name in (r.rstrip("?") for r in kernel.order)]
+    names = [*given, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
     return f"{kernel.name}({', '.join(['m', *names])});"
 
 

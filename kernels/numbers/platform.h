@@ -211,6 +211,9 @@ struct Discarded {
     template <class X> POINT_FN void set(int, X) const {}
 };
 
+// Stands for a quantity that this program does not have.
+struct Absent {};
+
 // Species values held in registers; constant indices only.
 template <class R, int N> struct Held {
     R value[N];

@@ -96,24 +96,42 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
 template <class M, class R, class Species, class Use>
 POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const Use &use) {
     const R root_T = sqrt(known_temperature(T)), half_inv_root = 0.5 / root_T;
-    if constexpr (M::mixing_pseudocritical) {
+    if constexpr (M::by_pairs) {
         const R inv_root = 2.0 * half_inv_root;
         for_panels<M>([&](auto rows, auto first) {
             pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
-                const R slope = linear - square * root_T;
-                use(k, constant - (linear + slope) * root_T, -slope * inv_root);
+                if constexpr (M::alpha_general)
+                    use(k, constant * inv_root + square * root_T,
+                        (square - constant * (inv_root * inv_root)) * half_inv_root);
+                else {
+                    const R slope = linear - square * root_T;
+                    use(k, constant - (linear + slope) * root_T, -slope * inv_root);
+                }
             });
         });
     } else {
         const auto pair = [&](int s, R &y, R &z) {
-            const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
-            y = n * root_a;
-            z = n * m.q_mass[s];
+            if constexpr (M::alpha_general) {
+                R second;
+                M::root_attraction(m, known_temperature(T), s, y, z, second);
+                y = Y[s] * y;
+                z = Y[s] * z;
+            } else {
+                const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
+                y = n * root_a;
+                z = n * m.q_mass[s];
+            }
         };
         const auto row = [&](int k, const R of_y, const R of_z) {
-            const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
-            use(k, fabs(root_a) * of_y,
-                -half_inv_root * (flipped(R(m.q_mass[k]), root_a) * of_y + fabs(root_a) * of_z));
+            if constexpr (M::alpha_general) {
+                R root, root_T, root_TT;
+                M::root_attraction(m, known_temperature(T), k, root, root_T, root_TT);
+                use(k, root * of_y, root_T * of_y + root * of_z);
+            } else {
+                const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
+                use(k, fabs(root_a) * of_y,
+                    -half_inv_root * (flipped(R(m.q_mass[k]), root_a) * of_y + fabs(root_a) * of_z));
+            }
         };
         if constexpr (number<R>::lanes > 1) {
             R y[M::NS], z[M::NS];
@@ -138,7 +156,7 @@ template <bool WITH_ENTROPY, class M, class R> POINT_FN R species_ideal(const M 
                             T * (c[3] + T * (c[4] * 0.5 + T * (c[5] * (1.0 / 3.0) + T * (c[6] * 0.25)))) + c[8]);
     } else {
         R c[7];
-        const auto low = T < m.T_mid[k];
+        const auto low = T <= m.T_mid[k];
         UNROLL
         for (int i = 0; i < 7; ++i) c[i] = select(low, R(m.nasa_low[i * M::NS + k]), R(m.nasa_high[i * M::NS + k]));
         const R h =
@@ -154,20 +172,42 @@ template <class M, class R> POINT_FN R log_for_ideal(const M &, const R T) { // 
     else return R(0.0);
 }
 
+// How the shape of D moves with the mass of species k, where delta1 is one of each: sum_k = d(delta1 + delta2)/dm_k =
+// slope (delta1_k - delta1) W/W_k; of what depends on `of_sum` times that sum, the derivative.
+template <class M, class R, class Shape>
+POINT_FN R shape_slope(const M &m, const Shape &eos, const R R_s, const R of_sum, int k) {
+    if constexpr (Shape::of_species)
+        return of_sum * (eos.slope * (R_UNIVERSAL / R_s)) *
+               (m.delta_numbers[k] - eos.delta1 * m.delta_numbers[M::NS + k]);
+    else return R(0.0);
+}
+
 // v_k = -p_k/p_v with p_k = dp/dm_k at constant T, V. In h_k what would cancel, V p_k + V p_v v_k, is left out:
-// h_k = h_k,ig - R_k T + 2 (T S_k' - S_k) L + (T a' - a)(V/D - L) b_k/b + T p_T v_k.
-template <class M, class R, class Species, class OutV, class OutH, class OutE>
+// h_k = h_k,ig - R_k T + 2 (T S_k' - S_k) L + (T a' - a)((V/D - L) b_k/b + L_sum sum_k) + T p_T v_k.
+// The shape adds a b (V - b)/D^2 sum_k to p_k, as dD/d sum = b (V - b).
+template <class M, class R, class Species, class Delta, class OutV, class OutH, class OutE>
 POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix,
                                        const R a_T, const R b_mix, const R v_free, const R inv_free, const R inv_D,
-                                       const R p_T, const R v_p, const R cubic_L, OutV &v_Y, OutH &h_Y, OutE &e_Y) {
-    const R D_b = cubic<M>::sum * v_free + (cubic<M>::sum + 2.0 * cubic<M>::product) * b_mix, v = v_free + b_mix;
+                                       const R p_T, const R v_p, const R cubic_L, const Delta delta_mix, OutV &v_Y,
+                                       OutH &h_Y, OutE &e_Y) {
+    const auto eos = shape(m, delta_mix);
+    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix, v = v_free + b_mix;
     const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D), of_gas = inv_free * R_UNIVERSAL * T;
     const R h_of_b = (T * a_T - a_mix) * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D,
             Tp_T = T * p_T, ln_T = log_for_ideal(m, T);
+    R p_of_sum = R(0.0), h_of_sum = R(0.0);
+    if constexpr (eos.of_species) {
+        p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D);
+        h_of_sum =
+            (T * a_T - a_mix) * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
+    }
     attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
-        const R v_k = (two_inv_D * S - of_gas * m.inv_W[k] - of_b * m.b_mass[k]) * v_p;
+        R v_k = two_inv_D * S - of_gas * m.inv_W[k] - of_b * m.b_mass[k];
+        if constexpr (eos.of_species) v_k -= shape_slope(m, eos, R_s, p_of_sum, k);
+        v_k = v_k * v_p;
         R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL * T * m.inv_W[k] + two_L * (T * S_T - S) +
                 h_of_b * m.b_mass[k] + Tp_T * v_k;
+        if constexpr (eos.of_species) h_k += shape_slope(m, eos, R_s, h_of_sum, k);
         R v_moved = v_k;
         e_Y.set(k, h_k - p * v_k);
         if constexpr (M::translated) {
@@ -179,15 +219,20 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
     });
 }
 
-// R_k T ln phi_k = -R_k T ln(p (v - b)/(R_s T)) + R_s T b_k/(v - b) - 2 S_k L - a (V/D - L) b_k/b
-template <class M, class R, class Species, class Out>
+// R_k T ln phi_k = -R_k T ln(p (v - b)/(R_s T)) + R_s T b_k/(v - b) - 2 S_k L - a ((V/D - L) b_k/b + L_sum sum_k)
+template <class M, class R, class Species, class Delta, class Out>
 POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix,
                              const R b_mix, const R v_free, const R inv_free, const R inv_D, const R cubic_L,
-                             Out &ln_phi) {
+                             const Delta delta_mix, Out &ln_phi) {
+    const auto eos = shape(m, delta_mix);
     const R RT = R_s * T, ln_u = log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), v = v_free + b_mix;
     const R of_b = RT * inv_free - a_mix * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L;
+    R of_sum = R(0.0);
+    if constexpr (eos.of_species)
+        of_sum = a_mix * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         R work = of_b * m.b_mass[k] - two_L * S;
+        if constexpr (eos.of_species) work -= shape_slope(m, eos, R_s, of_sum, k);
         if constexpr (M::translated) work -= p * m.shift_mass[k];
         ln_phi.set(k, work * (m.W[k] * inv_RT) - ln_u);
     });

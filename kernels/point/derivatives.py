@@ -7,8 +7,13 @@ that v = sum Y_k v_k, h = sum Y_k h_k. `rho_Y` is that of rho = 1/V(T, p, m): -r
 is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[ns - 1], and so for the others.
 """
 
+import pathlib
+
 from ..declare import point_kernel, quantity
+from .equations.cubic import ALPHA, DELTA, FAMILY
 from .ideal_gas import NASA
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", per="ns")
 quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
@@ -30,31 +35,31 @@ quantity("s_p", "J/kg/K/Pa", "ds/dp at constant T, Y")
 quantity("s_T", "J/kg/K2", "ds/dT at constant p, Y")
 quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", per="ns")
 
-CUBIC = "Peng & Robinson 1976 or Soave 1972 (originals not seen)"
-PAIRS = "b_mass g_mass? q_mass? shift_mass? kij_rows? kij_factor? kij_sign? pair_rows?"
+CUBIC = "the equation's own (equations/records.py; originals not seen)"
+PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pair_rows?"
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    point_kernel(name, header="derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(name, header=HERE / "derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
 kernel(
     "cubic_partial_properties",
-    "T p Y R_s a_mix a_T b_mix v_free inv_free inv_D p_T v_p cubic_L",
+    "T p Y R_s a_mix a_T b_mix v_free inv_free inv_D p_T v_p cubic_L delta_mix?",
     "v_Y h_Y e_Y",
     CUBIC + ", differentiated in the masses",
     "p_v < 0",
     constants=f"{PAIRS} {NASA}",
-    when={"equation": "pr srk"},
+    when={"equation": FAMILY},
 )
 kernel(
     "cubic_fugacity",
-    "T p Y R_s a_mix b_mix v_free inv_free inv_D cubic_L",
+    "T p Y R_s a_mix b_mix v_free inv_free inv_D cubic_L delta_mix?",
     "ln_phi",
     CUBIC + ", residual Helmholtz energy differentiated in the masses",
     "v > b",
     constants=f"{PAIRS} W",
-    when={"equation": "pr srk"},
+    when={"equation": FAMILY},
 )
 kernel(
     "ideal_partial_properties",
@@ -90,7 +95,7 @@ kernel(
     CUBIC + ", de/dv = T p_T - p",
     "p_v < 0",
     packs=4,
-    when={"equation": "pr srk"},
+    when={"equation": FAMILY},
 )
 kernel(
     "ideal_energy_slopes",

@@ -43,12 +43,13 @@ POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT
     }
 }
 
-// Mixture NASA-7 coefficients [J/kg/K, ...]. Ranges meet at each species' own T_mid; a pack (or warp) that lies wholly
+// Mixture NASA-7 coefficients [J/kg/K, ...]. Ranges meet at each species' own T_mid, which itself belongs to the lower
+// one, as in CHEMKIN and Cantera; a pack (or warp) that lies wholly
 // below the lowest or above the highest needs one table only, and one with points of both kinds no choice for each
 // species.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
-    const auto below = T < m.T_mid_lowest[0], above = T >= m.T_mid_highest[0];
+    const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
     if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
     else if (all_of(above)) nasa_sum<COUNT, M>(m.nasa_high, Y, c);
     else if (all_of(below || above)) {
@@ -61,7 +62,7 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
         FOR_SPECIES (s, M::NS) {
-            const R y = Y[s], low = select(T < m.T_mid[s], y, R(0.0)), high = y - low; // one of them is 0
+            const R y = Y[s], low = select(T <= m.T_mid[s], y, R(0.0)), high = y - low; // one of them is 0
             UNROLL
             for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
             UNROLL
@@ -77,7 +78,7 @@ template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
 }
 
 // Nine coefficients, any number of ranges: c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 the constants of h and
-// s.
+// s. A temperature where ranges meet belongs to the upper one, as in Cantera.
 template <class M, class R> POINT_FN R nasa9_coefficient(const M &m, const R T, int k, int s) {
     R c = R(m.nasa9[k * M::NS + s]);
     for (int r = 1; r < M::NASA9_RANGES; ++r)
@@ -127,7 +128,7 @@ template <class M, class R> POINT_FN R species_cp(const M &m, const R T, int s) 
         return nasa9_cp(T, c);
     } else {
         R c[5];
-        const auto low = T < m.T_mid[s];
+        const auto low = T <= m.T_mid[s];
         UNROLL
         for (int k = 0; k < 5; ++k) c[k] = select(low, R(m.nasa_low[k * M::NS + s]), R(m.nasa_high[k * M::NS + s]));
         return nasa_cp(T, c);

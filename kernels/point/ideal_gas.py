@@ -1,6 +1,11 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
-from ..declare import point_kernel, quantity
+import pathlib
+
+from ..declare import Constants, constants, point_kernel, quantity
+from ..species import GAS_CONSTANT as R
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("T", "K", "temperature")
 quantity("p", "Pa", "pressure")
@@ -22,7 +27,7 @@ NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? na
 
 point_kernel(
     "molar_mass",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="Y",
     writes="W R_s",
@@ -32,7 +37,7 @@ point_kernel(
 )
 point_kernel(
     "mole_fractions",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="Y W",
     writes="X",
@@ -42,7 +47,7 @@ point_kernel(
 )
 point_kernel(
     "mass_fractions",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="X",
     writes="Y",
@@ -52,7 +57,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=2,
     reads="T Y",
     writes="cp_ig h_ig",
@@ -63,7 +68,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas_entropy",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=2,
     reads="T p Y W",
     writes="s_ig",
@@ -73,10 +78,36 @@ point_kernel(
 )
 point_kernel(
     "total_enthalpy",
-    header="ideal_gas.h",
+    header=HERE / "ideal_gas.h",
     packs=4,
     reads="h u v w",
     writes="h0",
     source="definition, h + |u|^2/2",
     valid="everywhere",
 )
+
+
+def ideal_gas(species, options) -> Constants:
+    """Molar masses and NASA polynomials, per mass: coefficient by coefficient, species fastest."""
+    values = dict(W=species.W, inv_W=1 / species.W, inv_p_ref=[1 / species.p_ref])
+    if species.nasa9 is None:
+        return Constants(
+            values
+            | dict(
+                T_mid=species.T_mid,
+                T_mid_lowest=[species.T_mid.min()],
+                T_mid_highest=[species.T_mid.max()],
+                nasa_low=(species.nasa_low * (R / species.W)[:, None]).T,
+                nasa_high=(species.nasa_high * (R / species.W)[:, None]).T,
+            ),
+            sizes={"NASA9_RANGES": 0},
+        )
+    ranges = species.nasa9.shape[1]
+    values |= dict(
+        nasa9=(species.nasa9 * (R / species.W)[:, None, None]).transpose(1, 2, 0),
+        nasa9_break=species.T_break[:, 1:-1].T if ranges > 1 else [0.0],
+    )
+    return Constants(values, sizes={"NASA9_RANGES": ranges})
+
+
+constants(f"W inv_p_ref {NASA.replace('?', '')}", ideal_gas)

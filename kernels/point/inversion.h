@@ -103,12 +103,13 @@ template <class R> struct CubicState {
 template <class M, class R, class Species>
 POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, const PairSums<R> &pairs, const R R_s,
                           CubicState<R> &s) {
+    const auto delta = delta_of(m, Y);
     cubic_mixture_at(m, T, Y, pairs, s.a, s.a_T, s.a_TT, s.b, s.shift);
-    cubic_root(m, T, p, R_s, s.a, s.b, s.shift, s.Z, s.vol, s.v_free);
-    cubic_reciprocals(m, s.b, s.v_free, s.vol, s.rho, s.inv_free, s.inv_D, s.inv_centred);
-    cubic_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.p_v_attractive, s.p_v_repulsive,
-                          s.p_v, s.p_T, s.v_p);
-    cubic_departure(m, s.b, s.inv_centred, s.L);
+    cubic_root(m, T, p, R_s, s.a, s.b, s.shift, delta, s.Z, s.vol, s.v_free);
+    cubic_reciprocals(m, s.b, s.v_free, s.vol, delta, s.rho, s.inv_free, s.inv_D, s.inv_centred);
+    cubic_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, delta, s.p_v_attractive,
+                          s.p_v_repulsive, s.p_v, s.p_T, s.v_p);
+    cubic_departure(m, s.b, s.inv_centred, delta, s.L);
     ideal_gas(m, T, Y, s.cp_ig, s.h_ig);
     cubic_cv(m, T, R_s, s.cp_ig, s.a_TT, s.L, s.cv);
     heat_capacity_p(m, T, s.cv, s.p_T, s.v_p, s.cp);
@@ -174,12 +175,13 @@ template <class M, class R> POINT_FN R free_volume(const M &, const R rho, const
 template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
                                            const R T_start, R &T, R &unconverged) {
-    R b = Y[0] * m.b_mass[0], shift = R(0.0), L;
+    R b = Y[0] * m.b_mass[0], shift = R(0.0);
     FOR_SPECIES (s, M::NS - 1) b += Y[s + 1] * m.b_mass[s + 1];
     if constexpr (M::translated)
         FOR_SPECIES (s, M::NS) shift += Y[s] * m.shift_mass[s];
     const R v_free = free_volume(m, rho, b, shift);
-    cubic_departure(m, b, 1.0 / (v_free + (0.5 * cubic<M>::linear) * b), L);
+    const auto eos = shape(m, delta_of(m, Y));
+    const R L = departure_integral(eos, b, R(1.0 / (v_free + (0.5 * eos.linear) * b)));
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
         select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start,
@@ -202,12 +204,13 @@ POINT_FN void temperature_from_e_rho(const M &m, const R e, const R rho, const S
                                  unconverged);
 }
 
-template <class M, class R>
+template <class M, class R, class Delta>
 POINT_FN void cubic_pressure(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
-                             const R shift_mix, R &p, R &Z, R &vol, R &v_free) {
+                             const R shift_mix, const Delta delta_mix, R &p, R &Z, R &vol, R &v_free) {
+    const auto eos = shape(m, delta_mix);
     vol = 1.0 / rho;
     v_free = free_volume(m, rho, b_mix, shift_mix);
-    const R RT = R_s * T, D = v_free * v_free + b_mix * (cubic<M>::linear * v_free + cubic<M>::constant * b_mix);
+    const R RT = R_s * T, D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
     p = RT / v_free - a_mix / D;
     Z = p * vol / RT;
 }

@@ -4,7 +4,12 @@ Each is taken where its names are given: properties("T c", h=..., p=..., Y=...).
 iteration. `unconverged` tells hosts by point what was not found.
 """
 
+import pathlib
+
 from ..declare import kernels, point_kernel, quantity
+from .equations.cubic import DELTA, FAMILY
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K")
 quantity(
@@ -27,15 +32,15 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
     for start in ("", " T_start"):
         point_kernel(
             f"temperature_from_{name}{start.replace(' T', '')}",
-            header="inversion.h",
+            header=HERE / "inversion.h",
             reads=reads + start,
             writes="T unconverged",
             given=given + start,
-            constants=f"{PAIRS} {NASA}{more}",
+            constants=f"{PAIRS} {DELTA} {NASA}{more}",
             source=METHOD,
             valid=valid,
             note=NOTE,
-            when={"equation": "pr srk"},
+            when={"equation": FAMILY},
             double_only=SINGLE,
         )
 
@@ -50,7 +55,7 @@ for name, reads, given, more in (
 ):
     point_kernel(
         f"ideal_temperature_from_{name}",
-        header="inversion.h",
+        header=HERE / "inversion.h",
         reads=reads,
         writes="T unconverged",
         given=given,
@@ -62,7 +67,7 @@ for name, reads, given, more in (
     )
 point_kernel(
     "ideal_pressure",
-    header="inversion.h",
+    header=HERE / "inversion.h",
     reads="rho T R_s",
     writes="p",
     given="rho",
@@ -72,12 +77,12 @@ point_kernel(
 )
 point_kernel(
     "cubic_pressure",
-    header="inversion.h",
-    reads="rho T R_s a_mix b_mix shift_mix",
+    header=HERE / "inversion.h",
+    reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
     given="rho",
-    source="Peng & Robinson 1976 or Soave 1972 (originals not seen)",
+    source="the equation's own (equations/records.py; originals not seen)",
     valid="1/rho > b (else NaN); p may be negative",
-    when={"equation": "pr srk"},
+    when={"equation": FAMILY},
     note="the density given chooses the root",
 )

@@ -6,7 +6,11 @@ others. Partial density rho_ns is U_1 less the other rho Y_k. Gamma holds `rho_p
 host, made from a velocity V_p, or else rho_p itself, and Gamma is then dU/dQ.
 """
 
+import pathlib
+
 from ..declare import point_kernel, quantity
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("V_p", "m/s", "preconditioning velocity: takes the place of the sound speed")
 quantity("rho_p_prime", "kg/m3/Pa", "what Gamma has in place of rho_p; rho_p itself without preconditioning")
@@ -21,7 +25,7 @@ DETERMINANT = "rho_p' rho h_T + rho_T (1 - rho h_p) not 0: rho h_T/V_p^2"
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    point_kernel(name, header="jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(name, header=HERE / "jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
 kernel(

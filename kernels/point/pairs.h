@@ -154,13 +154,13 @@ POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &eleme
 }
 #endif
 
-// y M y with the three matrices of a_ij = pair_constant - 2 pair_linear s + pair_square s^2 (option mixing =
-// pseudocritical)
+// y M y with the three constant matrices of which a_ij(T) is made: pair_constant - 2 pair_linear s + pair_square s^2
+// (option mixing = pseudocritical), or (pair_constant + pair_square s^2)/s (a Redlich-Kwong phase that brings its own)
 template <class R> struct PairSums {
     R constant, linear, square;
 };
 template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const M &m, const Species &Y) {
-    if constexpr (M::mixing_pseudocritical) {
+    if constexpr (M::by_pairs) {
         const auto itself = [](int, const R y) { return y; };
         return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself),
                 quadratic_one<M, R>(m.pair_square, Y, itself)};

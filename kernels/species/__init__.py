@@ -8,9 +8,11 @@ from .data import (  # noqa: F401
     NASA_CONTINUITY,
     OMEGA_A,
     OMEGA_B,
+    OMEGA_VC,
     ONE_ATM,
     OPTIONAL,
-    SpeciesData,  # noqa: F401
+    NoSpecies,
+    SpeciesData,
     nasa7,
     nasa9,
 )

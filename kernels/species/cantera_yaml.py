@@ -353,6 +353,11 @@ def _polynomials(species):
             "nasa_low": np.array([rows[0] for _, rows in species]),
             "nasa_high": np.array([rows[-1] for _, rows in species]),
         }
+    # T_mid of seven coefficients belongs to the lower range, a break of nine to the upper one: the next number is it
+    species = [
+        ([T[0], float(np.nextafter(T[1], np.inf)), T[2]] if len(rows[0]) == 7 and len(rows) == 2 else T, rows)
+        for T, rows in species
+    ]
     most = max(len(rows) for _, rows in species)
     nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
     return {

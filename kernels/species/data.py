@@ -12,6 +12,7 @@ from ..errors import MixtureError
 GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
 OMEGA_B = 0.0777960739038885
+OMEGA_VC = 0.307401308698703833  # Z at the critical point of the same equation
 ONE_ATM = 101325.0
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
 KIJ_LIMIT = 0.9  # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
@@ -69,7 +70,7 @@ class SpeciesData:
     Vc: np.ndarray  # m3/mol, measured
     dipole: np.ndarray  # debye
     kappa_assoc: np.ndarray  # Chung's association factor
-    nasa_low: np.ndarray  # (ns, 7), T < T_mid
+    nasa_low: np.ndarray  # (ns, 7), T <= T_mid
     nasa_high: np.ndarray  # (ns, 7)
     T_min: np.ndarray  # K
     T_mid: np.ndarray
@@ -91,6 +92,9 @@ class SpeciesData:
     power_law: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
     liquid: np.ndarray = (
         None  # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
+    )
+    rk_a: np.ndarray = (
+        None  # (2, ns, ns): a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2] of a Redlich-Kwong phase's own a_ij
     )
 
     @property
@@ -258,14 +262,15 @@ class SpeciesData:
                 )
         return out
 
-    def polynomial(self, s, T, above=True):
-        """cp/R, h/RT and s/R of species s at T [K] (...); at a temperature where ranges meet, of the one above or below
-        it."""
+    def polynomial(self, s, T, above=None):
+        """cp/R, h/RT and s/R of species s at T [K] (...). Where ranges meet: of the one above or below, or, as kernels
+        and Cantera have it, below T_mid of seven coefficients and above a break of nine."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
             rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s : s + 1], nasa7
         else:
             rows, breaks, evaluate = self.nasa9[s], self.T_break[s, 1:-1], nasa9
+        above = self.nasa9 is not None if above is None else above
         return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
 
     def jumps(self, s, limit):
@@ -274,7 +279,7 @@ class SpeciesData:
         out = []
         for T in np.unique(self.T_mid[s : s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
             for what, low, high in zip(
-                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T)
+                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
             ):
                 if abs(high - low) > limit * max(1.0, abs(low)):
                     out.append((what, float(T), float(low), float(high)))
@@ -288,6 +293,24 @@ class SpeciesData:
                 raise MixtureError(
                     f"species {self.names[s]!r}: {what} ({field}, {unit}) is missing; {purpose} needs it."
                 )
+
+    def refuse(self, lacking, what):
+        """Raise MixtureError "species A, B without `what`" where the mask `lacking` (ns,) is true of any."""
+        if np.any(lacking):
+            raise MixtureError(f"species {self.named(lacking)} without {what}")
+
+    def refuse_without_critical(self):
+        self.refuse(np.isnan([getattr(self, field) for field in CRITICAL]).any(0), "critical properties")
+
+    def named(self, mask):
+        """The names of the species where the mask (ns,) is true, as text."""
+        return ", ".join(name for name, there in zip(self.names, mask) if there) or "no species"
+
+    def critical_volumes(self):
+        """Vc [m3/mol] (ns,), where it is not known Peng-Robinson's; and what to tell of that, a list of lines."""
+        known = np.isfinite(self.Vc)
+        note = f"no measured critical volume for {self.named(~known)}: Vc = 0.3074 R Tc/pc is used."
+        return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [] if known.all() else [note]
 
     def index(self, name):
         """Position of a species; MixtureError lists those present when there is none of that name."""
@@ -324,6 +347,20 @@ class SpeciesData:
         )
         # Tc and pc as they were given, not through a and b and back
         return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]))
+
+
+class NoSpecies:
+    """Stands for SpeciesData where a host brings its own kernels and no mixture: ns species of which nothing is known.
+    A model that asks for a field is refused by MixtureError."""
+
+    def __init__(self, ns: int):
+        self.ns, self.names = ns, tuple(f"species_{s + 1}" for s in range(ns))
+
+    def require(self, *fields, purpose=""):
+        """Nothing to check before a kernel asks."""
+
+    def __getattr__(self, field):
+        raise MixtureError("there are no species data")
 
 
 def _locked(value):

@@ -16,33 +16,19 @@ from .species import OMEGA_A, OMEGA_B, ZC, R
 from .tracked import LD, Tracked, value
 
 ROOT2, CBRT2 = np.sqrt(LD(2)), np.cbrt(LD(2))
-# D = (v + delta1 b)(v + delta2 b); translation: c = slope (zero - Z_RA) R Tc/pc
-EQUATIONS = {
-    "pr": SimpleNamespace(
-        delta1=1 + ROOT2,
-        delta2=1 - ROOT2,
-        omega_a=OMEGA_A,
-        omega_b=OMEGA_B,
-        Zc=ZC,
-        slope=LD("0.50033"),
-        zero=LD("0.25969"),
-    ),
-    "srk": SimpleNamespace(
-        delta1=LD(1),
-        delta2=LD(0),
-        omega_a=1 / (9 * (CBRT2 - 1)),
-        omega_b=(CBRT2 - 1) / 3,
-        Zc=LD(1) / 3,
-        slope=LD("0.40768"),
-        zero=LD("0.29441"),
-    ),
-}
-PR = EQUATIONS["pr"]
 
 
-def alpha_kappa(omega, alpha, equation="pr"):
-    if equation == "srk":
-        return LD("0.480") + LD("1.574") * omega - LD("0.176") * omega**2
+def _soave(kappa):
+    """f, f', f'' of sqrt(alpha) = |f|, f = 1 + kappa (1 - sqrt(Tr)), as a function of T, Tc, sp, option alpha."""
+
+    def f(T, Tc, sp, alpha):
+        k, root = kappa(sp.omega, alpha)[:, None], np.sqrt(T / Tc)
+        return 1 + k * (1 - root), -k * root / (2 * T), k * root / (4 * T * T)
+
+    return f
+
+
+def _pr_kappa(omega, alpha):
     light = LD("0.37464") + LD("1.54226") * omega - LD("0.26992") * omega**2
     if alpha == "cantera":
         heavy = LD("0.374642") + LD("1.487503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
@@ -53,11 +39,120 @@ def alpha_kappa(omega, alpha, equation="pr"):
     return np.where(omega <= LD("0.491"), light, heavy)
 
 
+def _srk_kappa(omega, alpha):
+    return LD("0.480") + LD("1.574") * omega - LD("0.176") * omega**2
+
+
+def _rk_f(T, Tc, sp, alpha):
+    f = np.sqrt(np.sqrt(Tc / T))
+    return f, -f / (4 * T), 5 * f / (16 * T * T)
+
+
+def _vdw_f(T, Tc, sp, alpha):
+    return 1 + 0 * (T / Tc), 0 * (T / Tc), 0 * (T / Tc)
+
+
+def _rkpr_f(T, Tc, sp, alpha):
+    """(3/(2 + Tr))^(k/2)."""
+    Z, w = rkpr_Z(sp), sp.omega
+    k = (-LD("2.4407") * Z + LD("0.0017")) * w**2 + (LD("7.4513") * Z + LD("1.9681")) * w
+    half = ((k + LD("12.5040") * Z - LD("2.7238")) / 2)[:, None]
+    over = 2 * Tc + T
+    f = np.exp(half * np.log(3 * Tc / over))
+    return f, -half * f / over, half * (half + 1) * f / (over * over)
+
+
+def rkpr_Z(sp):
+    """1.168 times the measured Z_c, at most the end of the correlations."""
+    Z = LD("1.168") * sp.pc * sp.Vc / (R * sp.Tc)
+    return np.where(value(Z) < LD("0.338426"), Z, LD("0.338426") * Z**0)
+
+
+def rkpr_delta(sp):
+    below = LD("0.338426") - rkpr_Z(sp)
+    safe = np.where(value(below) > 0, below, below + 1)
+    there = np.where(value(below) > 0, LD(1), LD(0))
+    return LD("0.428363") + there * (LD("18.496215") * safe ** LD("0.66") + LD("789.723105") * safe ** LD("2.512392"))
+
+
+def critical_constants(delta1, delta2):
+    """Omega_a, Omega_b, Z_c from dp/dv = d2p/dv2 = 0 at Tc, pc. In eta = b/v these are two equations for eta, solved by
+    bisection of their common condition, in longdouble, with bounds that a few roundings give."""
+    u, w = value(delta1 + delta2), value(delta1 * delta2)
+    low, high = np.zeros(np.shape(u), LD), np.ones(np.shape(u), LD)
+
+    def parts(eta):
+        D, D1 = 1 + u * eta + w * eta**2, 2 + u * eta  # D/v^2, v D'/v^2
+        return D, D1, 2 * D1**2 / D**3 - 2 / D**2
+
+    for _ in range(100):
+        eta = (low + high) / 2
+        D, D1, second = parts(eta)
+        # RT/(v - b)^2 = a D'/D^2 in the curvature: 2 RT/(v - b)^3 - a (2 D'^2/D^3 - D''/D^2), positive in a gas
+        f = 2 * D1 / D**2 / (1 - eta) - second
+        low, high = np.where(f < 0, eta, low), np.where(f < 0, high, eta)
+    D, D1, _ = parts(eta)
+    over = D**2 / (D1 * (1 - eta) ** 2)  # a/(R T v)
+    Z = 1 / (1 - eta) - over / D
+    out = over * Z, eta * Z, Z
+    tracked = isinstance(delta1, Tracked)
+    return [Tracked(x, (20 * np.abs(x)).astype(float) + 5 * delta1.err) if tracked else x for x in out]
+
+
+def _one(delta1, delta2, total, product, omega_a, omega_b, Zc, f, slope=None, zero=None):
+    """delta1, delta2 with their sum and product; translation: c = slope (zero - Z_RA) R Tc/pc."""
+    return SimpleNamespace(**locals())
+
+
+# D = (v + delta1 b)(v + delta2 b). One line an equation.
+RK = dict(
+    delta1=LD(1), delta2=LD(0), total=1, product=0, omega_a=1 / (9 * (CBRT2 - 1)), omega_b=(CBRT2 - 1) / 3, Zc=LD(1) / 3
+)
+EQUATIONS = {
+    "pr": _one(1 + ROOT2, 1 - ROOT2, 2, -1, OMEGA_A, OMEGA_B, ZC, _soave(_pr_kappa), LD("0.50033"), LD("0.25969")),
+    "srk": _one(**RK, f=_soave(_srk_kappa), slope=LD("0.40768"), zero=LD("0.29441")),
+    "rk": _one(**RK, f=_rk_f),
+    "vdw": _one(LD(0), LD(0), 0, 0, LD(27) / 64, LD(1) / 8, LD(3) / 8, _vdw_f),
+    "rkpr": _one(rkpr_delta, None, None, None, None, None, None, _rkpr_f),  # delta1 by species: see shape
+}
+PR = EQUATIONS["pr"]
+
+
+def by_species(equation):
+    return callable(EQUATIONS[equation].delta1)
+
+
+def delta_mixture(n, sp, equation):
+    """delta_1 of the amounts n, weighted by moles; None where it is the same for all species."""
+    if not by_species(equation):
+        return None
+    return (n * EQUATIONS[equation].delta1(sp)[:, None]).sum(0) / n.sum(0)
+
+
+def shape(equation, delta=None):
+    """The record with numbers for delta1, delta2, their sum and product: its own, or those that belong to delta_1."""
+    if delta is None:
+        return EQUATIONS[equation]
+    other = (1 - delta) / (1 + delta)
+    omega_a, omega_b, Zc = critical_constants(delta, other)
+    return _one(delta, other, delta + other, delta * other, omega_a, omega_b, Zc, EQUATIONS[equation].f)
+
+
+def of_mixture(n, sp, o):
+    return shape(o["equation"], delta_mixture(n, sp, o["equation"]))
+
+
+def alpha_kappa(omega, alpha, equation="pr"):
+    """NaN where sqrt(alpha) has no zero."""
+    kappas = {"pr": _pr_kappa, "srk": _srk_kappa}
+    return kappas[equation](omega, alpha) if equation in kappas else omega * np.nan
+
+
 def ab(sp, equation="pr"):
     """a_i, b_i: as they are given for pr, from Tc and pc for another equation."""
     if equation == "pr":
         return sp.a, sp.b
-    eos = EQUATIONS[equation]
+    eos = shape(equation, EQUATIONS[equation].delta1(sp) if by_species(equation) else None)
     return eos.omega_a * (R * sp.Tc) * (R * sp.Tc) / sp.pc, eos.omega_b * R * sp.Tc / sp.pc
 
 
@@ -65,6 +160,14 @@ def pair_energy(sp, equation="pr"):
     """a_ij = sqrt(a_i a_j) (1 - k_ij), the matrix (ns, ns)."""
     a, _ = ab(sp, equation)
     return np.sqrt(a[:, None] * a[None, :]) * (1 - sp.kij)
+
+
+def root_alpha(T, sp, alpha, equation):
+    """|f|, sign(f) f', sign(f) f'' of each species, (ns, points)."""
+    Tc = (sp.Tc if equation != "pr" else sp.a * OMEGA_B / (sp.b * OMEGA_A * R))[:, None]
+    f = EQUATIONS[equation].f(T, Tc, sp, alpha)
+    sign = np.where(value(f[0]) >= 0, LD(1), LD(-1))
+    return [part * sign for part in f]
 
 
 def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
@@ -95,18 +198,20 @@ def _pair_mixture(T, n, sp, alpha, equation):
     return sums
 
 
+def _phase_mixture(T, n, sp):
+    """The same of a Redlich-Kwong phase's own a_ij = (a0_ij + a1_ij T)/sqrt(T)."""
+    a0, a1 = ((n * (matrix @ n)).sum(0) for matrix in sp.rk_a)
+    root = np.sqrt(T)
+    return (a0 + a1 * T) / root, (a1 - a0 / T) / (2 * root), (3 * a0 / T - a1) / (4 * T * root)
+
+
 def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
     """a, a', a'' and b of the amounts n (ns, points) at T."""
     if mixing == "pseudocritical":
         return (*_pair_mixture(T, n, sp, alpha, equation), (n * ab(sp, equation)[1][:, None]).sum(0))
-    kappa = alpha_kappa(sp.omega, alpha, equation)[:, None]
-    Tc = (sp.Tc if equation != "pr" else sp.a * OMEGA_B / (sp.b * OMEGA_A * R))[:, None]
-    root = np.sqrt(T / Tc)
-    f = 1 + kappa * (1 - root)
-    sign = np.where(value(f) >= 0, LD(1), LD(-1))
-    df = -kappa * root / (2 * T)
-    d2f = kappa * root / (4 * T * T)
-    z, dz, d2z = n * f * sign, n * df * sign, n * d2f * sign
+    if equation == "rk" and getattr(sp, "rk_a", None) is not None:
+        return (*_phase_mixture(T, n, sp), (n * ab(sp, equation)[1][:, None]).sum(0))
+    z, dz, d2z = (n * part for part in root_alpha(T, sp, alpha, equation))
     A = pair_energy(sp, equation)
     a = (z * (A @ z)).sum(0)
     da = 2 * (dz * (A @ z)).sum(0)
@@ -144,7 +249,7 @@ def shift_of_species(sp, o):
 
 def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     """T [K], p [Pa], v [m3/mol] of the pseudo-critical point: a and b of the mixture with alpha = 1."""
-    eos = EQUATIONS[equation]
+    eos = shape(equation, delta_mixture(X, sp, equation))
     pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "pr78", equation)[0]
     a = (X * (pairs @ X)).sum(0)
     b = (X * ab(sp, equation)[1][:, None]).sum(0)
@@ -166,7 +271,7 @@ def _bisect(f, lo, hi, rising):
 def coefficients(A, B, eos):
     """c2, c1, c0 of u^3 + c2 u^2 + c1 u + c0 = 0, from 1 = 1/u - A/D with D = u^2 + linear B u + constant B^2 (pr: 4,
     2)."""
-    linear, constant = np.rint(2 + eos.delta1 + eos.delta2), np.rint((1 + eos.delta1) * (1 + eos.delta2))
+    linear, constant = 2 + eos.total, 1 + eos.total + eos.product
     return linear * B - 1, constant * B * B - linear * B + A, -constant * B * B
 
 
@@ -277,13 +382,14 @@ def near_fold(c2, c1, c0):
 def departure_log(v, b, eos=PR):
     """L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b)."""
     gap = eos.delta1 - eos.delta2
+    if np.all(value(gap) == 0):
+        return 1 / (v + eos.delta2 * b)
     return np.log1p(gap * b / (v + eos.delta2 * b)) / (gap * b)
 
 
 def attraction(v, b, eos):
-    """D = v^2 + sum b v + product b^2 and dD/dv."""
-    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1 * eos.delta2)
-    return v * v + total * b * v + product * b * b, 2 * v + total * b
+    """D = v^2 + total b v + product b^2 and dD/dv."""
+    return v * v + eos.total * b * v + eos.product * b * b, 2 * v + eos.total * b
 
 
 def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):

@@ -21,13 +21,10 @@ def attraction(T, n, sp, o):
     equation = o["equation"]
     if o["mixing"] == "pseudocritical":
         return _of_pairs(T, n, sp, o)
-    kappa = cubic.alpha_kappa(sp.omega, o["alpha"], equation)[:, None]
-    omega_a, omega_b = cubic.EQUATIONS["pr"].omega_a, cubic.EQUATIONS["pr"].omega_b
-    Tc = (sp.Tc if equation != "pr" else sp.a * omega_b / (sp.b * omega_a * R))[:, None]
-    root = np.sqrt(T / Tc)
-    f = 1 + kappa * (1 - root)
-    sign = np.where(value(f) >= 0, LD(1), LD(-1))
-    size, slope = f * sign, -sign * kappa * root / (2 * T)
+    if equation == "rk" and getattr(sp, "rk_a", None) is not None:
+        (a0, a1), root = (matrix @ n for matrix in sp.rk_a), np.sqrt(T)
+        return (a0 + a1 * T) / root, (a1 - a0 / T) / (2 * root)
+    size, slope, _ = cubic.root_alpha(T, sp, o["alpha"], equation)
     A = cubic.pair_energy(sp, equation)
     of_z, of_dz = A @ (n * size), A @ (n * slope)
     return size * of_z, slope * of_z + size * of_dz
@@ -46,25 +43,40 @@ def _of_pairs(T, n, sp, o):
     return sums
 
 
+def shape_slopes(eos, n, sp, o, v, b, L):
+    """How D and L move with the amount of each species at constant v and b: 0 but where delta_1 is one of each, by the
+    chain rule through delta_1 and delta_2 = (1 - delta_1)/(1 + delta_1)."""
+    if not cubic.by_species(o["equation"]):
+        return 0 * n, 0 * n
+    d1_n = (cubic.EQUATIONS[o["equation"]].delta1(sp)[:, None] - eos.delta1) / n.sum(0)
+    d2_n = -2 * d1_n / ((1 + eos.delta1) * (1 + eos.delta1))
+    first, second, gap = v + eos.delta1 * b, v + eos.delta2 * b, eos.delta1 - eos.delta2
+    return b * (second * d1_n + first * d2_n), ((1 / first - L) * d1_n + (L - 1 / second) * d2_n) / gap
+
+
 def translation(sp, o):
     """c_k, molar, or None."""
     return cubic.shift_of_species(sp, o) if o["translation"] != "none" else None
 
 
-def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, p_T, v_p, cubic_L):
+def partial_properties(
+    sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, p_T, v_p, cubic_L, delta_mix=None
+):
     n, W = Y / sp.W[:, None], sp.W[:, None]
-    eos, b = cubic.EQUATIONS[o["equation"]], cubic.ab(sp, o["equation"])[1][:, None]
+    eos, b = cubic.shape(o["equation"], delta_mix), cubic.ab(sp, o["equation"])[1][:, None]
     v = v_free + b_mix
     S, S_T = attraction(T, n, sp, o)
-    total, product = np.rint(eos.delta1 + eos.delta2), np.rint(eos.delta1 * eos.delta2)
-    D_b = total * v_free + (total + 2 * product) * b_mix  # dD/db at constant v
+    D_b = eos.total * v_free + (eos.total + 2 * eos.product) * b_mix  # dD/db at constant v
     p_n = R * T * inv_free + R_s * T * b * inv_free * inv_free - 2 * S * inv_D + a_mix * D_b * b * inv_D * inv_D
+    D_n, L_n = shape_slopes(eos, n, sp, o, v, b_mix, cubic_L)
+    p_n = p_n + a_mix * D_n * inv_D * inv_D
     v_n = -p_n * v_p
     h_n = (
         R * T * ideal_gas.nasa(T, sp)[1]
         - R * T
         + 2 * cubic_L * (T * S_T - S)
         + b / b_mix * (T * a_T - a_mix) * (v * inv_D - cubic_L)
+        + (T * a_T - a_mix) * L_n
         + T * p_T * v_n
     )
     e_n, c = h_n - p * v_n, translation(sp, o)
@@ -73,13 +85,15 @@ def partial_properties(sp, o, T, p, Y, R_s, a_mix, a_T, b_mix, v_free, inv_free,
     return dict(v_Y=v_n / W, h_Y=h_n / W, e_Y=e_n / W)
 
 
-def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L):
+def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L, delta_mix=None):
     n, b = Y / sp.W[:, None], cubic.ab(sp, o["equation"])[1][:, None]
     S, _ = attraction(T, n, sp, o)
     v = v_free + b_mix
     out = -np.log(p * v_free / (R_s * T)) + (
         b * R_s * T * inv_free - 2 * S * cubic_L - a_mix * b / b_mix * (v * inv_D - cubic_L)
     ) / (R * T)
+    _, L_n = shape_slopes(cubic.shape(o["equation"], delta_mix), n, sp, o, v, b_mix, cubic_L)
+    out = out - a_mix * L_n / (R * T)
     c = translation(sp, o)
     return dict(ln_phi=out if c is None else out - p * c[:, None] / (R * T))
 
@@ -93,6 +107,7 @@ def chemical_potentials(sp, o, T, p, Y, W, ln_phi):
 def of_state(q, sp, o):
     """NAMES at an oracle result q."""
     mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
+    mechanical |= {"delta_mix": q.delta_mix} if hasattr(q, "delta_mix") else {}
     out = SimpleNamespace(
         **partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical)
     )
@@ -126,7 +141,7 @@ def helmholtz_side(T, density, sp, o):
     c = translation(sp, o)
     if c is not None:
         v = v + (n * c[:, None]).sum(0)
-    eos = cubic.EQUATIONS[o["equation"]]
+    eos = cubic.of_mixture(n, sp, o)
     D, _ = cubic.attraction(v, b, eos)
     energy = (n * R * T * (ideal_gas.nasa(T, sp)[1] - 1)).sum(0) + (T * a_T - a) * cubic.departure_log(v, b, eos)
     return n.sum(0) * R * T / (v - b) - a / D, energy
@@ -240,7 +255,7 @@ def plain(sp):
 def state_at(T, p, Y, R_s, sp, o):
     """Thermal quantities of a kg at T, p and whether the root is decided."""
     n = Y / sp.W[:, None]
-    eos = cubic.EQUATIONS[o["equation"]]
+    eos = cubic.of_mixture(n, sp, o)
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s * T
     u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
@@ -257,7 +272,7 @@ def state_at(T, p, Y, R_s, sp, o):
 def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
     n = Y / sp.W[:, None]
-    eos = cubic.EQUATIONS[o["equation"]]
+    eos = cubic.of_mixture(n, sp, o)
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     v = 1 / rho
     if o["translation"] != "none":
@@ -357,9 +372,9 @@ def ideal_partial(sp, o, T, p):
     return dict(v_Y=R * T / p / W, h_Y=R * T * h / W, e_Y=R * T * h / W - R * T / W)
 
 
-def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix):
+def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
     free = 1 / rho + shift_mix - b_mix
-    D, _ = cubic.attraction(free + b_mix, b_mix, cubic.EQUATIONS[o["equation"]])
+    D, _ = cubic.attraction(free + b_mix, b_mix, cubic.shape(o["equation"], delta_mix))
     p = R_s * T / free - a_mix / D
     return dict(p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free)
 

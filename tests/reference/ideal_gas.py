@@ -21,8 +21,8 @@ def mean_molar_mass(X, W):
 
 
 def nasa(T, sp):
-    """cp/R, h/(RT), s/R of every species (ns, n) at 1 atm."""
-    high = T >= _pad(sp.T_mid, T)
+    """cp/R, h/(RT), s/R of every species (ns, n) at 1 atm; at T_mid by the lower polynomial."""
+    high = T > _pad(sp.T_mid, T)
     a = [np.where(high, _pad(sp.nasa_high[:, k], T), _pad(sp.nasa_low[:, k], T)) for k in range(7)]
     T2, T3, T4 = T * T, T * T * T, T * T * T * T
     cp = a[0] + a[1] * T + a[2] * T2 + a[3] * T3 + a[4] * T4

@@ -56,12 +56,16 @@ def evaluate(
         X = X / X.sum(0)
         Y = X * sp.W[:, None] / M
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
-    eos, n, R_s = cubic.EQUATIONS[o["equation"]], Y / sp.W[:, None], species.R / M
+    n, R_s = Y / sp.W[:, None], species.R / M
+    q_delta = cubic.delta_mixture(n, sp, o["equation"])
+    eos = cubic.shape(o["equation"], q_delta)
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s * T
     u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
     shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, (cp0 / M, h0 / M, s0 / M), a, a_T, a_TT, b, shift, u, eos)
+    if q_delta is not None:
+        q.delta_mix = q_delta
     q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0 * b if shift is None else shift
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
     q.cp_ig, q.h_ig, q.s_ig = cp0 / M, h0 / M, s0 / M

@@ -54,7 +54,7 @@ def cubic_mixture(sp, o, T, Y):
     return out
 
 
-def critical_state(sp, o, Y, R_s):
+def critical_state(sp, o, Y, R_s, delta_mix=None):
     return dict(
         zip(
             ("Tc_mix", "pc_mix", "vc_mix"),
@@ -63,10 +63,10 @@ def critical_state(sp, o, Y, R_s):
     )
 
 
-def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
+def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
     RT = R_s * T
     B = b_mix * p / RT
-    u, undecided = cubic.compressibility(a_mix * p / (RT * RT), B, o["root"], _eos(o))
+    u, undecided = cubic.compressibility(a_mix * p / (RT * RT), B, o["root"], _eos(o, delta_mix))
     v_free = u * RT / p
     Z, vol = u + B, v_free + b_mix
     if o["translation"] != "none":
@@ -74,12 +74,16 @@ def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix):
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
 
-def _eos(o):
-    return cubic.EQUATIONS[o["equation"]]
+def _eos(o, delta_mix=None):
+    return cubic.shape(o["equation"], delta_mix)
 
 
-def reciprocals(sp, o, b_mix, v_free, vol):
-    D, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
+def cubic_delta(sp, o, Y):
+    return dict(delta_mix=cubic.delta_mixture(Y / sp.W[:, None], sp, o["equation"]))
+
+
+def reciprocals(sp, o, b_mix, v_free, vol, delta_mix=None):
+    D, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o, delta_mix))
     return dict(rho=1 / vol, inv_free=1 / v_free, inv_D=1 / D, inv_centred=2 / D_v)
 
 
@@ -88,13 +92,13 @@ def heat_capacity_ratio(sp, o, cp, cv, p_v, vol):
     return dict(gamma=(cp / root) * (-p_v * cp / root), c=vol * (-p_v * cp / root))
 
 
-def departure(sp, o, b_mix, inv_centred):
-    eos = _eos(o)
-    return dict(cubic_L=cubic.departure_log(1 / inv_centred - (eos.delta1 + eos.delta2) / 2 * b_mix, b_mix, eos))
+def departure(sp, o, b_mix, inv_centred, delta_mix=None):
+    eos = _eos(o, delta_mix)
+    return dict(cubic_L=cubic.departure_log(1 / inv_centred - LD("0.5") * eos.total * b_mix, b_mix, eos))
 
 
-def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
-    _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o))
+def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, delta_mix=None):
+    _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o, delta_mix))
     attractive, repulsive = a_mix * D_v * inv_D * inv_D, -R_s * T * inv_free * inv_free
     p_v = attractive + repulsive
     return dict(
@@ -102,8 +106,8 @@ def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D):
     )
 
 
-def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v):
-    flag, undecided = cubic.phase_flag(T, p, R_s, a_mix, b_mix, v_free, p_v, _eos(o))
+def phase_flag(sp, o, T, p, R_s, a_mix, b_mix, v_free, p_v, delta_mix=None):
+    flag, undecided = cubic.phase_flag(T, p, R_s, a_mix, b_mix, v_free, p_v, _eos(o, delta_mix))
     return dict(phase_flag=Tracked(flag, exact=True), undecided=undecided)
 
 
@@ -242,6 +246,7 @@ THERMAL = {
     "ideal_gas_entropy": ideal_entropy,
     "total_enthalpy": total_enthalpy,
     "cubic_mixture": cubic_mixture,
+    "cubic_delta": cubic_delta,
     "critical_state": critical_state,
     "cubic_root": root,
     "cubic_reciprocals": reciprocals,

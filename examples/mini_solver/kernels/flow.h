@@ -17,83 +17,105 @@ POINT_FN void flow_linear_sums(const M &m, const Species &rho_k, R &N, R &B) {
     N = R_UNIVERSAL * N;
 }
 
-template <class M, class R> POINT_FN R flow_inv_D(const R B) {
-    return 1.0 / (1.0 + B * (cubic<M>::sum + cubic<M>::product * B));
+template <class Shape, class R> POINT_FN R flow_inv_D(const Shape &eos, const R B) {
+    return 1.0 / (1.0 + B * (eos.sum + eos.product * B));
 }
 
-// N, B and the three sums of A: A = yy, A_T = -yz/s, A_TT = (zz + yz/s)/(2 T) with s = sqrt(T); see cubic_mixture.
+// N, B, A and its derivatives in T
 template <class R> struct FlowSums {
-    R N, B, yy, yz, zz;
+    R N, B, A, A_T, A_TT;
 };
 
 template <class M, class R, class Species>
-POINT_FN FlowSums<R> flow_sums(const M &m, const R root_T, const Species &rho_k) {
+POINT_FN FlowSums<R> flow_sums(const M &m, const R T, const R root_T, const R inv_root, const Species &rho_k,
+                               const PairSums<R> &pairs) {
     FlowSums<R> f;
     flow_linear_sums(m, rho_k, f.N, f.B);
-    attraction_sums(
-        m, rho_k, root_T,
-        [&](int s, const R rho_s, const R root, R &y, R &z) {
-            const R root_a = m.g_mass[s] - m.q_mass[s] * root, n = flipped(rho_s, root_a);
-            y = n * root_a;
-            z = n * m.q_mass[s];
-        },
-        f.yy, f.yz, f.zz);
+    attraction(m, known_temperature(T), root_T, inv_root, rho_k, pairs, f.A, f.A_T, f.A_TT);
     return f;
 }
 
 // integral of dv/D from v to infinity, over the density: ln[(1 + delta1 B)/(1 + delta2 B)]/((delta1 - delta2) B)
-template <class M, class R> POINT_FN R flow_log(const R B) {
-    const R inv_centred = 1.0 / (1.0 + (0.5 * cubic<M>::sum) * B);
-    return inv_centred * atanh_over_root(cubic<M>::half_gap_2 * square(B * inv_centred));
+template <class Shape, class R> POINT_FN R flow_log(const Shape &eos, const R B) {
+    return departure_integral(eos, B, R(1.0 / (1.0 + (0.5 * eos.sum) * B)));
 }
 
-// sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2, and p(T) is a
-// quadratic in s: T without iteration. Signs are those of the root before; three rounds, the first with those at s = 0.
-// A point for which they stay finds the same s again, so that its result does not depend on its neighbours.
+// T of p where p(T) is no quadratic in sqrt(T): Newton's method. Where a falls with T ever more slowly, p(T) rises ever
+// more slowly, and it comes to the root from below; it starts from what an ideal gas of the free volume has, 20 K at
+// least, and 40 steps are far more than it takes (test). A point that is done stays as it is.
+template <class M, class R, class Species>
+POINT_FN R flow_temperature_by_newton(const M &m, const R p, const Species &rho_k, const R N, const R B,
+                                      const R inv_D) {
+    const PairSums<R> pairs = pair_sums<M, R>(m, rho_k);
+    const R ideal = N / (1.0 - B);
+    R T = larger(p / ideal, R(T_LOWEST));
+    auto open = T > 0.0;
+    for (int step = 0; step < 40; ++step) {
+        const R root_T = sqrt(known_temperature(T));
+        R A, A_T, A_TT;
+        attraction(m, known_temperature(T), root_T, R(1.0 / root_T), rho_k, pairs, A, A_T, A_TT);
+        const R change = (p - (ideal * T - A * inv_D)) / (ideal - A_T * inv_D);
+        const R next = T + smaller(larger(change, -0.7 * T), 3.0 * T);
+        const auto done = fabs(change) < 1e-14 * T;
+        T = select(open, next, T);
+        open = open && !done;
+        if (everywhere(!open)) break;
+    }
+    return T;
+}
+
+// Soave's alpha: sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2,
+// and p(T) is a quadratic in s: T without iteration. Signs are those of the root before; three rounds, the first with
+// those at s = 0. A point for which they stay finds the same s again, so that its result does not depend on its
+// neighbours.
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
     R N, B, s = R(0.0);
     flow_linear_sums(m, rho_k, N, B);
-    const R inv_D = flow_inv_D<M>(B), ideal = N / (1.0 - B);
-    for (int round = 0; round < 3; ++round) {
-        if (round > 0) {
-            R least = R(0.0);
-            FOR_SPECIES (k, M::NS) least = smaller(least, (m.g_mass[k] - m.q_mass[k] * s) * m.g_mass[k]);
-            if (everywhere(least >= 0.0)) break;
+    const R inv_D = flow_inv_D(shape(m, delta_of(m, rho_k)), B), ideal = N / (1.0 - B);
+    if constexpr (M::alpha_general || M::by_pairs) {
+        T = flow_temperature_by_newton(m, p, rho_k, N, B, inv_D);
+        T = select(N > 0.0 && B < 1.0, T, R(NOT_A_NUMBER));
+    } else {
+        for (int round = 0; round < 3; ++round) {
+            if (round > 0) {
+                R least = R(0.0);
+                FOR_SPECIES (k, M::NS) least = smaller(least, (m.g_mass[k] - m.q_mass[k] * s) * m.g_mass[k]);
+                if (everywhere(least >= 0.0)) break;
+            }
+            R gg, gq, qq;
+            attraction_sums(
+                m, rho_k, s,
+                [&](int k, const R rho, const R root, R &y, R &z) {
+                    const R n = flipped(rho, m.g_mass[k] - m.q_mass[k] * root);
+                    y = n * m.g_mass[k];
+                    z = n * m.q_mass[k];
+                },
+                gg, gq, qq);
+            const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p; // a2 s^2 + 2 a1 s - a0 = 0
+            s = a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
         }
-        R gg, gq, qq;
-        attraction_sums(
-            m, rho_k, s,
-            [&](int k, const R rho, const R root, R &y, R &z) {
-                const R n = flipped(rho, m.g_mass[k] - m.q_mass[k] * root);
-                y = n * m.g_mass[k];
-                z = n * m.q_mass[k];
-            },
-            gg, gq, qq);
-        const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p; // a2 s^2 + 2 a1 s - a0 = 0
-        s = a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
+        T = select(N > 0.0 && B < 1.0, s * s, R(NOT_A_NUMBER));
     }
-    T = select(N > 0.0 && B < 1.0, s * s, R(NOT_A_NUMBER));
 }
 
 template <class R> struct FlowState {
     R e_vol, cv_vol, p, p_T;
 };
 
-template <class M, class R, class Species>
-POINT_FN FlowState<R> flow_at(const M &m, const R T, const Species &rho_k, const FlowSums<R> &f, const R inv_root) {
+template <class M, class R, class Species, class Shape>
+POINT_FN FlowState<R> flow_at(const M &m, const R T, const Species &rho_k, const FlowSums<R> &f, const Shape &eos) {
     R cp_ig, h_ig;
     ideal_gas(m, T, rho_k, cp_ig, h_ig); // weighted by rho_k: per volume
-    const R inv_D = flow_inv_D<M>(f.B), inv_free = 1.0 / (1.0 - f.B), L = flow_log<M>(f.B);
-    const R A_T = -f.yz * inv_root, A_TT = (f.zz + f.yz * inv_root) * (0.5 * inv_root * inv_root);
-    return {h_ig - f.N * T + (T * A_T - f.yy) * L, cp_ig - f.N + T * A_TT * L, f.N * T * inv_free - f.yy * inv_D,
-            f.N * inv_free - A_T * inv_D};
+    const R inv_D = flow_inv_D(eos, f.B), inv_free = 1.0 / (1.0 - f.B), L = flow_log(eos, f.B);
+    return {h_ig - f.N * T + (T * f.A_T - f.A) * L, cp_ig - f.N + T * f.A_TT * L, f.N * T * inv_free - f.A * inv_D,
+            f.N * inv_free - f.A_T * inv_D};
 }
 
 // rho dp/drho at constant T and composition
-template <class M, class R> POINT_FN R flow_stiffness(const R T, const FlowSums<R> &f) {
-    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D<M>(f.B);
-    return f.N * T * (inv_free * inv_free) - f.yy * (2.0 + cubic<M>::sum * f.B) * (inv_D * inv_D);
+template <class Shape, class R> POINT_FN R flow_stiffness(const R T, const FlowSums<R> &f, const Shape &eos) {
+    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D(eos, f.B);
+    return f.N * T * (inv_free * inv_free) - f.A * (2.0 + eos.sum * f.B) * (inv_D * inv_D);
 }
 
 // Energy, and what waves need. gamma_c = rho c^2/p, gruneisen = p_T/(rho cv).
@@ -101,24 +123,27 @@ template <class M, class R, class Species>
 POINT_FN void flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, R &e_vol, R &cv_vol, R &gamma_c,
                          R &gruneisen) {
     const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
-    const FlowSums<R> f = flow_sums(m, root_T, rho_k);
-    const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
+    const auto eos = shape(m, delta_of(m, rho_k));
+    const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pair_sums<M, R>(m, rho_k));
+    const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
     p_eos = q.p;
     e_vol = q.e_vol;
     cv_vol = q.cv_vol;
     gruneisen = q.p_T / q.cv_vol;
-    gamma_c = (flow_stiffness<M>(T, f) + T * q.p_T * gruneisen) / q.p;
+    gamma_c = (flow_stiffness(T, f, eos) + T * q.p_T * gruneisen) / q.p;
 }
 
 // T of given rho e by Newton from the T that comes in, no step beyond 30 %; 8 steps reach rounding from 30 % off
 // (test). A point that is done stays as it is, so that its result does not depend on its neighbours.
 template <class M, class R, class Species>
 POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
+    const auto eos = shape(m, delta_of(m, rho_k));
+    const PairSums<R> pairs = pair_sums<M, R>(m, rho_k);
     auto open = !(T < 0.0);
     for (int step = 0; step < 8; ++step) {
         const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
-        const FlowSums<R> f = flow_sums(m, root_T, rho_k);
-        const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
+        const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pairs);
+        const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
         const R change = (e_vol - q.e_vol) / q.cv_vol, bound = 0.3 * T;
         const R next = T + smaller(larger(change, -bound), bound);
         const auto done = fabs(change) < 1e-14 * T;
@@ -133,18 +158,27 @@ POINT_FN void flow_temperature_e(const M &m, const R e_vol, const Species &rho_k
 template <class M, class R, class Species, class OutH, class OutE>
 POINT_FN void flow_partials(const M &m, const R T, const Species &rho_k, OutH &h_Y, OutE &eps_k) {
     const R root_T = sqrt(known_temperature(T)), inv_root = 1.0 / root_T;
-    const FlowSums<R> f = flow_sums(m, root_T, rho_k);
-    const FlowState<R> q = flow_at(m, T, rho_k, f, inv_root);
-    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D<M>(f.B), L = flow_log<M>(f.B), RT = R_UNIVERSAL * T,
+    const auto eos = shape(m, delta_of(m, rho_k));
+    const FlowSums<R> f = flow_sums(m, T, root_T, inv_root, rho_k, pair_sums<M, R>(m, rho_k));
+    const FlowState<R> q = flow_at(m, T, rho_k, f, eos);
+    const R inv_free = 1.0 / (1.0 - f.B), inv_D = flow_inv_D(eos, f.B), L = flow_log(eos, f.B), RT = R_UNIVERSAL * T,
             ln_T = log_for_ideal(m, T);
-    const R L_B = (inv_D - L) / f.B, A_T = -f.yz * inv_root, energy_b = (T * A_T - f.yy) * L_B, by_n = RT * inv_free;
-    const R by_b =
-        f.N * T * (inv_free * inv_free) + f.yy * (cubic<M>::sum + 2.0 * cubic<M>::product * f.B) * (inv_D * inv_D);
-    const R volume = T * q.p_T / flow_stiffness<M>(T, f), energy = q.cv_vol / q.p_T;
+    const R L_B = (inv_D - L) / f.B, excess = T * f.A_T - f.A, energy_b = excess * L_B, by_n = RT * inv_free;
+    const R by_b = f.N * T * (inv_free * inv_free) + f.A * (eos.sum + 2.0 * eos.product * f.B) * (inv_D * inv_D);
+    R by_sum = R(0.0), energy_sum = R(0.0); // where the shape moves with the composition; see shape_slope
+    if constexpr (eos.of_species) {
+        by_sum = f.A * f.B * (1.0 - f.B) * (inv_D * inv_D);
+        energy_sum = excess * departure_slope(eos, f.B, R(1.0 / (1.0 + 0.5 * eos.sum * f.B)), L);
+    }
+    const R volume = T * q.p_T / flow_stiffness(T, f, eos), energy = q.cv_vol / q.p_T;
     attraction_slopes(m, T, rho_k, [&](int s, const R S, const R S_T) { // half of dA/drho_s and of dA_T/drho_s
-        const R p_k = by_n * m.inv_W[s] + by_b * m.b_mass[s] - 2.0 * S * inv_D;
-        const R e_k =
+        R p_k = by_n * m.inv_W[s] + by_b * m.b_mass[s] - 2.0 * S * inv_D;
+        R e_k =
             species_ideal<false>(m, T, ln_T, s) - RT * m.inv_W[s] + 2.0 * (T * S_T - S) * L + energy_b * m.b_mass[s];
+        if constexpr (eos.of_species) {
+            p_k += shape_slope(m, eos, f.N, by_sum, s);
+            e_k += shape_slope(m, eos, f.N, energy_sum, s);
+        }
         h_Y.set(s, e_k + volume * p_k);
         eps_k.set(s, e_k - energy * p_k);
     });

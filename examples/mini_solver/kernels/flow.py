@@ -2,6 +2,7 @@
 kernels.load_declarations."""
 
 from kernels import point_kernel, quantity
+from kernels.declare import kernels
 
 quantity("rho_k", "kg/m3", "partial densities", per="ns")
 quantity("p_eos", "Pa", "pressure of the equation of state at T and rho_k")
@@ -12,9 +13,9 @@ quantity("gruneisen", "1", "Grueneisen coefficient, (dp/dT)_v/(rho cv)")
 quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
 quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities", per="ns")
 
-PAIRS = "inv_W b_mass g_mass q_mass one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
+PAIRS = " ".join(["inv_W", *kernels["cubic_mixture"].constants, "delta_numbers?"])
 NASA = "T_mid T_mid_lowest T_mid_highest nasa_low nasa_high"
-SOURCE = "Peng & Robinson 1976 or Soave 1972 (originals not seen) in the variables T, rho_k (derived here)"
+SOURCE = "the equation's own (originals not seen) in the variables T, rho_k (derived here)"
 
 
 def kernel(name, reads, writes, constants, source, valid, **more):
@@ -36,9 +37,9 @@ kernel(
     "p rho_k",
     "T",
     PAIRS,
-    SOURCE + ", a quadratic in sqrt(T)",
+    SOURCE + ", a quadratic in sqrt(T) of Soave's alpha, Newton in T of another",
     "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
-    note="no iteration below the first sign change",
+    note="Soave's alpha: no iteration below the first sign change",
 )
 kernel(
     "flow_state",
@@ -51,5 +52,5 @@ kernel(
 kernel(
     "flow_temperature_e", "e_vol rho_k T", "T", f"{PAIRS} {NASA}", SOURCE + ", Newton in T", "T comes in within 30 %"
 )
-kernel("flow_partials", "T rho_k", "h_Y eps_k", f"{PAIRS} kij_rows? {NASA}", SOURCE, "as flow_state")
+kernel("flow_partials", "T rho_k", "h_Y eps_k", f"{PAIRS} kij_rows? pair_rows? {NASA}", SOURCE, "as flow_state")
 kernel("flow_composition", "rho_k", "rho Y", "", "definition", "rho > 0", given="rho_k")

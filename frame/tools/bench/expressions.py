@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.mixture import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 ROOT2 = float(np.sqrt(2.0))
@@ -18,7 +18,7 @@ CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache
 def constants(mixture, xp) -> dict:
     """What the expressions need of the species, in the array module's memory, as columns."""
     data = mixture.species
-    kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"]), np.sqrt(data.a)
+    kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"], mixture.options["equation"]), np.sqrt(data.a)
     columns = {
         "inv_W": 1 / data.W,
         "b": data.b,
@@ -38,7 +38,7 @@ def thermal(xp, c, T, p, Y) -> dict:
     amounts = Y * c["inv_W"]
     W = 1 / amounts.sum(0)
     X = amounts * W
-    low = T < c["T_mid"]
+    low = T <= c["T_mid"]
     a = [(X * xp.where(low, cold, hot)).sum(0) for cold, hot in zip(c["nasa_low"], c["nasa_high"])]
     cp_ig = R * (a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))))
     h_ig = R * (a[5] + T * (a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.mixture import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 
 from .others import comparable, equation, not_installed
 from .report import Row
@@ -92,7 +92,7 @@ def run(job) -> list[Row]:
     at_theirs = {**given, "p": np.where(theirs["p"] > 0, theirs["p"], given["p"])}
     scale, undecided = scales(mixture, wanted, given, job.backend)
     species = mixture.species
-    f = 1 + alpha_slope(species.omega, "cantera")[:, None] * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
+    f = 1 + alpha_slope(species.omega, "cantera", "pr")[:, None] * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
     undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
     filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
     scale["mu"], scale["lam"] = (scale[name] * (1 + 1 / filled) for name in ("mu", "lam"))

@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 
 import kernels
-from kernels.mixture import alpha_slope
+from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 from .report import Row

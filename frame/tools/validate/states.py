@@ -89,7 +89,7 @@ def three_roots(mixture, n, random):
 
 def kinks(mixture, n, random):
     """At the temperatures where formulas change branch: the NASA polynomials meet, or sqrt(a_i) passes through zero."""
-    from kernels.mixture import alpha_slope
+    from kernels.point.equations.constants import alpha_slope
 
     species = mixture.species
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])

@@ -20,7 +20,7 @@ NUMBERS = 500_000  # and at most so many numbers of quantities that are matrices
 # departure), most of numbers whose influence is of the size of the inputs'; the exception is v, of which v - b is 1/20
 # in a cold liquid: 20 for that, and as much again for the rest.
 TOLERANCE = 48.0
-TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels.mixture.takahashi_cubics
+TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/point/transport/diffusion.py
 
 
 def reachable(mixture, given=GIVEN) -> list[str]:

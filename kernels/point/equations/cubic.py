@@ -1,11 +1,15 @@
-"""Cubic equation of state of a mixture (Peng-Robinson, Soave-Redlich-Kwong): one-fluid rules, every derivative
-analytic.
+"""Cubic equation of state of a mixture, any of records.py: one-fluid rules, every derivative analytic.
 
 Everything is per kg. Volume translation (option translation) shifts v by a constant of the composition: Z, vol, rho, h,
 rho_p, rho_T, h_p and c follow it; e, s, cp, cv and the choice of the root do not change.
 """
 
+import pathlib
+
 from ...declare import point_kernel, quantity
+from .records import BY_SPECIES, FAMILY
+
+HERE = pathlib.Path(__file__).parent
 
 quantity("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture")
 quantity("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix")
@@ -51,67 +55,87 @@ quantity("Tc_mix", "K", "pseudo-critical temperature")
 quantity("pc_mix", "Pa", "pseudo-critical pressure")
 quantity("vc_mix", "m3/mol", "pseudo-critical molar volume")
 
-CUBIC = "Peng & Robinson 1976 or Soave 1972 (originals not seen)"
+quantity("delta_mix", "1", "delta_1 of the mixture, where it is one of each species")
+
+CUBIC = "the equation's own (records.py; originals not seen)"
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
-PAIRS = "b_mass g_mass? q_mass? shift_mass? pair_constant? pair_linear? pair_square? " + KIJ
+DELTA = "delta_numbers?"
+ALPHA = "g_mass? q_mass? alpha_numbers?"
+PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"
 
 
 def shared(name, reads, writes, source, valid, **more):
     """What holds for every equation of state."""
-    point_kernel(name, header="cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
+    point_kernel(name, header=HERE / "cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    shared(name, reads, writes, source, valid, when={"equation": "pr srk"}, **more)
+    shared(name, reads, writes, source, valid, when={"equation": FAMILY}, **more)
 
 
 kernel(
     "cubic_mixture",
     "T Y",
     "a_mix a_T a_TT b_mix shift_mix",
-    CUBIC + "; alpha of Robinson & Peng 1978 above omega 0.491; mixing by "
-    "pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)",
+    CUBIC + "; mixing by pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)",
     "T > 0",
     constants=PAIRS,
-    note="sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
+    note="pr, srk: sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
+)
+point_kernel(
+    "cubic_delta",
+    header=HERE / "cubic.h",
+    packs=4,
+    reads="Y",
+    writes="delta_mix",
+    source="Cismondi & Mollerup 2005 (original not seen), delta_1 = sum(X_i delta_1i)",
+    valid="everywhere",
+    constants="delta_numbers",
+    when={"equation": BY_SPECIES},
 )
 shared(
     "critical_state",
-    "Y R_s",
+    "Y R_s delta_mix?",
     "Tc_mix pc_mix vc_mix",
     CUBIC + ", inverted for a mixture with alpha = 1",
     "everywhere",
-    constants="b_mass root_ac_mass? pair_critical? omega_a omega_b omega_vc " + KIJ,
+    constants=f"b_mass root_ac_mass? pair_critical? omega_a? omega_b? omega_vc? {KIJ}",
     note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's",
 )
 kernel(
     "cubic_root",
-    "T p R_s a_mix b_mix shift_mix",
+    "T p R_s a_mix b_mix shift_mix delta_mix?",
     "Z vol v_free",
     CUBIC + ", cubic in p (v - b)/(R T)",
     "T > 0, p > 0",
     alone=True,
     note="of three roots v > b the one of lower residual Gibbs energy, or as option root says",
 )
-kernel("cubic_reciprocals", "b_mix v_free vol", "rho inv_free inv_D inv_centred", "definitions; rho = 1/vol", "v > b")
+kernel(
+    "cubic_reciprocals",
+    "b_mix v_free vol delta_mix?",
+    "rho inv_free inv_D inv_centred",
+    "definitions; rho = 1/vol",
+    "v > b",
+)
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
 kernel(
     "cubic_pressure_slopes",
-    "T R_s a_mix a_T b_mix v_free inv_free inv_D",
+    "T R_s a_mix a_T b_mix v_free inv_free inv_D delta_mix?",
     "p_v_attractive p_v_repulsive p_v p_T v_p",
     CUBIC + ", differentiated",
     "v > b",
 )
 kernel(
     "cubic_phase_flag",
-    "T p R_s a_mix b_mix v_free p_v",
+    "T p R_s a_mix b_mix v_free p_v delta_mix?",
     "phase_flag",
     CUBIC + ", roots counted by the discriminant",
     "v > b",
     note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the "
     "spinodal",
 )
-kernel("cubic_departure", "b_mix inv_centred", "cubic_L", CUBIC + ", departure integral", "v > b")
+kernel("cubic_departure", "b_mix inv_centred delta_mix?", "cubic_L", CUBIC + ", departure integral", "v > b")
 kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")
 kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")

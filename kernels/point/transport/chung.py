@@ -1,6 +1,18 @@
 """Chung's dense-gas viscosity and conductivity."""
 
-from ...declare import point_kernel, quantity
+import pathlib
+
+import numpy as np
+
+from ...declare import Constants, constants, option, point_kernel, quantity
+from ...species import GAS_CONSTANT as R, OMEGA_VC
+
+HERE = pathlib.Path(__file__).parent
+
+option("viscosity", "chung", "viscosity, and with the laws of dilute gases conductivity")
+option(
+    "chung", "polefree published cantera", "Chung's rules: without poles in composition, as published, as in Cantera"
+)
 
 quantity("mu", "Pa s", "viscosity")
 quantity("lam", "W/m/K", "thermal conductivity")
@@ -33,7 +45,7 @@ CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other laws bring a conductivi
 
 point_kernel(
     "chung_mixture",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="Y W",
     writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
@@ -43,7 +55,7 @@ point_kernel(
 )
 point_kernel(
     "chung_dilute",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
     writes="T_star inv_T_star root_m eta0",
@@ -52,7 +64,7 @@ point_kernel(
 )
 point_kernel(
     "chung_density",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="rho fill_m",
     writes="fill gap3",
@@ -61,7 +73,7 @@ point_kernel(
 )
 point_kernel(
     "chung_viscosity",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads=POLAR + " unit_m inv_T_star" + DENSE,
     writes="mu",
@@ -74,7 +86,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
@@ -85,7 +97,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity_cantera",
-    header="chung.h",
+    header=HERE / "chung.h",
     packs=4,
     reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
@@ -93,3 +105,43 @@ point_kernel(
     valid="rho Vc/6 < 1",
     when={"chung": "cantera"} | CONDUCTIVITY,
 )
+
+SAID = {
+    "polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), positive "
+    "(E_2, B_7 >= 0).",
+    "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
+    "cantera": "Chung viscosity as in Cantera: it has poles in composition space.",
+}
+
+
+def volumes(species, options):
+    """Vc [m3/mol] and association factors (ns,) that this form of Chung's rules takes, and notes of them."""
+    if options["chung"] != "cantera":
+        Vc, notes = species.critical_volumes()
+        return Vc, species.kappa_assoc, notes
+    note = "Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."
+    return OMEGA_VC * R * species.Tc / species.pc, np.zeros(species.ns), [note]
+
+
+def chung(species, options) -> Constants:
+    """Parameters of each species and pair, per mass."""
+    species.refuse_without_critical()
+    Vc, association, notes = volumes(species, options)
+    W, M = species.W, species.W * 1e3
+    sigma, eps = 0.809 * np.cbrt(Vc * 1e6), species.Tc / 1.2593
+    dipole = np.nan_to_num(species.dipole)
+    share = np.sqrt(eps) * sigma / W
+    return Constants(
+        dict(
+            chung_sigma15=sigma**1.5 / W,
+            chung_eps=np.sqrt(eps) * sigma**1.5 / W,
+            chung_omega=species.omega * sigma**1.5 / W,
+            chung_dipole=dipole**2 / sigma**1.5 / W,
+            chung_kappa=np.sqrt(association) / W,
+        ),
+        {"chung_pair": np.sqrt(2 * M[:, None] * M / (M[:, None] + M)) * share[:, None] * share},
+        notes=[*notes, SAID[options["chung"]]],
+    )
+
+
+constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung)

@@ -1,6 +1,19 @@
 """Binary and mixture-averaged diffusion coefficients."""
 
-from ...declare import point_kernel, quantity
+import functools
+import pathlib
+
+import numpy as np
+
+from ...declare import Constants, constants, option, point_kernel, quantity, species_number
+from ...species.kinetic_theory import binary_fit, friction_fit
+
+HERE = pathlib.Path(__file__).parent
+
+option("diffusion", "kinetic fuller cantera", "binary diffusion: kinetic theory, Fuller's volumes, Cantera's fit")
+option("takahashi", "smooth table off", "correction of D for pressure: without steps, as in Cantera, none")
+species_number("lewis", 1.0, "Lewis numbers of D_lewis")
+species_number("schmidt", 0.7, "Schmidt numbers of D_schmidt")
 
 quantity("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", per="ns*ns")
 quantity("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", per="ns")
@@ -14,7 +27,7 @@ quantity("D_lewis", "m2/s", "diffusion coefficients from conductivity and consta
 quantity("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constant Schmidt numbers", per="ns")
 
 CONSTANTS = (
-    "inv_W W Tc pc friction_fit takahashi_cubics? takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?"
+    "inv_W W Tc? pc? friction_fit takahashi_cubics? takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?"
 )
 SOURCE = "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen)"
 NOTE = (
@@ -24,7 +37,7 @@ NOTE = (
 
 point_kernel(
     "binary_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D_ij",
     constants=CONSTANTS,
@@ -33,7 +46,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D",
     constants=CONSTANTS + " least_mass friction_tiles?",
@@ -45,7 +58,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mole",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="Y W D",
     writes="D_mole",
     constants="inv_W W",
@@ -54,7 +67,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mass",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="T p Y W",
     writes="D_mass",
     constants=CONSTANTS + " friction_tiles?",
@@ -67,7 +80,7 @@ point_kernel(
 )
 point_kernel(
     "lewis_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="lam rho cp",
     writes="D_lewis",
     constants="inv_lewis",
@@ -77,7 +90,7 @@ point_kernel(
 )
 point_kernel(
     "schmidt_diffusion",
-    header="diffusion.h",
+    header=HERE / "diffusion.h",
     reads="mu rho",
     writes="D_schmidt",
     constants="inv_schmidt",
@@ -85,3 +98,102 @@ point_kernel(
     valid="as mu",
     note="Sc_k by the mixture's `schmidt`, 0.7 unless given",
 )
+
+# Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen); columns Pr, D0, A, B, C, E.
+# The first row is ours: factor 1 at Pr = 0.
+TAKAHASHI = np.array(
+    [
+        (0.0, 1.00, 0.0, 1.0, 0.0, 1.0),
+        (0.1, 1.01, 0.038042, 1.52267, 0.0, 1.0),
+        (0.2, 1.01, 0.067433, 2.16794, 0.0, 1.0),
+        (0.3, 1.01, 0.098317, 2.42910, 0.0, 1.0),
+        (0.4, 1.01, 0.137610, 2.77605, 0.0, 1.0),
+        (0.5, 1.01, 0.175081, 2.98256, 0.0, 1.0),
+        (0.6, 1.01, 0.216376, 3.11384, 0.0, 1.0),
+        (0.8, 1.01, 0.314051, 3.50264, 0.0, 1.0),
+        (1.0, 1.02, 0.385736, 3.07773, 0.141211, 13.45454),
+        (1.2, 1.02, 0.514553, 3.54744, 0.278407, 14.0),
+        (1.4, 1.02, 0.599184, 3.61216, 0.372683, 10.00900),
+        (1.6, 1.02, 0.557725, 3.41882, 0.504894, 8.57519),
+        (1.8, 1.03, 0.593007, 3.18415, 0.678469, 10.37483),
+        (2.0, 1.03, 0.696001, 3.37660, 0.665702, 11.21674),
+        (2.5, 1.04, 0.790770, 3.27984, 0.0, 1.0),
+        (3.0, 1.05, 0.502100, 3.39031, 0.602907, 6.19043),
+        (4.0, 1.06, 0.837452, 3.23513, 0.0, 1.0),
+        (5.0, 1.07, 0.890390, 3.13001, 0.0, 1.0),
+    ]
+)
+
+
+WINDOWS = 512  # of the table below
+
+
+@functools.lru_cache(None)
+def takahashi_cubics() -> np.ndarray:
+    """(WINDOWS, 19, 4) in single precision: each row of the table above less 1, in each window of 1/(1 + Tr), as a
+    cubic of the place x in [-1/2, 1/2) in the window, through the formula at Chebyshev points. 152 KB; absolute error
+    of the factor below 2e-7 (tests), single precision included (for its sake less 1: most factors are near 1). A pair
+    of two species has its place from sums that are rounded, too: up to 6e-7 (tests).
+
+    Colder than where its first bracket vanishes a row is 0; the window in which that happens keeps the unbroken curve.
+    """
+    nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
+    w = (np.arange(WINDOWS)[:, None, None] + nodes) / WINDOWS  # 1/(1 + Tr)
+    z = w / (1 - w)  # 1/Tr
+    _, D, A, B, C, E = TAKAHASHI.T[:, None, :, None]
+    z_start = (np.arange(WINDOWS) / (WINDOWS - np.arange(WINDOWS)))[:, None, None]
+    gone = (1 - A * z_start**B <= 0) | (1 - C * z_start**E <= 0)
+    with np.errstate(over="ignore"):
+        rows = np.where(gone, 0.0, D * (1 - A * z**B) * (1 - C * z**E)) - 1
+    rows = np.concatenate([rows, rows[:, -1:]], axis=1)  # what stands behind the last row
+    return np.linalg.solve(np.vander(nodes - 0.5, increasing=True), rows[..., None])[..., 0].astype(np.float32)
+
+
+def takahashi(species, options) -> Constants:
+    """The table and what it is read with."""
+    species.refuse_without_critical()
+    columns = {f"takahashi_{name}": column for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:])}
+    made = Constants({"Tc": species.Tc, "pc": species.pc, **columns})
+    if options["takahashi"] == "smooth":
+        made.tables["takahashi_cubics"] = takahashi_cubics()
+        made.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
+    if options["equation"] == "ideal":
+        made.notes.append(
+            "ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D."
+        )
+    return made
+
+
+def friction(species, options) -> Constants:
+    """Fits of f_ij = 1/(p D_ij) for each pair (of p D_ij for Cantera's), over the lower triangle with its diagonal."""
+    model, ns, M = options["diffusion"], species.ns, species.W * 1e3
+    if model == "fuller":
+        volume = np.cbrt(species.fuller_volume)
+        species.refuse(~np.isfinite(volume), "a Fuller diffusion volume")
+        M_ij = 2 / (1 / M[:, None] + 1 / M)
+        # D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); times p in Pa: factor 10
+        fit = (np.sqrt(M_ij) * (volume[:, None] + volume) ** 2 / (0.00143 * 1e-4 * 1e5))[None]
+    else:
+        known = np.isfinite(species.diameter) & np.isfinite(species.well_depth)
+        species.refuse(~known, "transport data (diameter, well depth)")
+        fit = (binary_fit if model == "cantera" else friction_fit)(species, *species.T_fit)
+    lower = np.tril_indices(ns)
+    made = Constants({"friction_fit": fit[:, lower[0], lower[1]].T, "least_mass": 1e-20 * species.W})
+    made.sizes["FRICTION_TERMS"] = len(fit)
+    if options["takahashi"] == "off" and model != "cantera":  # else something of each pair comes between
+        made.pairs["friction_tiles"] = fit * (1 - np.eye(ns))
+    return made
+
+
+def constant_ratios(species, options) -> Constants:
+    """Lewis and Schmidt numbers."""
+    return Constants({"inv_lewis": 1 / options["lewis"], "inv_schmidt": 1 / options["schmidt"]})
+
+
+constants(
+    "Tc pc takahashi_cubics takahashi_D takahashi_A takahashi_B takahashi_C takahashi_E",
+    takahashi,
+    when={"takahashi": "smooth table"},
+)
+constants("friction_fit friction_tiles least_mass", friction)
+constants("inv_lewis inv_schmidt", constant_ratios)

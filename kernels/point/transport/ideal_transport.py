@@ -1,13 +1,23 @@
 """Transport of dilute gases: Sutherland's or a power law for each species, Wilke's and Mathur's rules (option viscosity
 = sutherland, powerlaw)."""
 
-from ...declare import point_kernel
+import pathlib
+
+import numpy as np
+
+from ...declare import Constants, constants, option, point_kernel
+from ...species import GAS_CONSTANT as R
+from ...species.kinetic_theory import viscosity_fit
 from ..ideal_gas import NASA
 from . import chung  # noqa: F401  (whose mu and lam these are)
 
+HERE = pathlib.Path(__file__).parent
+
+option("viscosity", "sutherland powerlaw")
+
 point_kernel(
     "wilke_transport",
-    header="ideal_transport.h",
+    header=HERE / "ideal_transport.h",
     reads="T Y W",
     writes="mu lam",
     constants=NASA + " viscosity_factor viscosity_constant wilke_mass wilke_pair eucken",
@@ -15,5 +25,45 @@ point_kernel(
     "Poling et al. and Cantera)",
     valid="T > 0; low density",
     sweeps="viscosities",
+    when={"viscosity": "sutherland powerlaw"},
+)
+
+
+def viscosity_laws(species, options) -> Constants:
+    """Viscosity laws of the species: those given, else fitted to kinetic theory; what Wilke's rule needs of the
+    pairs."""
+    law, W, notes = options["viscosity"], species.W, []
+    given = species.sutherland if law == "sutherland" else species.power_law
+    known = np.isfinite(given[:, 0])
+    mu, T, last = given.T
+    if law == "sutherland":
+        factor = mu * (T + last) / T**1.5
+    else:
+        with np.errstate(invalid="ignore"):
+            factor = mu / T**last
+    if not known.all():
+        lacking = ~known & ~(np.isfinite(species.diameter) & np.isfinite(species.well_depth))
+        species.refuse(lacking, f"a viscosity law '{law}' and transport data to derive one")
+        fitted = viscosity_fit(species, law, *species.T_fit)
+        factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
+        notes.append(
+            f"viscosity law of {species.named(~known)}: fitted to kinetic theory between "
+            f"{species.T_fit[0]:g} and {species.T_fit[1]:g} K."
+        )
+    return Constants(
+        dict(
+            viscosity_factor=factor,
+            viscosity_constant=last,
+            wilke_mass=W**-0.25,
+            eucken=1.25 * R / W,
+            wilke_pair=1 / np.sqrt(8 * (1 + W[:, None] / W)) / W,
+        ),
+        notes=notes,
+    )
+
+
+constants(
+    "viscosity_factor viscosity_constant wilke_mass wilke_pair eucken",
+    viscosity_laws,
     when={"viscosity": "sutherland powerlaw"},
 )

@@ -10,7 +10,7 @@ POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y
     R Tc = R(0.0), Zc = R(0.0), Vc = R(0.0), omega = R(0.0), polar = R(0.0);
     FOR_SPECIES (s, M::NS) {
         const R x = Y[s] * m.inv_W[s] * W;
-        Tc += x * m.Tc[s];
+        Tc += x * m.lucas_Tc[s];
         Zc += x * m.lucas_Zc[s];
         Vc += x * m.lucas_Vc[s];
         omega += x * m.lucas_omega[s];
