@@ -72,10 +72,10 @@ class Mixture:
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
         """Read a Cantera YAML file; `phase` names the phase when there are several."""
-        from .species.cantera_yaml import read_cantera_yaml  # ruamel.yaml is needed for files only
+        from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
 
         chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
-        models = ("ideal-gas", "Peng-Robinson") if chosen["equation"] == "ideal" else ("Peng-Robinson",)
+        models = models_for(chosen["equation"])
         return cls(read_cantera_yaml(path, phase, chosen["critical"] == "fill", models)[0], **options)
 
     @classmethod

@@ -35,7 +35,7 @@ def option_sets():
                 viscosity=("chung", "lucas")[i // 3 % 2],
                 takahashi=("smooth", "table", "off")[i // 4],
                 alpha="pr78" if i // 3 == 1 else ("pr78", "cantera")[i // 6],
-                equation=("pr", "srk", "pr", "pr")[i // 3],
+                equation=("pr", "srk", "rkpr" if i < 8 else "rk", "pr")[i // 3],
                 translation=("none", "peneloux")[i // 2 % 2],
             ),
         )

@@ -17,6 +17,9 @@ PARTIAL = "v_Y h_Y e_Y ln_phi g_Y s_Y rho_Y eps_k e_p e_T s_p s_T"
 FAMILY = {
     "pr": {},
     "srk": dict(equation="srk"),
+    "rk": dict(equation="rk"),
+    "vdw": dict(equation="vdw"),
+    "rkpr": dict(equation="rkpr"),
     "translated": dict(translation="peneloux"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
     "pairs": dict(mixing="pseudocritical"),
@@ -38,6 +41,10 @@ def test_species_kernel_alone(name):
         for kij in KIJ:
             check_single(name, 10, 200, kij)
         check_single(name, 2, 200, **FAMILY["srk-translated"])
+        if any(read.startswith("delta_mix") for read in registry.kernels[name].order):
+            check_single(name, 10, 200, "sparse", **FAMILY["rkpr"])
+            check_single(name, 1, 200, **FAMILY["rkpr"])
+            check_single(name, 53, 100, "dense", **FAMILY["rk"])
         check_single(name, 53, 100, "sparse", translation="peneloux")
         for ns in (1, 2, 10, 53):
             check_single(name, ns, 100, "file" if ns < 10 else "dense", **FAMILY["srk-pairs" if ns == 2 else "pairs"])
@@ -52,6 +59,9 @@ def test_species_kernel_alone(name):
         (10, FAMILY["pr"]),
         (10, FAMILY["srk-translated"]),
         (10, FAMILY["srk-pairs"]),
+        (2, FAMILY["rk"]),
+        (2, FAMILY["vdw"]),
+        (10, FAMILY["rkpr"]),
     ),
 )
 def test_every_name(ns, options):
@@ -64,6 +74,7 @@ def test_every_name(ns, options):
 
 # ---- against differences of functions that the oracle has in closed form
 
+MOVED = ("pr", "srk-translated", "pairs", "rkpr", "rk")
 WEIGHTS = {-3: -1, -2: 9, -1: -45, 1: 45, 2: -9, 3: 1}
 STEP = LD("1e-3")
 
@@ -101,9 +112,7 @@ def extensive(data, T, p, m, name, **options):
 
 
 @pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y", "s_Y"))
-@pytest.mark.parametrize(
-    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
-)
+@pytest.mark.parametrize("options", (FAMILY[name] for name in MOVED), ids=MOVED)
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(name, T=T, p=p, Y=Y)[name]
@@ -123,9 +132,7 @@ def test_partial_properties_are_derivatives_in_the_masses(name, options):
         assert error.max() < 5e-8 and np.median(error) < 1e-12, (name, k, error.max(), np.median(error))
 
 
-@pytest.mark.parametrize(
-    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
-)
+@pytest.mark.parametrize("options", (FAMILY[name] for name in MOVED), ids=MOVED)
 def test_slopes_of_energy_and_entropy_are_derivatives(options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties("e_p e_T s_p s_T rho", T=T, p=p, Y=Y)
@@ -147,7 +154,7 @@ def test_slopes_of_energy_and_entropy_are_derivatives(options):
 
 def test_eps_k_is_the_derivative_at_constant_pressure():
     """From p and rho e as explicit functions of T and the partial densities, no partial property among them."""
-    for options in (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]):
+    for options in (FAMILY[name] for name in MOVED):
         mix, T, p, Y = some(10, **options)
         q = mix.properties("rho eps_k", T=T, p=p, Y=Y)
         sp, o = species.arrays(mix.species), {**oracle.OPTIONS, **options}
@@ -171,7 +178,14 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
 
 def test_euler():
     """v = sum Y_k v_k and so on; -rho = sum Y_k rho_Y: bounds as the oracle's for each term."""
-    for ns, options in ((1, {}), (10, {}), (10, FAMILY["srk-translated"]), (10, FAMILY["srk-pairs"]), (53, {})):
+    for ns, options in (
+        (1, {}),
+        (10, {}),
+        (10, FAMILY["srk-translated"]),
+        (10, FAMILY["srk-pairs"]),
+        (10, FAMILY["rkpr"]),
+        (53, {}),
+    ):
         n = 2000 if ns < 53 else 500
         s = {k: states(ns, n)[k] for k in "TpY"}
         got = mixture(ns, **options).properties(PARTIAL + " vol h e s rho", **s)
@@ -190,7 +204,9 @@ def test_euler():
             assert_close((s["Y"] * got[name]).sum(0), whole, N, scale=scale, what=f"NS={ns} {name}", skip=q.undecided)
 
 
-@pytest.mark.parametrize("options", (FAMILY["pr"], FAMILY["srk-pairs"]), ids=("pr", "srk-pairs"))
+@pytest.mark.parametrize(
+    "options", (FAMILY["pr"], FAMILY["srk-pairs"], FAMILY["rkpr"]), ids=("pr", "srk-pairs", "rkpr")
+)
 def test_fugacity_coefficients_obey_gibbs_and_duhem(options):
     """sum x_k d ln phi_k = 0 at constant T, p; = (Z - 1)/p dp; = -h_res/(R T^2) dT. Sixth-order differences of the
     quadruple build."""
@@ -235,9 +251,7 @@ def conserved(data, Q, **options):
     )
 
 
-@pytest.mark.parametrize(
-    "options", (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]), ids=("pr", "srk-translated", "pairs")
-)
+@pytest.mark.parametrize("options", (FAMILY[name] for name in MOVED), ids=MOVED)
 def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     mix, T, p, Y = some(10, **options)
     u, v, w = np.random.default_rng(2).uniform(-300, 300, (3, T.size))

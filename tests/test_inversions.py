@@ -22,6 +22,9 @@ FAMILY = {
     "liquid": dict(root="liquid"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
     "pairs": dict(mixing="pseudocritical"),
+    "rk": dict(equation="rk"),
+    "vdw": dict(equation="vdw"),
+    "rkpr": dict(equation="rkpr"),
 }
 KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name)
 
@@ -34,6 +37,7 @@ def test_kernel_alone(name):
     if not name.startswith("ideal"):
         check_single(name, 2, 100, **FAMILY["srk-translated"])
         check_single(name, 10, 100, "dense", **FAMILY["pairs"])
+        check_single(name, 2, 100, "dense", **FAMILY["rkpr"])
     check_single(name, 53, 40, "dense")
 
 
@@ -57,6 +61,9 @@ def pairs(mix, s):
         (10, 5000, "pr"),
         (10, 1000, "pairs"),
         (53, 400, "pr"),
+        (2, 2000, "rk"),
+        (2, 2000, "vdw"),
+        (10, 1000, "rkpr"),
     ],
 )
 def test_round_trip(ns, n, family):

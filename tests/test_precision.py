@@ -55,6 +55,8 @@ OPTIONS = [
     (10, {"equation": "srk", "translation": "peneloux", "diffusion": "fuller", "takahashi": "off"}),
     (10, {"viscosity": "lucas"}),
     (10, {"equation": "ideal", "viscosity": "sutherland", "takahashi": "off"}),
+    (2, {"equation": "vdw"}),
+    (10, {"equation": "rkpr"}),
     (53, {}),
 ]
 

@@ -1,9 +1,10 @@
-"""Reads a phase of a Cantera YAML file (Peng-Robinson, or ideal-gas for those who want it) into SpeciesData.
+"""Reads a phase of a Cantera YAML file (Peng-Robinson; ideal-gas or Redlich-Kwong for those who want it) into
+SpeciesData.
 
 What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
 beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
-acentric-factor, binary-a), `critical-parameters`, `transport` (gas), with the file's `units` and explicit ones. Keys
-that Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's
+acentric-factor, binary-a; Redlich-Kwong: a0 or [a0, a1] of a = a0 + a1 T, b, binary-a), `critical-parameters`,
+`transport` (gas), with the file's `units` and explicit ones. Keys that Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's
 c, for the equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with
 `association-factor`, `diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of
 viscosity, temperature, exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
@@ -12,6 +13,7 @@ Cantera looks for missing critical properties in a data base by name; here a mis
 unless the caller asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
 """
 
+import dataclasses
 import math
 import warnings
 from pathlib import Path
@@ -26,7 +28,9 @@ from .critical import filled
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
 from .units import Units
 
-MODEL = "Peng-Robinson"
+MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
+RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
+RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
 VISCOSITY_LAWS = {"sutherland": ("sutherland", ("constant", "K")), "power-law": ("power_law", ("exponent", "1"))}
@@ -145,6 +149,11 @@ class _File:
         return weights
 
 
+def models_for(equation: str) -> tuple[str, ...]:
+    """The thermo models of phases that serve a value of option `equation`."""
+    return {"ideal": ("ideal-gas", MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
+
+
 def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas,
     Peng-Robinson). fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may
@@ -160,7 +169,8 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
     weights = file.atomic_weights()
     rows, nodes = [], []
-    ideal = "ideal-gas" in models
+    rk = node.data["thermo"] == RK
+    ideal = "ideal-gas" in models or rk  # the acentric factor is of no use to Redlich and Kwong
     for entry in entries:
         composition = entry.child("composition", "a map of elements")
         foreign = [e for e in composition.data if declared is not None and e not in declared]
@@ -168,7 +178,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
             continue
         if foreign:
             composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
-        rows.append(_species_row(entry, composition, weights, fill, ideal))
+        rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
         nodes.append(entry)
     if not rows:
         node.fail("has no species.")
@@ -191,7 +201,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
         without_critical=ideal,
         where=str(path),
     )
-    kij = _binary(names, nodes, bare.a)
+    kij, own = _binary_rk(node, names, nodes, bare) if rk else (_binary(names, nodes, bare.a), None)
     if kij.any():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # given above
@@ -206,7 +216,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
                 without_critical=ideal,
                 where=str(path),
             )
-    return bare, node.data["name"]
+    return (bare if own is None else dataclasses.replace(bare, rk_a=own)), node.data["name"]
 
 
 def _choose_phase(file, wanted, models):
@@ -263,7 +273,7 @@ def _species_of(file, phase):
     return list(out.values())
 
 
-def _species_row(node, composition, weights, fill, ideal):
+def _species_row(node, composition, weights, fill, ideal, model):
     """The fields of one species as from_arrays wants them, with name, p_ref, sources and origin of its numbers."""
     row = {"name": node.data["name"], "sources": {}}
     mass = 0.0
@@ -275,10 +285,10 @@ def _species_row(node, composition, weights, fill, ideal):
         composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
     row["W"] = mass * 1e-3
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
-    if ideal and not fill and _eos(node) is None and not node.has("critical-parameters"):
+    if ideal and model == MODEL and not fill and _eos(node) is None and not node.has("critical-parameters"):
         critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
     else:
-        critical = _critical(node, composition.data if fill else None)
+        critical = _critical(node, composition.data if fill else None, model)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     extra = _Node(node.data.get("real-gas") or {}, f"{node.where}: real-gas", node.units)
     extra.only("association-factor", "diffusion-volume", "liquid-density", *VISCOSITY_LAWS, "note")
@@ -369,23 +379,23 @@ def _polynomials(species):
     }
 
 
-def _eos(node):
-    """The Peng-Robinson map of a species, None when it has none."""
+def _eos(node, model=MODEL):
+    """The map of a species for a model, None when it has none."""
     models = node.data.get("equation-of-state")
     for _number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
         block = _Node(data, f"{node.where}: equation-of-state", node.units)
-        if block.data.get("model") == MODEL:
+        if block.data.get("model") == model:
             return block
     return None
 
 
-def _critical(node, fill=None):
+def _critical(node, fill=None, model=MODEL):
     """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes
     before critical-parameters.
 
     fill: the species' composition, when what is absent is to be looked up or estimated, number by number.
     """
-    eos = _eos(node)
+    eos = _eos(node, model)
     critical = node.child("critical-parameters") if node.has("critical-parameters") else None
     row = {"Vc": math.nan, "volume_translation": math.nan, "origin": {}}
     for block in (critical, eos):
@@ -395,7 +405,10 @@ def _critical(node, fill=None):
         row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol") * 1e-3
     wanted = ("a", "b", "acentric-factor")
     given = [key for key in wanted if eos is not None and eos.has(key)]
-    if len(given) == 3 or (given and critical is None):
+    if model == RK and {"a", "b"} <= set(given):
+        row["Tc"], row["pc"] = _rk_critical(eos)
+        row["omega"] = critical.number("acentric-factor", default=math.nan) if critical else math.nan
+    elif len(given) == 3 or (given and critical is None):
         row |= {
             "a": eos.number("a", "Pa*m^6/kmol^2") * 1e-6,
             "b": eos.number("b", "m^3/kmol") * 1e-3,
@@ -424,7 +437,10 @@ def _critical(node, fill=None):
             "them up or estimates them)."
         )
     else:
-        row |= {field: critical.number(key, unit) for key, field, unit in CRITICAL}
+        row |= {
+            field: critical.number(key, unit, math.nan if (model, field) == (RK, "omega") else None)
+            for key, field, unit in CRITICAL
+        }
         for key, field, _ in CRITICAL[:2]:
             if not row[field] > 0:
                 critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
@@ -432,11 +448,62 @@ def _critical(node, fill=None):
     return {field: value for field, value in row.items() if field not in ("a", "b")}
 
 
-def _binary(names, nodes, a):
-    """k_ij from binary-a, in whichever of the two species it stands; twice with different values is an error."""
-    kij, said = np.zeros((len(names),) * 2), {}
+def _rk_a(block, key):
+    """a0 [Pa m6 K^0.5/mol2] and a1 [Pa m6/K^0.5/mol2] of a number or of two; a1 is 0 where it is not given."""
+    value = block.need(key, "a number or [a0, a1]")
+    parts = value if isinstance(value, list) else [value]
+    if len(parts) not in (1, 2):
+        block.fail(f"{key}: got {_short(value)}, wanted a number or [a0, a1].")
+    try:
+        return (*(block.units.convert(v, unit) * 1e-6 for v, unit in zip(parts, RK_A)), *[0.0] * (2 - len(parts)))
+    except ValueError as error:
+        return block.fail(f"{key}: {error}.")
+
+
+def _rk_critical(eos):
+    """Tc, pc where p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)) has its critical point: a0 + a1 Tc = k Tc^1.5."""
+    (a0, a1), b = _rk_a(eos, "a"), eos.number("b", "m^3/kmol") * 1e-3
+    for key, number in (("a", a0), ("b", b)):
+        if not number > 0:
+            eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
+    k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
+    Tc = (a0 / k) ** (2 / 3)
+    if a1:
+        Tc = 4 * max(Tc, (a1 / k) ** 2)  # right of the root of a convex function: Newton's method comes down to it
+        for _ in range(60):
+            Tc -= (k * Tc**1.5 - a1 * Tc - a0) / (1.5 * k * Tc**0.5 - a1)
+    return Tc, RK_OMEGA_B * GAS_CONSTANT * Tc / b
+
+
+def _binary_rk(phase, names, nodes, data):
+    """k_ij and a_ij (2, ns, ns) of a Redlich-Kwong phase: the latter where some a depends on T, else None. Cross terms
+    as Cantera has them: sqrt(a0_i a0_j), sqrt(a1_i a1_j), or binary-a."""
+    ns = len(names)
+    own = np.zeros((2, ns))
+    own[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
+    for s, node in enumerate(nodes):
+        eos = _eos(node, RK)
+        if eos is not None and eos.has("a") and eos.has("b"):
+            own[:, s] = _rk_a(eos, "a")
+    with np.errstate(invalid="ignore"):
+        a = np.sqrt(own[:, :, None] * own[:, None])
+    a[:, range(ns), range(ns)] = own
+    for i, j, value in _pairs(names, nodes, RK, _rk_a):
+        a[:, i, j] = a[:, j, i] = value
+    for i, j in np.argwhere(np.isnan(a[1])):
+        phase.fail(
+            f"a1 of {names[i]!r} and {names[j]!r} have different signs, of which there is no square root: wanted a "
+            "binary-a."
+        )
+    return (np.zeros((ns, ns)), a) if a[1].any() else (1 - a[0] / np.sqrt(own[0][:, None] * own[0]), None)
+
+
+def _pairs(names, nodes, model, read):
+    """(i, j, value) of each binary-a, in whichever of the two species it stands; twice with different values is an
+    error."""
+    said = {}
     for i, node in enumerate(nodes):
-        eos = _eos(node)
+        eos = _eos(node, model)
         if eos is None or not eos.has("binary-a"):
             continue
         pairs = eos.child("binary-a", "a map from species to a_ij")
@@ -448,10 +515,17 @@ def _binary(names, nodes, a):
             j = names.index(other)
             if i == j:
                 pairs.fail("names the species itself, wanted another one.")
-            value = pairs.number(other, "Pa*m^6/kmol^2") * 1e-6
+            value = read(pairs, other)
             if said.setdefault((min(i, j), max(i, j)), value) != value:
-                pairs.fail(f"{other}: got {value:g} Pa m6/mol2, but {other!r} gives another value for the same pair.")
-            kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
+                pairs.fail(f"{other}: got {value} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+            yield i, j, value
+
+
+def _binary(names, nodes, a):
+    """k_ij from binary-a."""
+    kij = np.zeros((len(names),) * 2)
+    for i, j, value in _pairs(names, nodes, MODEL, lambda pairs, other: pairs.number(other, "Pa*m^6/kmol^2") * 1e-6):
+        kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
     return kij
 
 

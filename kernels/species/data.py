@@ -346,7 +346,8 @@ class SpeciesData:
             **arrays,
         )
         # Tc and pc as they were given, not through a and b and back
-        return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]))
+        own = None if self.rk_a is None else self.rk_a[np.ix_((0, 1), pick, pick)]
+        return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]), rk_a=own)
 
 
 class NoSpecies:

@@ -138,6 +138,11 @@ def shape(equation, delta=None):
     return _one(delta, other, delta + other, delta * other, omega_a, omega_b, Zc, EQUATIONS[equation].f)
 
 
+def plain(eos):
+    """The same without bounds."""
+    return SimpleNamespace(**{k: v.val if isinstance(v, Tracked) else v for k, v in vars(eos).items()})
+
+
 def of_mixture(n, sp, o):
     return shape(o["equation"], delta_mixture(n, sp, o["equation"]))
 
@@ -317,9 +322,9 @@ def compressibility(A, B, root="gibbs", eos=PR):
     gibbs: the root of lower residual Gibbs energy; vapour, largest: the largest; liquid: the smallest. Returns (u,
     undecided).
     """
-    Av, Bv = value(A), value(B)
-    small, large = roots(Av, Bv, eos)
-    gap = residual_gibbs(Av, Bv, large, eos) - residual_gibbs(Av, Bv, small, eos)
+    Av, Bv, known = value(A), value(B), plain(eos)
+    small, large = roots(Av, Bv, known)
+    gap = residual_gibbs(Av, Bv, large, known) - residual_gibbs(Av, Bv, small, known)
     if root == "gibbs":
         u = np.where(gap <= 0, large, small)
     elif root in ("vapour", "largest"):
@@ -328,7 +333,7 @@ def compressibility(A, B, root="gibbs", eos=PR):
         u = small
     else:
         raise ValueError(f"root {root!r}")
-    c2, c1, c0 = coefficients(Av, Bv, eos)
+    c2, c1, c0 = coefficients(Av, Bv, known)
     slope = (3 * u + 2 * c2) * u + c1
     # three roots or one, or which of two: not decidable when the cubic is this flat or the energies this equal
     size = u * u * u + np.abs(c2) * u * u + np.abs(c1) * u
@@ -356,6 +361,7 @@ def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
     At p <= 0 there is no largest: what is stable there is on the liquid's side of the spinodal.
     """
     T, p, Rs, a, b, free, p_v = (value(x).astype(LD) for x in (T, p, Rs, a, b, free, p_v))
+    eos = plain(eos)
     RT, above = Rs * T, np.where(p > 0, p, LD(1))
     A, B = a * above / (RT * RT), b * above / RT
     small, large = roots(A, B, eos)

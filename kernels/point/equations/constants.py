@@ -16,30 +16,28 @@ option("alpha", "pr78 cantera", "alpha of heavy species with Peng-Robinson: publ
 option("mixing", "vdw pseudocritical", "a of a mixture: k_ij on sqrt(a_i a_j), or each pair's own critical point")
 
 
-def _unfit(key, fits):
-    """An exclusion: a value of option `key` other than the default with an equation that does not have it."""
+def _without(key, plain, has):
+    """Whether options have a value of `key` other than the plain one with an equation that does not have it."""
 
     def excluded(options):
         record, value = CUBICS.get(options["equation"]), options[key]
-        return value != ("vdw" if key == "mixing" else "pr78" if key == "alpha" else "none") and not (
-            record and fits(record, value)
-        )
+        return value != plain and not (record and has(record, value))
 
     return excluded
 
 
 exclusion(
-    _unfit("translation", lambda record, value: record.translation),
+    _without("translation", "none", lambda record, value: record.translation),
     "option translation = '{translation}' shifts the volume of a cubic equation that has such a correlation; with "
     "equation = '{equation}' wanted 'none'.",
 )
 exclusion(
-    _unfit("mixing", lambda record, value: record.soave),
+    _without("mixing", "vdw", lambda record, value: record.soave),
     "option mixing = '{mixing}' is a rule for a of a cubic equation with Soave's alpha; with equation = '{equation}' "
     "wanted 'vdw'.",
 )
 exclusion(
-    _unfit("alpha", lambda record, value: record.soave and value in record.alpha.others),
+    _without("alpha", "pr78", lambda record, value: record.soave and value in record.alpha.others),
     "option alpha = '{alpha}' is Cantera's Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
 )
 
@@ -68,8 +66,8 @@ def liquid_volume(record, a, b, T, p):
 
 
 def _record(species, options):
-    """The equation's record; the pseudo-critical state of an ideal gas is Peng-Robinson's. Raises MixtureError where the
-    species lack what it needs."""
+    """The equation's record; the pseudo-critical state of an ideal gas is Peng-Robinson's. Raises MixtureError where
+    the species lack what it needs."""
     record = CUBICS.get(options["equation"], CUBICS["pr"])
     for field in record.needs:
         species.refuse(np.isnan(getattr(species, field)), f"critical properties ({field})")
@@ -212,7 +210,7 @@ def interaction(species, options) -> Constants:
 constants("b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass alpha_numbers", cubic)
 constants("shift_mass", translation, when={"translation": "peneloux fitted"})
 constants(
-    "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor kij_first "
-    "kij_second kij_value",
+    "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor "
+    "kij_first kij_second kij_value",
     interaction,
 )
