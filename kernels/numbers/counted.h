@@ -26,11 +26,10 @@ static inline bool chosen(bool result) {
     static inline counted operator op(double a, counted b) { return tally(kind, a op b.v); }
 BINARY(+, ADD)
 BINARY(-, ADD)
-BINARY(*, MULTIPLY) BINARY(/, DIVIDE)
+BINARY(*, MULTIPLY)
+BINARY(/, DIVIDE)
 #undef BINARY
-    static inline counted operator-(counted a) {
-    return counted(-a.v);
-} // joins the operation before or behind it
+static inline counted operator-(counted a) { return counted(-a.v); } // joins the operation before or behind it
 static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
 static inline counted &operator-=(counted &a, counted b) { return a = a - b; }
 static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
@@ -39,11 +38,10 @@ static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
     static inline bool operator op(counted a, double b) { return chosen(a.v op b); }
 COMPARE(<)
 COMPARE(>)
-COMPARE(<=) COMPARE(>=)
+COMPARE(<=)
+COMPARE(>=)
 #undef COMPARE
-    static inline counted select(bool c, counted yes, counted no) {
-    return tally(CHOICE, c ? yes.v : no.v);
-}
+static inline counted select(bool c, counted yes, counted no) { return tally(CHOICE, c ? yes.v : no.v); }
 static inline counted larger(counted a, counted b) { return tally(CHOICE, a.v > b.v ? a.v : b.v); }
 static inline counted smaller(counted a, counted b) { return tally(CHOICE, a.v < b.v ? a.v : b.v); }
 static inline counted fabs(counted x) { return tally(CHOICE, __builtin_fabs(x.v)); }

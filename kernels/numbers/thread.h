@@ -290,16 +290,14 @@ template <int N> struct points {
     }
 BINARY(+, a + b)
 BINARY(-, a - b)
-BINARY(*, a *b) template <int N>
-POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k])) template <int N>
-POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b))) template <int N>
+BINARY(*, a *b)
+template <int N> POINT_FN points<N> operator/(points<N> x, points<N> y) EACH(quotient(x.v[k], y.v[k]))
+template <int N> POINT_FN points<N> operator/(points<N> x, double b) EACH(quotient(x.v[k], scalar(b)))
+template <int N>
 POINT_FN points<N> operator/(double a, points<N> y) EACH(a == 1.0 ? inverted(y.v[k]) : quotient(scalar(a), y.v[k]))
 #undef BINARY
-    template <int N>
-    POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k]) template <int N>
-    POINT_FN points<N> &operator+=(points<N> &x, points<N> y) {
-    return x = x + y;
-}
+template <int N> POINT_FN points<N> operator-(points<N> x) EACH(-x.v[k])
+template <int N> POINT_FN points<N> &operator+=(points<N> &x, points<N> y) { return x = x + y; }
 template <int N> POINT_FN points<N> &operator-=(points<N> &x, points<N> y) { return x = x - y; }
 template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { return x = x * y; }
 #define COMPARE(op) \
@@ -308,52 +306,49 @@ template <int N> POINT_FN points<N> &operator*=(points<N> &x, points<N> y) { ret
     POINT_FN mask<N> operator op(points<N> x, double b) EACH_MASK(x.v[k] op scalar(b))
 COMPARE(<)
 COMPARE(>)
-COMPARE(<=) COMPARE(>=)
+COMPARE(<=)
+COMPARE(>=)
 #undef COMPARE
-    template <int N>
-    POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k]) template <int N>
-    POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k]) template <int N>
-    POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k]) template <int N>
-    POINT_FN bool any_of(mask<N> c) {
+template <int N> POINT_FN mask<N> operator&&(mask<N> a, mask<N> b) EACH_MASK(a.at[k] && b.at[k])
+template <int N> POINT_FN mask<N> operator||(mask<N> a, mask<N> b) EACH_MASK(a.at[k] || b.at[k])
+template <int N> POINT_FN mask<N> operator!(mask<N> a) EACH_MASK(!a.at[k])
+template <int N> POINT_FN bool any_of(mask<N> c) {
     bool any = false;
     UNROLL
     for (int k = 0; k < N; ++k) any = any || c.at[k];
     return any;
 }
 template <int N> POINT_FN bool all_of(mask<N> c) { return !any_of(!c); }
-template <int N>
-POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k]) template <int N>
-POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k]) template <int N>
-POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
-    POINT_FN bool roughly_less(double a, double b) {
-    return high_word(a) < high_word(b);
-}
+template <int N> POINT_FN points<N> select(mask<N> c, points<N> yes, points<N> no) EACH(c.at[k] ? yes.v[k] : no.v[k])
+template <int N> POINT_FN points<N> larger(points<N> a, points<N> b) EACH(a.v[k] > b.v[k] ? a.v[k] : b.v[k])
+template <int N> POINT_FN points<N> smaller(points<N> a, points<N> b) EACH(a.v[k] < b.v[k] ? a.v[k] : b.v[k])
+POINT_FN bool roughly_less(double a, double b) { return high_word(a) < high_word(b); }
 POINT_FN bool roughly_less(float a, float b) { return a < b; }
+template <int N> POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k]))
+template <int N> POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k]))
+template <int N> POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k]))
+template <int N> POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k]))
+template <int N> POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k]))
+template <int N> POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true))
+template <int N> POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k]))
+template <int N> POINT_FN points<N> two_to_less_one(points<N> x, points<N> y)
+    EACH(power_of_two_less_one(x.v[k], y.v[k]))
+template <class Exponent, int N> POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k]))
+template <int N> POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k]))
+template <int N> POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k]))
+template <int N> POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k]))
+template <int N> POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k]))
+template <int N> POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k]))
+template <int N> POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k]))
+template <int N> POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k]))
+template <int N> POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k]))
+template <int N> POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k]))
+template <int N> POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])])
 template <int N>
-POINT_FN mask<N> roughly_less(points<N> a, points<N> b) EACH_MASK(roughly_less(a.v[k], b.v[k])) template <int N>
-POINT_FN points<N> fabs(points<N> x) EACH(fabs(x.v[k])) template <int N>
-POINT_FN points<N> copysign(points<N> x, points<N> s) EACH(copysign(x.v[k], s.v[k])) template <int N>
-POINT_FN points<N> sqrt(points<N> x) EACH(root(x.v[k])) template <int N>
-POINT_FN points<N> exp(points<N> x) EACH(exponential(x.v[k])) template <int N>
-POINT_FN points<N> expm1(points<N> x) EACH(exponential(x.v[k], true)) template <int N>
-POINT_FN points<N> two_to(points<N> x, points<N> y) EACH(power_of_two(x.v[k], y.v[k])) template <int N>
-POINT_FN points<N> two_to_less_one(points<N> x, points<N> y)
-    EACH(power_of_two_less_one(x.v[k], y.v[k])) template <class Exponent, int N>
-    POINT_FN points<N> power(Exponent e, points<N> x) EACH(power_of(e, x.v[k])) template <int N>
-    POINT_FN points<N> inverse_root(points<N> x) EACH(inverse_of_root(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_fourth_root(points<N> x) EACH(inverse_of_fourth_root(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_two_thirds(points<N> x) EACH(inverse_of_two_thirds(x.v[k])) template <int N>
-    POINT_FN points<N> log(points<N> x) EACH(logarithm(x.v[k])) template <int N>
-    POINT_FN points<N> cbrt(points<N> x) EACH(cube_root(x.v[k])) template <int N>
-    POINT_FN points<N> flipped(points<N> x, points<N> s) EACH(with_flipped_sign(x.v[k], s.v[k])) template <int N>
-    POINT_FN points<N> two_thirds_start(points<N> x) EACH(two_thirds_approximate(x.v[k])) template <int N>
-    POINT_FN points<N> inverse_root_start(points<N> x) EACH(rsqrt_start(x.v[k])) template <int N>
-    POINT_FN points<N> floor_small(points<N> x) EACH(floor(x.v[k])) template <int N>
-    POINT_FN points<N> table_row(const scalar *table, points<N> row) EACH(table[int(row.v[k])]) template <int N>
-    POINT_FN points<N> rough_quotient(points<N> a, points<N> b) EACH(a.v[k] * inverted(b.v[k]))
-    // Single precision beside them, and indices into tables.
-    template <int N>
-    struct narrow_points {
+POINT_FN points<N> rough_quotient(points<N> a, points<N> b)
+    EACH(a.v[k] * inverted(b.v[k]))
+// Single precision beside them, and indices into tables.
+template <int N> struct narrow_points {
     float v[N];
     POINT_FN narrow_points() {}
     POINT_FN narrow_points(float s) {
@@ -371,30 +366,30 @@ template <int N> struct Lines {
         for (int k = 0; k < N; ++k) r.v[k] = expression; \
         return r; \
     }
+template <int N> POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(x.v[k] + y.v[k])
+template <int N> POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k])
+template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(x.v[k] - y.v[k])
+template <int N> POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b)
+template <int N> POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(x.v[k] * y.v[k])
 template <int N>
-POINT_FN narrow_points<N> operator+(narrow_points<N> x, narrow_points<N> y)
-    EACH_NARROW(x.v[k] + y.v[k]) template <int N>
-    POINT_FN narrow_points<N> operator+(float a, narrow_points<N> y) EACH_NARROW(a + y.v[k]) template <int N>
-    POINT_FN narrow_points<N> operator-(narrow_points<N> x, narrow_points<N> y)
-        EACH_NARROW(x.v[k] - y.v[k]) template <int N>
-        POINT_FN narrow_points<N> operator-(narrow_points<N> x, float b) EACH_NARROW(x.v[k] - b) template <int N>
-        POINT_FN narrow_points<N> operator*(narrow_points<N> x, narrow_points<N> y)
-            EACH_NARROW(x.v[k] * y.v[k]) template <int N>
-            POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y)
-                EACH_NARROW(larger(x.v[k], y.v[k])) template <int N>
-                POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y)
-                    EACH_NARROW(fminf(x.v[k], y.v[k])) // a NaN is left out, for the result indexes a table
-    template <int N>
-    POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k])) template <int N>
-    POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y)
-        EACH_NARROW(quotient(x.v[k], y.v[k])) template <int N>
-        POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k])) template <int N>
-        POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
+POINT_FN narrow_points<N> larger(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(larger(x.v[k], y.v[k]))
+// A NaN is left out, for the result indexes a table.
+template <int N> POINT_FN narrow_points<N> smaller(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(fminf(x.v[k], y.v[k]))
+template <int N> POINT_FN narrow_points<N> reciprocal(narrow_points<N> x) EACH_NARROW(rough_reciprocal(x.v[k]))
+template <int N> POINT_FN narrow_points<N> rough_quotient(narrow_points<N> x, narrow_points<N> y)
+    EACH_NARROW(quotient(x.v[k], y.v[k]))
+template <int N> POINT_FN narrow_points<N> narrow(points<N> x) EACH_NARROW(single(x.v[k]))
+template <int N>
+POINT_FN points<N> widen(narrow_points<N> x) EACH(x.v[k])
 // Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point
 // numbers. They index a table, from which a bound keeps NaN; the place in the window carries it.
 #define WHOLE_BELOW
-            template <int N>
-            struct Whole {
+template <int N> struct Whole {
     narrow_points<N> on_top;
 };
 constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
@@ -414,15 +409,16 @@ template <int N> POINT_FN Whole<N> row_of(narrow_points<N> number, narrow_points
     }
     return r;
 }
+// x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
 template <int N>
-POINT_FN points<N> over_windows(Whole<N> x) // x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+POINT_FN points<N> over_windows(Whole<N> x)
     EACH(IN_SINGLE ? (x.on_top.v[k] - TOP) * (1.0f / CUBIC_WINDOWS)
                    : from_words(0x43300000 - (9 << 20), bits_of(x.on_top.v[k])) -
                          (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS)
 #undef EACH_NARROW
-    // The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
-    // is such that of the bits of both nothing but this number is left.
-    static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
+// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
+// is such that of the bits of both nothing but this number is left.
+static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
 template <int N> POINT_FN Lines<N> table_index(Whole<N> window, Whole<N> row) {
     Lines<N> r;
     UNROLL
