@@ -1,6 +1,8 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
 # make test        sets up the same way and runs every test that needs no GPU
+# make lint        style and types of every source, as CI checks them; changes nothing
+# make format      rewrites the sources in that style
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
 PY = .venv/bin/python
 RANKS ?= 2
@@ -32,7 +34,14 @@ CASTLES = $(RIVAL) fortran_stub/demo/host_config.f90 fortran_stub/demo/host_fiel
           $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
-.PHONY: demo castles test setup setup-test gpu-carry clean
+LINT = .venv/bin
+SOURCES_OF = find kernels frame fortran_stub examples tests -type f
+CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' ')')
+# frame_interface.f90 is written by the layer, the file in frame/templates is what it is written from.
+FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
+FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
+
+.PHONY: demo castles test lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -48,11 +57,40 @@ test: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
 	ls -S tests/test_*.py | xargs -n 1 -P $(JOBS) $(PY) -m pytest -q
 
+# All four, also where one finds something.
+lint: setup-lint
+	@$(MAKE) --no-print-directory --keep-going lint-python lint-types lint-cpp lint-fortran
+
+lint-python:
+	$(LINT)/ruff check
+	$(LINT)/ruff format --check
+
+lint-types:
+	$(LINT)/mypy
+
+lint-cpp:
+	@echo "clang-format: $(words $(CPP)) files"
+	@$(LINT)/clang-format --dry-run -Werror $(CPP)
+
+# fprettify knows no check of its own: what it would change is the finding.
+lint-fortran:
+	@echo "fprettify: $(words $(FORTRAN)) files"
+	@changes=$$($(FPRETTIFY) --diff $(FORTRAN)) && if [ -n "$$changes" ]; then echo "$$changes"; exit 1; fi
+
+format: setup-lint
+	$(LINT)/ruff check --fix-only
+	$(LINT)/ruff format
+	@$(LINT)/clang-format -i $(CPP)
+	@$(FPRETTIFY) $(FORTRAN)
+
 setup:
 	@sh setup_machine.sh demo
 
 setup-test:
 	@sh setup_machine.sh test
+
+setup-lint:
+	@sh setup_machine.sh lint
 
 # libframe records the interpreter that built it, so a new .venv means a new library.
 build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
@@ -72,4 +110,4 @@ gpu-carry: setup
 	HOST="$(HOST)" CASTLES="$(CASTLES)" sh tests/gpu_carry.sh
 
 clean:
-	rm -rf build .carry .pytest_cache
+	rm -rf build .carry .pytest_cache .mypy_cache .ruff_cache

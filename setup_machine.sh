@@ -1,7 +1,8 @@
 #!/bin/sh
 # Sets up what `make demo` (level demo) or `make test` (level test) needs: compilers, MPI, a Python that can be
-# embedded, and .venv with the project in it. Safe to run again; when nothing changed it only looks.
-#   sh setup_machine.sh [demo|test]        PYTHON=/path/to/python3 chooses the interpreter
+# embedded, and .venv with the project in it. `make lint` (level lint) needs no compiler and no MPI.
+# Safe to run again; when nothing changed it only looks.
+#   sh setup_machine.sh [demo|test|lint]        PYTHON=/path/to/python3 chooses the interpreter
 # FRAME_BACKEND=cuda, or a working nvidia-smi, adds CuPy for the driver's CUDA version.
 set -eu
 level=${1:-demo}
@@ -31,11 +32,12 @@ find_python() {
 
 # 1. Programs and libraries of the system. What only some tests need may be missing: they are skipped then.
 needed() {
+    find_python || echo "python3 python3-venv python3-dev"
+    [ "$level" != lint ] || return 0
     if have g++ && have gcc; then :; else echo "g++"; fi
     have gfortran || echo "gfortran"
     have mpirun || echo "openmpi-bin"
     have mpifort || echo "libopenmpi-dev"
-    find_python || echo "python3 python3-venv python3-dev"
 }
 for_some_tests() {
     [ "$level" = test ] || return 0
@@ -77,15 +79,16 @@ if ! .venv/bin/python -c "$fit_python" >/dev/null 2>&1; then
 fi
 
 # 3. The project in it. The stamp says for which extras and which pyproject.toml this was done; test has all that demo needs.
-extras=mpi,plot
+extras=mpi,plot stamp=.venv/ready
 [ "$level" != test ] || extras=mpi,plot,test
+[ "$level" != lint ] || extras=lint stamp=.venv/ready_lint
 gpu=
-if [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev/null 2>&1; }; then
+if [ "$level" = lint ]; then :
+elif [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev/null 2>&1; }; then
     cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)
     if [ "${cuda:-13}" -ge 13 ]; then gpu=,cuda; else gpu=,cuda12; fi
 fi
 sum=$(cksum < pyproject.toml | tr ' ' -)
-stamp=.venv/ready
 if ! grep -qsx -e "$extras$gpu $sum" -e "mpi,plot,test$gpu $sum" $stamp; then
     say "installing the project and its dependencies [$extras$gpu] into .venv"
     .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras$gpu]"

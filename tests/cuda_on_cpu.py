@@ -61,7 +61,9 @@ static inline int __all_sync(unsigned, int here) {
     __syncwarp();
     return all;
 }
-template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bits) { return __shfl_sync(all, value, (running & 31) ^ bits); }
+template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bits) {
+    return __shfl_sync(all, value, (running & 31) ^ bits);
+}
 // mma.sync m16n8k4, float64: the fragments as the PTX manual lays them out
 static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
     const int warp = running & ~31, row = (running & 31) >> 2, column = running & 3;
@@ -79,7 +81,9 @@ static inline unsigned long long atomicMax(unsigned long long *at, unsigned long
 // the cached load of what nothing writes: from global memory alone
 static inline float __ldg(const float *at) { return *at; }
 static inline float4 __ldg(const float4 *at) { return *at; }
-static inline double __ldg(const double *at) { return at >= shared_memory && at < shared_memory + 32*1024 ? __builtin_nan("") : *at; }
+static inline double __ldg(const double *at) {
+    return at >= shared_memory && at < shared_memory + 32*1024 ? __builtin_nan("") : *at;
+}
 static inline void __threadfence_system() { __sync_synchronize(); }
 static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
@@ -105,7 +109,8 @@ extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
         memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
         for (int t = 0; t < bx; ++t) {{
             getcontext(&fibre[t]);
-            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t], fibre[t].uc_link = &block_loop;
+            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t];
+            fibre[t].uc_link = &block_loop;
             makecontext(&fibre[t], run_{name}, 0);
             ended[t] = false;
         }}
@@ -262,7 +267,8 @@ def make():
     files, opened = {}, {}
 
     def malloc(size):
-        file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir=folder)  # noqa: SIM115  open until it is freed
         file.write(b"\xff" * size)  # NaN
         file.flush()
         address = mapped(file.name)

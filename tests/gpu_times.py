@@ -178,9 +178,9 @@ def impl_times(be, shape, fringe):
                 t = wall_seconds(be, work, 5)
                 first = first or [f.tobytes() for f in results]
                 same = all(f.tobytes() == b for f, b in zip(results, first))
+                label = what + (", pinned once" if held else ", pageable") + ("" if same else ", OTHER BITS")
                 print(
-                    f"{what + (', pinned once' if held else ', pageable') + ('' if same else ', OTHER BITS'):<34}{chunk:>9}{t / points * 1e9:>9.1f}"
-                    f"{8e-9 * points * (12 + 15) / t:>8.1f}",
+                    f"{label:<34}{chunk:>9}{t / points * 1e9:>9.1f}{8e-9 * points * (12 + 15) / t:>8.1f}",
                     flush=True,
                 )
     for f in (T, p, Y, *results):

@@ -18,10 +18,11 @@ from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_f
 # sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
 # that contracts differently; the largest ratio seen is about 0.5 of the bound.
 N = 2
-TABLE_ERROR = (
-    2e-7  # absolute, what the kernels' table of Takahashi's rows may be off by (its docstring); joins the bound of D
+TABLE_ERROR = 2e-7  # absolute, of the kernels' table of Takahashi's rows (its docstring); joins the bound of D
+THERMAL = (
+    "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol "
+    "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
 )
-THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
 PROJECT = Path(kernels.__file__).resolve().parent / "point"
 

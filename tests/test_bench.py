@@ -289,7 +289,7 @@ def test_species_of_any_number():
         assert inputs.mixture(50, kij, takahashi="off").structure == structure
 
 
-def array_functions(be, monkeypatch):
+def array_functions(be, monkeypatch):  # noqa: F811
     """On a stand-in, those that the expressions want are NumPy's."""
     for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt"):
         if not hasattr(be.cp, name):

@@ -101,7 +101,7 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     best = {w: min([float(x) for x in r[1:]] for r in rows if r[0] == w) for w in ("fortran", "frame")}
     for total, *parts in best.values():
         assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)  # the ranks end within that of each other
-    says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))  # noqa: E731
+    says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
     share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
     # times are printed to a millisecond, of some tens at least

@@ -579,7 +579,7 @@ def test_life_cycle():
     host.frame.finalize()
     host.frame.finalize()
     with pytest.raises(StateError, match="initialize first"):
-        host.frame.properties
+        _ = host.frame.properties
     host.frame.set_option("backend", "cpu")
     host.frame.initialize(-1, 99, 2, 7, 0)
     assert host.frame.properties.impl.chunk == 99

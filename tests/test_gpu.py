@@ -53,10 +53,10 @@ def bound(be, program, n, given):
     """Device arrays for a program: inputs filled, outputs NaN."""
     rows = {a: program.plan.rows(a) for a in program.plan.arguments}
     arrays = {a: be.from_host(np.full((rows[a], be.pad(n)), np.nan)) for a in rows}
-    for name, value in given.items():
+    for name, values in given.items():
         if name in arrays:
             full = np.full((rows[name], be.pad(n)), np.nan)
-            full[:, :n] = value
+            full[:, :n] = values
             arrays[name] = be.from_host(full)
     return arrays
 
@@ -199,10 +199,8 @@ def test_what_is_unknown_leads_to_no_number(be, ns, which):
         38: ("T", np.inf),
         45: ("Y", np.inf),
     }
-    for point, (name, value) in points.items():
-        given[name][..., point] = (
-            value if name != "Y" else np.where(np.arange(ns) == ns // 2, value, given["Y"][:, point])
-        )
+    for point, (name, bad) in points.items():
+        given[name][..., point] = bad if name != "Y" else np.where(np.arange(ns) == ns // 2, bad, given["Y"][:, point])
     for name in ("D", "D_ij"):
         got = mix.properties(name, **given, backend="cpu" if which == "cpu" else be)[name]
         unknown = np.isnan(got).all(0) if name == "D" else np.isnan(got).any(0)
@@ -456,7 +454,7 @@ def test_block_call_on_pinned_arrays(be):
     impl.set_mixture(mixture(ns))
     block = lambda f: Block(
         f.ctypes.data, f.shape, tuple(s // 8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3])
-    )  # noqa: E731
+    )
     found = []
     for pinned in ((), (Y,), (T, p, Y)):
         rho, D = np.zeros((*shape, 1), order="F"), np.zeros((*shape, ns), order="F")

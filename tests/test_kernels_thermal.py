@@ -626,8 +626,8 @@ def test_one_species_is_all_there_is_or_nothing(composition):
     one, names = np.ones((1, 300)), " ".join(n for n in (EVERYTHING + " D_ij").split() if n != composition)
     clean = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
     bad = {7: 0.5, 8: np.nan, 150: -1.0, 299: 1.00001}
-    for k, value in bad.items():
-        one[0, k] = value
+    for k, wrong in bad.items():
+        one[0, k] = wrong
     got = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
     others = np.setdiff1d(np.arange(300), list(bad))
     for name in names.split():

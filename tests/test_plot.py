@@ -8,7 +8,7 @@ from frame.tools import cli, plot
 from kernels import ArgumentError, Mixture
 
 pytest.importorskip("matplotlib")
-import matplotlib  # noqa: E402
+import matplotlib
 
 CH4_O2, N2 = (str(ROOT / "examples/mixtures" / f"{name}.yaml") for name in ("ch4_o2", "n2"))
 

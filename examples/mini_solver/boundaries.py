@@ -53,7 +53,7 @@ class Side:
         self.where = f"[boundary] {AXES[d]}_{('low', 'high')[side]}"
         Q = flow.Q4
         n = Q.shape[3 - d]
-        layer = lambda at: tuple(slice(None) if axis != 3 - d else at for axis in range(4))  # noqa: E731
+        layer = lambda at: tuple(slice(None) if axis != 3 - d else at for axis in range(4))
         if side == 0:
             self._ghost, self._mirror, self._edge = (
                 layer(slice(0, FRINGE)),
@@ -104,7 +104,7 @@ class Side:
             }
             program = lambda outputs, names: flow.mixture.program(outputs=outputs, given=names, backend=backend).bind(
                 self._slab
-            )  # noqa: E731
+            )
             self._density = program(["rho"], ["T", "p", "Y"])
             self._temperature = program(["T"], ["p", "rho_k"])
             self._enthalpy = program(["h", "cp"], ["T", "p", "Y"])
@@ -112,7 +112,7 @@ class Side:
             coordinates = [c[self._ghost[1:]] if c.shape[2 - self.d] > 1 else c for c in flow.coordinates(fringe=True)]
             constants = flow.case.initial["constants"]
             value = lambda key: flow.backend.from_host(
-                np.broadcast_to(  # noqa: E731
+                np.broadcast_to(
                     Expression(given[key], constants, f"{self.where} {key}")(coordinates), self.shape
                 ).copy()
             )
@@ -145,8 +145,8 @@ class Side:
         that."""
         ns, d = self.flow.ns, self.d
         place = FRINGE if self.side == 0 else self.flow.Q4.shape[3 - d] - FRINGE
-        face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))  # noqa: E731
-        zero = lambda view: (view, view, 0.0, 0.0)  # noqa: E731
+        face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))
+        zero = lambda view: (view, view, 0.0, 0.0)
         parts = [zero(convective[face(slice(a, b), place)]) for a, b in ((0, ns + d), (ns + d + 1, ns + 5))]
         if viscous is not None:  # the divergence of these also takes the faces one further
             inside, outside = (place + 1, place - 1) if self.side == 0 else (place - 1, place + 1)

@@ -230,7 +230,8 @@ class Expression:
         scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": 0.0, "__builtins__": {}}
         try:
             with np.errstate(all="ignore"):
-                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)  # noqa: S307  names and nodes were checked above
+                # names and nodes were checked above
+                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)
         except Exception as error:
             raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
         if not np.isfinite(value).all():

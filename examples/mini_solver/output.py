@@ -183,7 +183,8 @@ class FieldFiles:
             )
             grids.append(f"""<Grid Name="block"><Time Value="{time:.12g}"/>
 <Topology TopologyType="3DCoRectMesh" Dimensions="{nz + 1} {ny + 1} {nx + 1}"/>
-<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in lower)}</DataItem>
+<Geometry GeometryType="ORIGIN_DXDYDZ">
+<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in lower)}</DataItem>
 <DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in dx)}</DataItem></Geometry>
 {fields}</Grid>""")
         text = (

@@ -611,7 +611,7 @@ def double_shear_layer(quick, pictures):
     y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 2, indexing="ij")
     u, v = np.tanh(30 * np.where(y < 0.5, y - 0.25, 0.75 - y)), 0.05 * np.sin(2 * math.pi * (x + 0.25))
     first, last = reference.run(u, v, end)
-    coarse = lambda q: q[1::3, 1::3]  # noqa: E731  the centres of the N x N cells
+    coarse = lambda q: q[1::3, 1::3]
     g, W, T, p0 = 1.4, 0.028, 300.0, 1e5
     rho, V = p0 * W / (R * T), M * math.sqrt(g * R * T / W)
     mu = rho * V / Re
@@ -639,7 +639,7 @@ def double_shear_layer(quick, pictures):
             Y=np.ones((1, 1, N, N)),
         )
     )
-    kinetic = lambda: float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (rho * V * V)  # noqa: E731
+    kinetic = lambda: float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (rho * V * V)
     history = [kinetic()]
     for k in range(1, 11):
         advance(f, k / 10 * end / V)
@@ -662,7 +662,7 @@ def double_shear_layer(quick, pictures):
         from .output import pyplot
 
         figure, axes = pyplot().subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-        slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2  # noqa: E731
+        slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2
         for ax, (name, q) in zip(
             axes, ((f"mini solver, M = {M}, {N}$^2$", got), (f"incompressible, pseudo-spectral, {n}$^2$", exact))
         ):

@@ -29,9 +29,7 @@ BINARY(-, ADD)
 BINARY(*, MULTIPLY)
 BINARY(/, DIVIDE)
 #undef BINARY
-    static inline counted operator-(counted a) {
-    return counted(-a.v);
-} // joins the operation before or behind it
+static inline counted operator-(counted a) { return counted(-a.v); } // joins the operation before or behind it
 static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
 static inline counted &operator-=(counted &a, counted b) { return a = a - b; }
 static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
@@ -43,9 +41,7 @@ COMPARE(>)
 COMPARE(<=)
 COMPARE(>=)
 #undef COMPARE
-    static inline counted select(bool c, counted yes, counted no) {
-    return tally(CHOICE, c ? yes.v : no.v);
-}
+static inline counted select(bool c, counted yes, counted no) { return tally(CHOICE, c ? yes.v : no.v); }
 static inline counted larger(counted a, counted b) { return tally(CHOICE, a.v > b.v ? a.v : b.v); }
 static inline counted smaller(counted a, counted b) { return tally(CHOICE, a.v < b.v ? a.v : b.v); }
 static inline counted fabs(counted x) { return tally(CHOICE, __builtin_fabs(x.v)); }

@@ -58,12 +58,10 @@ BINARY(+)
 BINARY(-)
 BINARY(*)
 #if !defined(AVX512_DOUBLE) || defined(__SSE4A__)
-    BINARY(/)
+BINARY(/)
 #endif
 #undef BINARY
-        POINT_FN vec operator-(vec a) {
-    return vec(-a.v);
-}
+POINT_FN vec operator-(vec a) { return vec(-a.v); }
 POINT_FN vec &operator+=(vec &a, vec b) {
     a.v += b.v;
     return a;
@@ -88,12 +86,11 @@ POINT_FN vec &operator*=(vec &a, vec b) {
     POINT_FN vmask operator op(vec a, double b) { return a op vec(b); }
 COMPARE(<, _CMP_LT_OQ)
 COMPARE(>, _CMP_GT_OQ)
-COMPARE(<=, _CMP_LE_OQ) COMPARE(>=, _CMP_GE_OQ)
+COMPARE(<=, _CMP_LE_OQ)
+COMPARE(>=, _CMP_GE_OQ)
 #undef COMPARE
 #undef COMPARED
-    POINT_FN vmask operator&&(vmask a, vmask b) {
-    return vmask{lanes_m(a.m & b.m)};
-}
+POINT_FN vmask operator&&(vmask a, vmask b) { return vmask{lanes_m(a.m & b.m)}; }
 POINT_FN vmask operator||(vmask a, vmask b) { return vmask{lanes_m(a.m | b.m)}; }
 POINT_FN vmask operator!(vmask a) { return vmask{lanes_m(~a.m)}; }
 
@@ -383,15 +380,38 @@ typedef twin quad;
     OF_TWO two<V> name(two<V> a, two<V> b) { return {name(a.lo, b.lo), name(a.hi, b.hi)}; }
 BINARY(+)
 BINARY(-)
-BINARY(*) BINARY(/) COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=) UPDATE(+=) UPDATE(-=) UPDATE(*=) LOGICAL(&&)
-    LOGICAL(||) OF_ONE(fabs) OF_ONE(sqrt) OF_ONE(exp) OF_ONE(expm1) OF_ONE(log) OF_ONE(cbrt) OF_ONE(floor_small)
-        OF_ONE(two_thirds_start) OF_ONE(inverse_root_start) OF_ONE(inverse) OF_ONE(inverse_root)
-            OF_ONE(inverse_fourth_root) OF_ONE(inverse_two_thirds) OF_BOTH(two_to) OF_BOTH(two_to_less_one)
-                OF_BOTH(larger) OF_BOTH(smaller) OF_BOTH(copysign) OF_BOTH(flipped)
-                    OF_BOTH(rough_quotient) OF_TWO two<V>
-                    operator-(two<V> a) {
-    return {-a.lo, -a.hi};
-}
+BINARY(*)
+BINARY(/)
+COMPARE(<)
+COMPARE(>)
+COMPARE(<=)
+COMPARE(>=)
+UPDATE(+=)
+UPDATE(-=)
+UPDATE(*=)
+LOGICAL(&&)
+LOGICAL(||)
+OF_ONE(fabs)
+OF_ONE(sqrt)
+OF_ONE(exp)
+OF_ONE(expm1)
+OF_ONE(log)
+OF_ONE(cbrt)
+OF_ONE(floor_small)
+OF_ONE(two_thirds_start)
+OF_ONE(inverse_root_start)
+OF_ONE(inverse)
+OF_ONE(inverse_root)
+OF_ONE(inverse_fourth_root)
+OF_ONE(inverse_two_thirds)
+OF_BOTH(two_to)
+OF_BOTH(two_to_less_one)
+OF_BOTH(larger)
+OF_BOTH(smaller)
+OF_BOTH(copysign)
+OF_BOTH(flipped)
+OF_BOTH(rough_quotient)
+OF_TWO two<V> operator-(two<V> a) { return {-a.lo, -a.hi}; }
 template <class M> POINT_FN two_masks<M> operator!(two_masks<M> a) { return {!a.lo, !a.hi}; }
 template <class M, class V> POINT_FN two<V> select(two_masks<M> c, two<V> yes, two<V> no) {
     return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)};

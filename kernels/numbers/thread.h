@@ -257,10 +257,8 @@ BINARY(+) BINARY(-) BINARY(*)
     POINT_FN bool operator op(point x, double b) { return x.v op scalar(b); }
 COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
 #undef COMPARE
-    // clang-format on
-    POINT_FN point operator/(point x, point y) {
-    return of(quotient(x.v, y.v));
-}
+// clang-format on
+POINT_FN point operator/(point x, point y) { return of(quotient(x.v, y.v)); }
 POINT_FN point operator/(point x, double b) { return of(quotient(x.v, scalar(b))); }
 POINT_FN point operator/(double a, point y) { return of(a == 1.0 ? inverted(y.v) : quotient(scalar(a), y.v)); }
 POINT_FN point operator-(point x) { return of(-x.v); }

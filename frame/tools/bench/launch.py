@@ -132,7 +132,7 @@ def python_starts(backend) -> list[Row]:
 
 def host() -> pathlib.Path:
     """The Fortran program, compiled and linked against libframe, which is built when it is not there."""
-    from .. import build
+    from ... import build
 
     program, version = fortran.compiler()
     library = build.BUILD / "libframe.so"

@@ -66,7 +66,7 @@ def tune_collection(backend, mixture, collection, points: int):
         arrays[a][:, :points] = backend.from_host(np.ascontiguousarray(state[a]).reshape(-1, points))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # into the cache, all cores at work
         list(pool.map(lambda plan: cuda.program_code(plan, backend.arch, collection.name), plans.values()))
-    expected = {}
+    expected: dict[str, np.ndarray] = {}
 
     def prepare(how):
         plan = plans[how]
@@ -96,8 +96,10 @@ def tune_collection(backend, mixture, collection, points: int):
     best = outcomes[0]
     key = organise.key(backend.product, backend.compiler, records, collection.outputs, mixture, points)
     tuning.keep(key, organise.text(best.variant), best.seconds)
-    yield f"{collection.name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}: {len(outcomes)} organisations"
+    given = f"{collection.name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}"
+    yield f"{given}: {len(outcomes)} organisations"
     for outcome in outcomes:
         if outcome in outcomes[:SHOWN] or outcome.variant == default or outcome.why:
             pace = f"{points / outcome.seconds * 1e-9:7.3f} Gpoint/s" if outcome.seconds else "   left out    "
-            yield f"  {pace}  {organise.text(outcome.variant)}{'  (default)' if outcome.variant == default else ''} {outcome.why}"
+            default_one = "  (default)" if outcome.variant == default else ""
+            yield f"  {pace}  {organise.text(outcome.variant)}{default_one} {outcome.why}"

@@ -178,7 +178,7 @@ def _groups(made):
 
 
 def _cells(r):
-    told = lambda v: "" if v is None else str(v)  # noqa: E731
+    told = lambda v: "" if v is None else str(v)
     return (
         r["case"],
         r["layout"],
