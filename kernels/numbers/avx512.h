@@ -55,8 +55,8 @@ POINT_FN vec inverse_fourth_root(vec x) {
     return vec(y + y * (e * (0.25 + e * (5.0 / 32 + e * (15.0 / 128 + e * (195.0 / 2048))))));
 }
 
-// x = k ln 2 + r, k = n + j/16, |r| <= ln(2)/32: 2^n 2^(j/16) exp(r), of which the last by a polynomial (error 1.2e-17;
-// where 1 is taken away 1.7e-18 of what is left).
+// x = k ln 2 + r, k = n + j/16, |r| <= ln(2)/32: 2^n 2^(j/16) exp(r), of which the last by a polynomial
+// (fits/exponentials.py: error 1.2e-17; where 1 is taken away, of what is left, 3.5e-18).
 struct Exponent {
     lanes_d k, r_high;
     lanes_i j;
@@ -113,8 +113,9 @@ POINT_FN vec where_positive(vec x, lanes_d y) { // y where x is positive and fin
     return vec((lanes_d)_mm512_mask_mov_pd(LANES(y), out, _mm512_set1_pd(NOT_A_NUMBER)));
 }
 
-// x = 2^k m, 0.75 <= m < 1.5, m = (1 + r)/c with c from the first bits of m: k ln 2 - ln c + ln(1 + r). c = 1 on both
-// sides of m = 1, so that nothing cancels there. Zero, negative numbers, infinity and NaN give NaN.
+// x = 2^k m, 0.75 <= m < 1.5, m = (1 + r)/c with c from the first bits of m: k ln 2 - ln c + ln(1 + r), the last by a
+// polynomial (fits/logarithms.py: error 1.1e-17). c = 1 on both sides of m = 1, so that nothing cancels there. Zero,
+// negative numbers, infinity and NaN give NaN.
 constexpr Sixteen LOG_C = {{1.0, 0.9142857142857143, 0.8648648648648649, 0.8205128205128205, 0.7804878048780488,
                             0.7441860465116279, 0.7111111111111111, 0.6808510638297872, 1.3061224489795917,
                             1.2549019607843137, 1.2075471698113207, 1.1636363636363636, 1.1228070175438596,
@@ -139,7 +140,8 @@ POINT_FN vec log(vec x) {
     return where_positive(x, large + (r + (r2 * q + k * 1.90821492927058770002e-10)));
 }
 
-// x = 8^q m, 1 <= m < 8: from s, within 6e-6 of m^(-1/3), y = m s^2 and its relative error, a series in e = 1 - y s.
+// x = 8^q m, 1 <= m < 8: from s (fits/roots.py: within 5.7e-6 of m^(-1/3)), y = m s^2 and its relative error, a series
+// in e = 1 - y s.
 constexpr Sixteen THIRD_POWERS = {{1.0, 0.7937005259840998, 0.6299605249474366}}; // of 1/2
 POINT_FN vec cbrt(vec x) {
     const lanes_d k = (lanes_d)_mm512_getexp_pd(LANES(x.v));

@@ -175,7 +175,8 @@ POINT_FN bool any_of(vmask c) {
 }
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
 
-// exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points (error 1e-17).
+// exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points
+// (fits/exponentials.py: error 3.4e-17).
 // NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent field.
 struct ExpParts {
     vec scale, less_one;
@@ -205,7 +206,8 @@ POINT_FN vec atanh_series(vec w) { // 2 atanh(s)/s - 2 of w = s^2
                   w2 * ((1.818357216161805012e-01 + w * 1.531383769920937332e-01) + w2 * 1.479819860511658591e-01)));
 }
 
-// log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm).
+// log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm;
+// fits/logarithms.py: error 1.2e-18).
 // Zero, negative numbers, infinity and NaN give NaN.
 POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     lanes_i b = bits(x);
@@ -223,7 +225,8 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
 }
 
-// Cube root of positive normal numbers: exponent by three, polynomial start (1e-6), one Halley step.
+// Cube root of positive normal numbers: exponent by three, polynomial start (fits/roots.py: error 1.2e-6), one Halley
+// step.
 POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
     vec m;
     lanes_i e;
@@ -248,7 +251,7 @@ POINT_FN vec cbrt(vec x) {
 
 // Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its
 // binary logarithm; then a step of Newton. Zero gives a number.
-POINT_FN vec two_thirds_start(vec x) { // x^(2/3), relative error below 3e-3
+POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 2.6e-3
 #ifdef AVX512_DOUBLE
     const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x)) * (-1.0 / 3.0) + 1499678884705075.0 * 4096;
     const vec y = from_bits((lanes_i)_mm512_cvtpd_epi64((__m512d)thirds)), xy = x * y; // x^(-1/3) within 5 %
@@ -259,7 +262,7 @@ POINT_FN vec two_thirds_start(vec x) { // x^(2/3), relative error below 3e-3
 #endif
     return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
 }
-POINT_FN vec inverse_root_start(vec x) { // 1/sqrt(x), relative error below 2e-3
+POINT_FN vec inverse_root_start(vec x) { // 1/sqrt(x), fits/roots.py: relative error 1.8e-3
 #ifdef AVX512_DOUBLE
     return vec((lanes_d)_mm512_rsqrt14_pd((__m512d)x.v));
 #else

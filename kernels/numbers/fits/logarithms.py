@@ -1,0 +1,99 @@
+"""ln m of m between sqrt(1/2) and sqrt(2), and ln(1 + r) of small r.
+
+Packs without AVX-512 and threads take the odd series in s = (m - 1)/(m + 1), ln m = s (2 + w R(w)), w = s^2 < 0.0295,
+with the coefficients of fdlibm (Sun Microsystems 1993, e_log.c: Remez, |error| of w R below 2^-58.45 = 2.5e-18 beside
+2); only its error is found here. In single precision R is the series of 2 atanh(s)/s itself, cut off.
+
+With AVX-512 a table brings m near 1: ln(1 + r) = r + r^2 q(r), -1/32 <= r <= 1/16, where nothing is added to it next to
+m = 1. So the error counts in units of r, and q makes the largest r |q - exact| smallest. Degree 8 is the lowest with an
+error below the rounding of a double.
+"""
+
+from decimal import Decimal
+from functools import lru_cache
+
+from .maker import MINIMAX, Fit, Table, interpolated, minimax, polynomial, rounded, series
+
+AVX512, FDLIBM = "numbers/avx512.h", "fdlibm's, not made here"
+W_MOST = ((Decimal(2).sqrt() - 1) / (Decimal(2).sqrt() + 1)) ** 2
+LOW, HIGH = Decimal(-1) / 32, Decimal(1) / 16
+
+
+@lru_cache(None)
+def logarithm_tail(r) -> Decimal:
+    """(ln(1 + r) - r)/r^2"""
+    return series(r, lambda n: Decimal((-1) ** (n + 1)) / (n + 2))
+
+
+@lru_cache(None)
+def atanh_series(w) -> Decimal:
+    """2 atanh(s)/s of w = s^2"""
+    return series(w, lambda n: Decimal(2) / (2 * n + 1))
+
+
+def of_odd_series(c, w) -> Decimal:
+    return (2 + w * polynomial(c, w)) / atanh_series(w) - 1
+
+
+def nearest() -> list[Decimal]:
+    error = lambda q, r: abs(r) * (polynomial(q, r) - logarithm_tail(r))
+    return minimax(error, interpolated(logarithm_tail, 8, LOW, HIGH), LOW, HIGH)
+
+
+def first_factors() -> list[Decimal]:
+    """1 on both sides of m = 1, else the reciprocal of the middle of what shares the first four bits of m."""
+    from_one = [1 / (1 + (Decimal(j) + Decimal("0.5")) / 16) for j in range(16)]
+    return [Decimal(1), *from_one[1:8], *(2 * c for c in from_one[8:15]), Decimal(1)]
+
+
+SETS = [
+    Fit(
+        "log",
+        "numbers/pack.h",
+        ("atanh_series(vec w) { // 2 atanh(s)/s - 2 of w = s^2", "}"),
+        "fits/logarithms.py: error 1.2e-18",
+        (0, W_MOST),
+        of_odd_series,
+        FDLIBM,
+    ),
+    Fit(
+        "log of a thread",
+        "numbers/thread.h",
+        ("POINT_FN double log_series(double w) {", "}"),
+        "fits/logarithms.py: error 1.2e-18",
+        (0, W_MOST),
+        of_odd_series,
+        FDLIBM,
+        arrange=lambda c: c[::-1],
+    ),
+    Fit(
+        "log in single precision",
+        "numbers/pack_single.h",
+        ("POINT_FN vec atanh_series(vec w) {", "}"),
+        "fits/logarithms.py: error 1.7e-9",
+        (0, W_MOST),
+        of_odd_series,
+        "the series, cut off",
+        lambda: [Decimal(2) / (2 * n + 3) for n in range(4)],
+        single=True,
+        arrange=lambda c: [above / below for above, below in zip(c[-8::2], c[-7::2])],
+    ),
+    Fit(
+        "log with AVX-512",
+        AVX512,
+        ("looked_up(LOG_C, index) - 1.0, r2 = r * r, r4 = r2 * r2;", "const lanes_d large"),
+        "fits/logarithms.py: error 1.1e-17",
+        (LOW, HIGH),
+        lambda q, r: (1 + r * polynomial(q, r)) / (1 + r * logarithm_tail(r)) - 1,
+        MINIMAX,
+        nearest,
+    ),
+    Table("log's factors", AVX512, ("LOG_C = {{", "}}"), "1/(the middle of a sixteenth)", first_factors),
+    Table(
+        "their logarithms",
+        AVX512,
+        ("MINUS_LN_C = {{", "}}"),
+        "minus ln of LOG_C",
+        lambda: [-rounded(c).ln() for c in first_factors()],
+    ),
+]

@@ -1,0 +1,133 @@
+"""Starts of roots, from which a step or two of a higher-order method lead to all digits.
+
+cbrt: m^(1/3) of a mantissa m between sqrt(1/2) and sqrt(2); with AVX-512 m^(-1/3), 1 <= m < 2. Degree 5 with the
+smallest largest relative error: one step of Halley, or two terms more of a series, then reach a double's rounding.
+
+two_thirds_start and inverse_root_start: the bits of a number, read as an integer, are nearly its binary logarithm L, so
+that magic - L/3 and magic - L/2 are nearly those of powers of it; a step of Newton's method follows. The magic numbers
+of the root are the well-known ones, of Robertson (2012, the best for doubles; original not seen) and of Quake III. For
+x^(2/3) magic and 1.335, in the place of Newton's 4/3, which never gives too much, were chosen by hand. Only the errors
+are found here.
+"""
+
+import struct
+from decimal import Decimal
+from functools import lru_cache
+
+from .maker import MINIMAX, Fit, Table, interpolated, minimax, polynomial
+
+PACK, SINGLE = "numbers/pack.h", "numbers/pack_single.h"
+ROOT_OF_TWO = Decimal(2).sqrt()
+
+
+@lru_cache(None)
+def third_power(sign: int, x) -> Decimal:
+    return x ** (Decimal(sign) / 3)
+
+
+def of_third(sign: int):
+    return lambda c, x: polynomial(c, x) / third_power(sign, x) - 1
+
+
+def nearest(sign: int, low, high):
+    return lambda: minimax(of_third(sign), interpolated(lambda x: third_power(sign, x), 5, low, high), low, high)
+
+
+def bits(x: float, single: bool) -> int:
+    return struct.unpack("i" if single else "q", struct.pack("f" if single else "d", x))[0]
+
+
+def from_bits(n: int, single: bool) -> float:
+    return struct.unpack("f" if single else "d", struct.pack("i" if single else "q", n))[0]
+
+
+def two_thirds_start(c, x: float, single: bool = False) -> float:
+    """As in packs; magic of doubles counts in 2^12 units of the last place."""
+    magic = int(c[0]) << (0 if single else 12)
+    y = from_bits(magic - bits(x, single) // 3, single)
+    return x * y * (float(c[1]) - x * y**3 / 3)
+
+
+def inverse_root_start(c, x: float, single: bool = False) -> float:
+    y = from_bits(int(c[0]) - (bits(x, single) >> 1), single)
+    return y * (1.5 - 0.5 * x * y * y)
+
+
+def of_two_thirds(single: bool):
+    return lambda c, x: two_thirds_start(c, float(x), single) / float(x) ** (2 / 3) - 1
+
+
+def of_inverse_root(single: bool):
+    return lambda c, x: inverse_root_start(c, float(x), single) * float(x) ** 0.5 - 1
+
+
+def in_pack(name: str, header: str, comment: str, single: bool) -> Fit:
+    ends, section = (1 / ROOT_OF_TWO, ROOT_OF_TWO), (" start = (", ";")
+    return Fit(name, header, section, comment, ends, of_third(1), MINIMAX, nearest(1, *ends), single=single)
+
+
+MAGIC = "well-known magic number, not made here"
+TWO_THIRDS = Fit(
+    "two_thirds_start",
+    PACK,
+    ("nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12)) *", "(1.0 / 3.0) * (xy"),
+    "x^(2/3), fits/roots.py: relative error 2.6e-3",
+    (1, 8),
+    of_two_thirds(False),
+    "chosen by hand",
+    arrange=lambda c: [c[2], c[-1]],
+)
+INVERSE_ROOT = Fit(
+    "inverse_root_start",
+    PACK,
+    ("POINT_FN vec inverse_root_start(vec x) {", " - (lanes_i)((lanes_u)bits(x) >> 1)"),
+    "1/sqrt(x), fits/roots.py: relative error 1.8e-3",
+    (1, 4),
+    of_inverse_root(False),
+    MAGIC,
+    arrange=lambda c: c[-1:],
+)
+SETS = [
+    in_pack("cbrt's start", PACK, "fits/roots.py: error 1.2e-6", False),
+    in_pack("cbrt's start in single precision", SINGLE, "fits/roots.py: error 1.4e-6", True),
+    Fit(
+        "cbrt's start with AVX-512",
+        "numbers/avx512.h",
+        ("const lanes_d start =", ";"),
+        "fits/roots.py: within 5.7e-6",
+        (1, 2),
+        of_third(-1),
+        MINIMAX,
+        nearest(-1, Decimal(1), Decimal(2)),
+    ),
+    TWO_THIRDS,
+    Fit(
+        "two_thirds_start in single precision",
+        SINGLE,
+        ("const vec thirds = to_number(bits(x)) *", "(1.0 / 3.0) * (xy"),
+        "x^(2/3), fits/roots.py: relative error 1.7e-3",
+        (1, 8),
+        of_two_thirds(True),
+        "chosen by hand",
+        single=True,
+        arrange=lambda c: [c[2], c[-1]],
+    ),
+    INVERSE_ROOT,
+    Fit(
+        "inverse_root_start in single precision",
+        SINGLE,
+        ("POINT_FN vec inverse_root_start(vec x) {", " - (lanes_i)((lanes_u)bits(x) >> 1)"),
+        "1/sqrt(x), fits/roots.py: relative error 1.8e-3",
+        (1, 4),
+        of_inverse_root(True),
+        MAGIC,
+        arrange=lambda c: c[-1:],
+    ),
+    Table(
+        "third powers",
+        "numbers/avx512.h",
+        ("THIRD_POWERS = {{", "}}"),
+        "2^(-j/3)",
+        lambda: [third_power(-1, Decimal(2) ** j) for j in range(3)],
+    ),
+]
