@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 import traceback
 
 import numpy as np
@@ -56,7 +57,7 @@ def digest(job) -> dict:
     """Writes job["out"]: the arrays of a case, points last; first all points, then SPLIT of them in a call of their
     own. What is given comes from the states' file, or from the old side's results that job["base"] names."""
     if job["program"] == "reader":
-        results, given = reader(job), []
+        results = reader(job)
     else:
         mixture = Mixture(species(job["species"], job["kij"]), **job["options"])
         given = job["given"]
@@ -92,10 +93,10 @@ class Bound:
         mixture = Mixture(species(job["species"], "dense"), **job["options"])
         given, outputs = (getattr(registry.collections[job["collection"]], name) for name in ("given", "outputs"))
         with np.load(job["states"]) as states:
-            state = {name: states[name] for name in given if name in states.files}
+            state = {name: states[name] for name in ("T", "p", "Y")}
         self.n = n = state["T"].size
         if "rho" in given:
-            state["rho"] = mixture.properties("rho", backend="cpu", T=state["T"], p=state["p"], Y=state["Y"])["rho"]
+            state["rho"] = mixture.properties("rho", backend=self.backend, **state)["rho"]
         program = mixture.program(outputs=outputs, given=given, backend=self.backend)
         arrays = {
             name: self.backend.empty((quantities[name].rows(mixture.ns), self.backend.pad(n)))
@@ -107,15 +108,17 @@ class Bound:
         self.seconds(1)
 
     def seconds(self, often) -> float:
-        """Of a launch, the mean of so many."""
-        begin = self.backend.mark()
+        """Of a launch, the mean of so many. On the CPU the processor's time: others may use the machine."""
+        begin, used = self.backend.mark(), time.process_time()
         for _ in range(often):
             self.run(self.n)
+        if self.backend.name == "cpu":
+            return (time.process_time() - used) / often
         return self.backend.elapsed(begin, self.backend.mark()) / often
 
     def often(self) -> int:
         """Launches that fill a sample."""
-        return max(1, round(1.2 * SAMPLE / max(min(self.seconds(1) for _ in range(3)), 1e-9) + 0.5))
+        return 1 + int(1.2 * SAMPLE / max(min(self.seconds(1) for _ in range(3)), 1e-7))
 
 
 def main():
