@@ -33,12 +33,16 @@ import tempfile
 import time
 
 import numpy as np
-import tomllib
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from against_cases import FILES, SPEED, TRANSPORT, cases, file_of, short, write_inputs, write_species  # noqa: E402
+from against_cases import FILES, SPEED, TRANSPORT, chosen, short, write_inputs, write_species  # noqa: E402
 
 from kernels import Mixture  # noqa: E402
 
@@ -99,29 +103,31 @@ def run_side(label, tree, todo, folder, base, data, jobs) -> dict:
     """Fills `folder` with one file a case, unless it is there. base: folder of the old side's results, which the
     inversions of both sides start from. Returns key -> error of the cases that this tree refuses."""
     folder.mkdir(parents=True, exist_ok=True)
-    groups, first, refused, done, begin = {}, {}, {}, [], time.monotonic()
+    groups, refused, done, begin = {}, {}, [], time.monotonic()
     for case in todo:  # what starts from the same results stays in one process, in this order
         groups.setdefault((case["ns"], case["set"]), []).append(case)
-    for group, members in groups.items():
-        first[group] = next((c for c in members if c["program"] == "thermodynamics"), members[0])
     sides = [Side(tree) for _ in range(jobs)]
     free = list(sides)
 
     def work(members):
         side = free.pop()
         for case in members:
-            out, (file, phase) = folder / file_of(case), FILES[case["ns"]]
-            error, same = out.with_name(out.name + ".refused"), base / file_of(case)
+            out, (file, phase) = folder / case["file_name"], FILES[case["ns"]]
+            error, same = out.with_name(out.name + ".refused"), base / case["file_name"]
             if not out.is_file() and not error.is_file():
                 names = np.load(same).files if same.is_file() else None
                 kind = "nine" if case["set"] == "nine coefficients" else "species"
-                source = base / file_of(first[case["ns"], case["set"]])
-                paths = dict(species=data / f"{kind}_{case['ns']}.npz", states=data / f"states_{case['ns']}.npz")
-                paths = {what: str(path) for what, path in (paths | dict(base=source, out=out)).items()}
-                job = case | paths | dict(names=names, file=file, phase=phase, transport=TRANSPORT)
-                answer = side.ask(verb="digest", **job)
-                if "error" in answer:
+                paths = dict(
+                    species=data / f"{kind}_{case['ns']}.npz", states=data / f"states_{case['ns']}.npz", out=out
+                )
+                if case["base"]:
+                    paths["base"] = base / case["base"]
+                job = case | {what: str(path) for what, path in paths.items()}
+                answer = side.ask(verb="digest", names=names, file=file, phase=phase, transport=TRANSPORT, **job)
+                if answer.get("refused"):
                     error.write_text(answer["error"])
+                elif "error" in answer:  # nothing to keep
+                    refused[case["key"]] = answer["error"]
             if error.is_file():
                 refused[case["key"]] = error.read_text()
             done.append(case)
@@ -144,9 +150,11 @@ def bits(array) -> np.ndarray:
     return array.view(np.int64 if array.itemsize == 8 else np.int32)
 
 
-def in_order(whole) -> np.ndarray:
-    """Such whole numbers so that neighbours differ by 1; both zeros are 0."""
-    return np.where(whole < 0, np.iinfo(whole.dtype).min - whole, whole).astype(np.float64)
+def steps(one, two) -> np.ndarray:
+    """Floating-point numbers from one to the other; both zeros are the same."""
+    one, two = (np.where(w < 0, np.iinfo(w.dtype).min - w, w) for w in (one, two))  # neighbours differ by 1
+    rough = np.abs(two.astype(np.float64) - one)
+    return np.where(rough < 1e6, np.abs(two - one), rough)
 
 
 def difference(old, new, states) -> dict | None:
@@ -163,7 +171,7 @@ def difference(old, new, states) -> dict | None:
     with np.errstate(all="ignore"):
         relative = np.abs(two - one) / np.maximum(np.abs(one), np.abs(two))
     relative = np.where(np.isnan(one) | np.isnan(two), np.inf, np.nan_to_num(relative))
-    ulp = np.abs(np.subtract(*(in_order(w[off]) for w in whole)))
+    ulp = steps(*(w[off] for w in whole))
     place = tuple(map(int, np.argwhere(off)[0]))
     at = place[-1] % states["T"].size  # the second call's points are the first ones again
     told = f"{old[place]:.17g} -> {new[place]:.17g} at {list(place)}, T {states['T'][at]:.10g} p {states['p'][at]:.10g}"
@@ -181,7 +189,7 @@ def reason(row, changes) -> str:
 
 
 def digests(given, old_tree, new_tree, store) -> int:
-    todo = [c for c in cases(given.quick) if any(fnmatch.fnmatchcase(c["key"], name) for name in given.only)]
+    todo = chosen(given.only, given.quick)
     print(f"{len(todo)} programs a side, 2 to 8 s each where the kernel cache lacks them.", flush=True)
     data, begin, differences, table = store / "inputs", time.monotonic(), [], {}
     write_inputs(data, lambda file, phase: Mixture.from_yaml(file, phase=phase).species)
@@ -204,7 +212,7 @@ def digests(given, old_tree, new_tree, store) -> int:
             if any(errors):
                 continue
             states = np.load(data / f"states_{case['ns']}.npz")
-            with np.load(old_folder / file_of(case)) as old, np.load(folder / file_of(case)) as new:
+            with np.load(old_folder / case["file_name"]) as old, np.load(folder / case["file_name"]) as new:
                 for name in old.files:
                     both = old[name], new[name] if name in new.files else None
                     table[key][name] = [hashlib.sha256(bits(a).tobytes()).hexdigest() for a in both if a is not None]

@@ -1,5 +1,6 @@
 """What against.py compares: mixtures, model options, programs and states of the digests; the cases of the speed."""
 
+import fnmatch
 import hashlib
 import json
 import pathlib
@@ -15,6 +16,7 @@ FILES = {  # number of species: file, phase
 }
 POINTS = {1: 2003, 4: 2003, 10: 2003, 50: 403}  # odd: the last block and the last pack are partly full
 T_RANGE, P_RANGE = (60.0, 3500.0), (1e3, 5e7)  # K, Pa
+STATE = "T p Y X u v w V_p dQ dU T_start".split()  # what a file of states holds
 PRECISIONS = ("double", "mixed", "single")
 
 # What the transport models make; the other quantities are the equation of state's
@@ -129,6 +131,20 @@ def short(text) -> str:
 def file_of(case) -> str:
     name = case["key"][:60].replace(" ", "_").replace(",", "").replace("/", "_")
     return f"{name}-{short(json.dumps([VERSION, case]))}.npz"
+
+
+def chosen(patterns, quick) -> list[dict]:
+    """The cases whose keys fit a pattern, and those whose results they start from. base: that one's file, or ""."""
+    every = cases(quick)
+    first = {(c["ns"], c["set"]): c for c in reversed(every) if c["program"] == "thermodynamics"}
+    starts = [first[c["ns"], c["set"]] if set(c["given"]) - set(STATE) else None for c in every]
+    taken = [any(fnmatch.fnmatchcase(c["key"], pattern) for pattern in patterns) for c in every]
+    needed = [start["key"] for start, take in zip(starts, taken) if take and start]
+    return [
+        c | {"file_name": file_of(c), "base": file_of(start) if start else ""}
+        for c, start, take in zip(every, starts, taken)
+        if take or c["key"] in needed
+    ]
 
 
 def kij_matrices(ns) -> dict:

@@ -14,7 +14,7 @@ import traceback
 
 import numpy as np
 
-from kernels import Mixture, SpeciesData, get_backend, quantities, registry
+from kernels import BackendError, FrameError, Mixture, SpeciesData, get_backend, quantities, registry
 
 SPLIT = 37  # points of a second call: what is left behind whole packs and blocks
 SAMPLE = 0.01  # seconds that a timed sample takes at least
@@ -138,7 +138,8 @@ def main():
                 bound.seconds(1)  # a device's or a core's own warming up
                 answer = {"seconds": bound.seconds(job["often"])}
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+            refused = isinstance(error, FrameError) and not isinstance(error, BackendError)
+            answer = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc(), "refused": refused}
         answers.write(json.dumps(answer) + "\n")
 
 
