@@ -29,21 +29,17 @@ def species(file, kij) -> SpeciesData:
     return SpeciesData.from_arrays(names, kij=matrices[f"kij_{kij}"], p_ref=p_ref, T_fit=T_fit, **data)
 
 
-def makeable(given, mixture) -> list[str]:
-    """The quantities that follow from the given ones."""
+def outputs_of(job, mixture) -> list[str]:
+    """The quantities that follow from the given ones: those of the transport models, or the rest."""
 
     def can(name):
         try:
-            return bool(registry.resolve([name], given, mixture.options))
-        except Exception:  # whatever the reason: this tree cannot
+            return bool(registry.resolve([name], job["given"], mixture.options))
+        except FrameError:
             return False
 
-    return [name for name in quantities if name not in given and can(name)]
-
-
-def outputs_of(job, mixture) -> list[str]:
-    names = makeable(job["given"], mixture)
-    return [name for name in names if (name in job["transport"]) == (job["outputs"] == "transport")]
+    wanted = [name for name in quantities if (name in job["transport"]) == (job["outputs"] == "transport")]
+    return [name for name in wanted if name not in job["given"] and can(name)]
 
 
 def reader(job) -> dict:
