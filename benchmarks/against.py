@@ -1,0 +1,309 @@
+"""An old commit and the current tree on one machine: are the numbers the same, is the speed the same?
+
+    .venv/bin/python benchmarks/against.py digests COMMIT [--quick] [--jobs 2] [--store FOLDER] [--json FILE]
+    .venv/bin/python benchmarks/against.py speed COMMIT [--backend cuda] [--ns 1 10] [--cases thermal] [--json FILE]
+
+--old FOLDER in place of COMMIT: a folder that holds the old tree, for a machine without the history. --new FOLDER:
+another tree in place of the current one; the old tree again shows what is noise.
+
+digests: every quantity, option, precision and inversion at fixed states on the CPU, bit by bit (any NaN equals any
+NaN). The old side's results are kept in the store, with the processor and the compiler in the folder's name, and taken
+from there the next time. Exit status 1 where anything differs that changed.toml does not name with its reason.
+
+speed: the collections of `bench properties` in turns, one process a side, and a third one with the old tree. A round
+gives both ratios, new/old and old/old. Exit status 1 where a case's median of new/old is above LIMIT on a GPU, or on a
+CPU above the upper quartile of old/old.
+
+Both sides run against_worker.py with this interpreter and one kernel cache (FRAME_CACHE).
+"""
+
+import argparse
+import concurrent.futures
+import fnmatch
+import hashlib
+import io
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+import numpy as np
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from against_cases import FILES, SPEED, TRANSPORT, chosen, short, write_inputs, write_species  # noqa: E402
+
+from kernels import Mixture  # noqa: E402
+
+LIMIT = 1.02  # new/old on a GPU
+
+
+class Side:
+    """A process with one tree. ask: a job and its answer."""
+
+    def __init__(self, tree):
+        environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONWARNINGS": "ignore"}
+        command, pipe = [sys.executable, HERE / "against_worker.py"], subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=tree, env=environment, text=True, stdin=pipe, stdout=pipe)
+
+    def ask(self, **job) -> dict:
+        print(json.dumps(job), file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a worker ended with status {self.process.wait()}; its errors stand above.")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def tree_of(commit, store) -> pathlib.Path:
+    """The files of a commit, unpacked in the store."""
+    git = ["git", "-C", str(HERE)]
+    name = subprocess.check_output([*git, "rev-parse", f"{commit}^{{commit}}"], text=True).strip()
+    tree = store / "trees" / name[:12]
+    if not tree.is_dir():
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        packed = subprocess.check_output(["git", "-C", str(HERE.parent), "archive", name])
+        part = pathlib.Path(tempfile.mkdtemp(dir=tree.parent))
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(part, filter="data")
+        part.replace(tree)
+    return tree
+
+
+def machine() -> str:
+    """What bits depend on beside the code: processor and compiler."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+    keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part")]
+    compiler = subprocess.check_output([os.environ.get("FRAME_CXX", "g++"), "--version"], text=True).split("\n")[0]
+    return "\n".join([*keep, compiler])
+
+
+def contents(tree) -> str:
+    """Of the numerics in a folder that is no commit's: a name for its results."""
+    files = sorted(f for f in (tree / "kernels").rglob("*") if f.suffix in (".py", ".h", ".cu"))
+    return short("".join(f.read_text() for f in files))
+
+
+# ---- digests
+def run_side(label, tree, todo, folder, base, data, jobs) -> dict:
+    """Fills `folder` with one file a case, unless it is there. base: folder of the old side's results, which the
+    inversions of both sides start from. Returns key -> error of the cases that this tree refuses."""
+    folder.mkdir(parents=True, exist_ok=True)
+    groups, refused, done, begin = {}, {}, [], time.monotonic()
+    for case in todo:  # what starts from the same results stays in one process, in this order
+        groups.setdefault((case["ns"], case["set"]), []).append(case)
+    sides = [Side(tree) for _ in range(jobs)]
+    free = list(sides)
+
+    def work(members):
+        side = free.pop()
+        for case in members:
+            out, (file, phase) = folder / case["file_name"], FILES[case["ns"]]
+            error, same = out.with_name(out.name + ".refused"), base / case["file_name"]
+            if not out.is_file() and not error.is_file():
+                names = np.load(same).files if same.is_file() else None
+                kind = "nine" if case["set"] == "nine coefficients" else "species"
+                paths = dict(
+                    species=data / f"{kind}_{case['ns']}.npz", states=data / f"states_{case['ns']}.npz", out=out
+                )
+                if case["base"]:
+                    paths["base"] = base / case["base"]
+                job = case | {what: str(path) for what, path in paths.items()}
+                answer = side.ask(verb="digest", names=names, file=file, phase=phase, transport=TRANSPORT, **job)
+                if answer.get("refused"):
+                    error.write_text(answer["error"])
+                elif "error" in answer:  # nothing to keep
+                    refused[case["key"]] = answer["error"]
+            if error.is_file():
+                refused[case["key"]] = error.read_text()
+            done.append(case)
+            if len(done) % 50 == 0:
+                print(f"{label}: {len(done)} of {len(todo)}, {time.monotonic() - begin:.0f} s", flush=True)
+        free.append(side)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(work, groups.values()))
+    for side in sides:
+        side.close()
+    print(f"{label} side: {time.monotonic() - begin:.0f} s; it refuses {len(refused)} cases", flush=True)
+    return refused
+
+
+def bits(array) -> np.ndarray:
+    """Floating-point numbers as whole ones, every NaN the same."""
+    array = array if array.dtype.kind == "f" else array.astype(np.float64)
+    array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
+    return array.view(np.int64 if array.itemsize == 8 else np.int32)
+
+
+def steps(one, two) -> np.ndarray:
+    """Floating-point numbers from one to the other; both zeros are the same."""
+    one, two = (np.where(w < 0, np.iinfo(w.dtype).min - w, w) for w in (one, two))  # neighbours differ by 1
+    rough = np.abs(two.astype(np.float64) - one)
+    return np.where(rough < 1e6, np.abs(two - one), rough)
+
+
+def difference(old, new, states) -> dict | None:
+    """None where the bits are the same. The largest difference, relative and in units of the last place; points: how
+    many; first: where. A number in place of NaN, or the reverse, is infinitely off."""
+    if new is None or old.shape != new.shape or old.dtype != new.dtype:
+        told = "nothing" if new is None else f"{new.dtype}{list(new.shape)}"
+        return dict(points=0, relative=np.inf, ulp=np.inf, first=f"{old.dtype}{list(old.shape)} -> {told}")
+    whole = [bits(array) for array in (old, new)]
+    off = whole[0] != whole[1]
+    if not off.any():
+        return None
+    one, two = old[off].astype(np.float64), new[off].astype(np.float64)
+    with np.errstate(all="ignore"):
+        relative = np.abs(two - one) / np.maximum(np.abs(one), np.abs(two))
+    relative = np.where(np.isnan(one) | np.isnan(two), np.inf, np.nan_to_num(relative))
+    ulp = steps(*(w[off] for w in whole))
+    place = tuple(map(int, np.argwhere(off)[0]))
+    at = place[-1] % states["T"].size  # the second call's points are the first ones again
+    told = f"{old[place]:.17g} -> {new[place]:.17g} at {list(place)}, T {states['T'][at]:.10g} p {states['p'][at]:.10g}"
+    points = int(off.reshape(-1, off.shape[-1]).any(0).sum())
+    return dict(points=points, relative=float(relative.max()), ulp=float(ulp.max()), first=told)
+
+
+def reason(row, changes) -> str:
+    """Why changed.toml allows this difference; empty where it does not."""
+    for change in changes:
+        fits = all(fnmatch.fnmatchcase(row[name], change.get(name, "*")) for name in ("key", "quantity"))
+        if fits and row["relative"] <= change["largest"]:
+            return change["reason"]
+    return ""
+
+
+def digests(given, old_tree, new_tree, store) -> int:
+    todo = chosen(given.only, given.quick)
+    print(f"{len(todo)} programs a side, 2 to 8 s each where the kernel cache lacks them.", flush=True)
+    data, begin, differences, table = store / "inputs", time.monotonic(), [], {}
+    write_inputs(data, lambda file, phase: Mixture.from_yaml(file, phase=phase).species)
+    old_folder = store / f"{contents(old_tree) if given.old else old_tree.name}-{short(machine())}"
+    refused = run_side("old", old_tree, todo, old_folder, old_folder, data, given.jobs)
+    for key, error in refused.items():
+        print(f"  {key}: {error[:100]}")
+    if given.record:
+        return 0
+    with tempfile.TemporaryDirectory(dir=store) as folder:
+        folder = pathlib.Path(folder)
+        new_refused = run_side("new", new_tree, todo, folder, old_folder, data, given.jobs)
+        for case in todo:
+            key, table[case["key"]] = case["key"], {}
+            errors = [side.get(key, "") for side in (refused, new_refused)]
+            if errors[0].split(":")[0] != errors[1].split(":")[0]:
+                told = " -> ".join(error or "computed" for error in errors)
+                row = dict(points=0, relative=np.inf, ulp=np.inf, first=told)
+                differences.append(dict(key=key, quantity="(all)") | row)
+            if any(errors):
+                continue
+            states = np.load(data / f"states_{case['ns']}.npz")
+            with np.load(old_folder / case["file_name"]) as old, np.load(folder / case["file_name"]) as new:
+                for name in old.files:
+                    both = old[name], new[name] if name in new.files else None
+                    table[key][name] = [hashlib.sha256(bits(a).tobytes()).hexdigest() for a in both if a is not None]
+                    row = difference(*both, states)
+                    differences += [dict(key=key, quantity=name) | row] if row else []
+    changes = tomllib.loads((HERE / "changed.toml").read_text()).get("change", [])
+    for row in differences:
+        row["reason"] = reason(row, changes)
+    for row in sorted(differences, key=lambda row: bool(row["reason"])):
+        size = f"{row['points']} points | relative {row['relative']:.2g} | {row['ulp']:.3g} ulp"
+        print(f"{row['key']} | {row['quantity']} | {size} | {row['first']} | {row['reason'] or 'NOT NAMED'}")
+    unnamed, count = sum(not row["reason"] for row in differences), sum(map(len, table.values()))
+    print(f"{count} arrays of {len(todo)} cases: {len(differences)} differ, {unnamed} without a reason in changed.toml")
+    print(f"{time.monotonic() - begin:.0f} s")
+    if given.json:
+        report = dict(machine=machine(), differences=differences, refused=refused, sha256=table)
+        pathlib.Path(given.json).write_text(json.dumps(report, indent=1))
+    return 1 if unnamed else 0
+
+
+# ---- speed
+def speed(given, old_tree, new_tree, store) -> int:
+    from frame.tools.bench import inputs
+
+    begin, rows = time.monotonic(), []
+    points, kind = (100_000, "random") if given.backend == "cpu" else (1_000_000, "smooth")
+    points = given.points or points
+    sides = dict(old=Side(old_tree), new=Side(new_tree), again=Side(old_tree))
+    with tempfile.TemporaryDirectory() as folder:
+        files = {what: str(pathlib.Path(folder) / f"{what}.npz") for what in ("species", "states")}
+        print("median ratio (quartiles)       new/old               old/old               seconds a launch, old")
+        for ns in given.ns:
+            write_species(files["species"], inputs.species(ns), {"dense": inputs.kij_matrix(ns, "dense")})
+            np.savez(files["states"], **inputs.states(ns, points, kind))
+            for name in given.cases:
+                collection, options = SPEED[name]
+                job = dict(backend=given.backend, collection=collection, options=options) | files
+                bound = [side.ask(verb="bind", **job) for side in sides.values()]
+                for answer in bound:
+                    if "error" in answer:
+                        raise SystemExit(f"{name}, NS {ns}: {answer['trace']}")
+                often, times = max(answer["often"] for answer in bound), {who: [] for who in sides}
+                for turn in range(given.rounds):
+                    for who in list(sides)[:: 1 if turn % 2 else -1]:
+                        times[who].append(sides[who].ask(verb="time", often=often)["seconds"])
+                row = dict(case=name, ns=ns, seconds=statistics.median(times["old"]))
+                for who in ("new", "again"):
+                    row[who] = list(np.quantile(np.array(times[who]) / times["old"], (0.25, 0.5, 0.75)))
+                row["slower"] = bool(row["new"][1] > (LIMIT if given.backend == "cuda" else max(1, row["again"][2])))
+                rows.append(row)
+                told = [f"{row[who][1]:.3f} ({row[who][0]:.3f} {row[who][2]:.3f})" for who in ("new", "again")]
+                print(f"{name:20} NS {ns:2}     {told[0]}   {told[1]}   {row['seconds']:.2e}", end="", flush=True)
+                print("  SLOWER" if row["slower"] else "", flush=True)
+    for side in sides.values():
+        side.close()
+    middle = {who: statistics.median(row[who][1] for row in rows) for who in ("new", "again")}
+    print(f"median of {len(rows)} cases: new/old {middle['new']:.4f}, old/old {middle['again']:.4f}; ", end="")
+    print(f"{points} points, {given.rounds} rounds, {time.monotonic() - begin:.0f} s")
+    if given.json:
+        report = dict(backend=given.backend, points=points, rounds=given.rounds, rows=rows, median=middle)
+        pathlib.Path(given.json).write_text(json.dumps(report, indent=1))
+    return 1 if any(row["slower"] for row in rows) else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("digests", "speed"))
+    parser.add_argument("commit", nargs="?")
+    parser.add_argument("--old", help="a folder with the old tree, in place of COMMIT")
+    parser.add_argument("--new", default=HERE.parent, help="a folder with the new tree, in place of the current one")
+    parser.add_argument(
+        "--store", default=HERE.parent / "build" / "against", help="for trees, states and the old side's results"
+    )
+    parser.add_argument("--json", help="a file for all results")
+    parser.add_argument("--quick", action="store_true", help="digests: NS 1 and 10 alone")
+    parser.add_argument("--only", nargs="+", default=["*"], help="digests: patterns of cases, as 'NS 10, srk*'")
+    parser.add_argument("--jobs", type=int, default=1, help="digests: processes")
+    parser.add_argument("--record", action="store_true", help="digests: the old side alone, into the store")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="speed")
+    parser.add_argument("--ns", type=int, nargs="+", default=(1, 4, 10, 20, 50), help="speed")
+    parser.add_argument("--cases", nargs="+", choices=tuple(SPEED), default=tuple(SPEED), help="speed")
+    parser.add_argument("--points", type=int, help="speed")
+    parser.add_argument("--rounds", type=int, default=21, help="speed")
+    given = parser.parse_args()
+    if bool(given.commit) == bool(given.old):
+        parser.error("give COMMIT or --old FOLDER.")
+    store = pathlib.Path(given.store).resolve()
+    store.mkdir(parents=True, exist_ok=True)
+    old_tree = pathlib.Path(given.old).resolve() if given.old else tree_of(given.commit, store)
+    return (digests if given.what == "digests" else speed)(given, old_tree, pathlib.Path(given.new).resolve(), store)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
