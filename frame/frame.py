@@ -155,7 +155,7 @@ class Frame:
         rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
         gathered = self.comm.gather(rows)
         if gathered is not None:
-            sys.stdout.write(table(gathered, self.backend.name) + "\n")  # one piece: other ranks print too
+            sys.stdout.write(table(gathered, str(self.backend)) + "\n")  # one piece: other ranks print too
             sys.stdout.flush()
 
 

@@ -10,6 +10,7 @@ import difflib
 import functools
 
 import kernels
+from kernels.marshal import Marshal
 
 from . import stripe as stripes
 from .check import Check
@@ -76,6 +77,7 @@ class TVImpl:
         self.precision, self.dtype = precision, kernels.dtype_of(precision)
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row = backend.pad(chunk)
+        self.marshal = Marshal(backend)
         self.views: dict[str, View] = {}
         self.launchers: dict[tuple, Launcher] = {}  # by name, what it uses beside, and the outputs asked for
         self.mixture = None
@@ -145,10 +147,10 @@ class TVImpl:
         count = stripes.check_stripe(block, first, last, self.chunk)
         matrix = self._part(view.matrix) if variables == view.rows else self._part(view.matrix)[:variables]
         if self.timers is None:
-            self.backend.gather(block, first - 1, count, matrix)
+            self.marshal.gather(block, first - 1, count, matrix)
         else:
             begin = self.backend.mark()
-            self.backend.gather(block, first - 1, count, matrix)
+            self.marshal.gather(block, first - 1, count, matrix)
             self._timer(f"put {name}").add(begin, self.backend.mark(), count)
         if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
             self._last_fraction(count)
@@ -189,10 +191,10 @@ class TVImpl:
         if problem:
             raise StateError(f"'{name}' {problem}.")
         if self.timers is None:
-            self.backend.scatter(block, first - 1, count, self._part(view.matrix))
+            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
         else:
             begin = self.backend.mark()
-            self.backend.scatter(block, first - 1, count, self._part(view.matrix))
+            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
             self._timer(f"get {name}").add(begin, self.backend.mark(), count)
 
     def _problem(self, view: View, count: int, stripe) -> str:
@@ -372,7 +374,7 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
-        with self.backend.session([b for _, b in (*inputs, *outputs)]) as lanes:
+        with self.marshal.session([b for _, b in (*inputs, *outputs)]) as lanes:
             # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
             width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk
@@ -409,5 +411,6 @@ class TVImpl:
     def free(self) -> None:
         """Drop views and launchers: the device's memory goes back."""
         self.backend.synchronize()
+        self.marshal.release()
         self.launchers.clear()
         self.views.clear()

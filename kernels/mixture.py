@@ -128,35 +128,14 @@ class Mixture:
         made = [self._make(provider) for provider in declare.providers if provider.serves(self.options)]
         return [some for some in made if isinstance(some, Constants)]
 
-    def _joined(self, field: str) -> dict:
-        return {name: value for made in self._all() for name, value in getattr(made, field).items()}
-
-    constants, pairs, tables = (property(lambda self, kind=kind: self._joined(kind)) for kind in KINDS)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Integers that compiled code knows."""
-        return {"NS": self.ns} | {k: v for k, v in self._joined("sizes").items() if not isinstance(v, bool)}
-
-    def flags(self) -> dict[str, bool]:
-        """Compile-time switches: those of the options, and those that models made."""
-        out = {k: v for key, value in self.options.items() for k, v in declare.options[key].switches(value).items()}
-        return out | {k: v for k, v in self._joined("sizes").items() if isinstance(v, bool)}
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """Doubles that compiled code knows."""
-        return self._joined("numbers")
-
-    @property
-    def members(self) -> str:
-        """C++ functions of the struct of constants."""
-        return "".join(made.members for made in self._all())
+    def switches(self) -> dict[str, bool]:
+        """Compile-time switches of the options in force."""
+        return {k: v for key, value in self.options.items() for k, v in declare.options[key].switches(value).items()}
 
     @property
     def structure(self) -> str:
         """How k_ij are summed: none, sparse, lowrank, dense; or pairs, in each pair's critical point."""
-        kinds = {name[4:]: on for name, on in self.flags().items() if name.startswith("kij_")}
+        kinds = {k[4:]: on for made in self._all() for k, on in made.sizes.items() if k.startswith("kij_")}
         return next((kind for kind, on in kinds.items() if on), "pairs" if kinds else "none")
 
     @property

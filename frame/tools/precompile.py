@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-import numpy as np
-
 import kernels
-from kernels.backend import Backend, cache
-from kernels.codegen import emit, organise
-from kernels.marshal import Block
+from kernels.backend import cache
 
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
@@ -55,14 +51,7 @@ def main(given, mixture: kernels.Mixture) -> None:
     Errors: ArgumentError for a block call whose outputs cannot be made.
     """
     added = [name for file in given.register for name in kernels.load_declarations(file)]
-    if given.arch:
-        from kernels.backend.cuda import marshal_code
-
-        backend: Backend | _ForArch = _ForArch(given.arch)
-        marshal_code(given.arch)
-    else:
-        backend = kernels.get_backend(given.backend)
-        _marshal(backend)
+    backend = kernels.get_backend(given.backend, arch=given.arch)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
     if given.kernels:
         names += [
@@ -74,7 +63,7 @@ def main(given, mixture: kernels.Mixture) -> None:
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)
-            print(f"{backend.name}  {name}")
+            print(f"{backend}  {name}")
         except kernels.ArgumentError as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in given.block:
@@ -87,43 +76,5 @@ def main(given, mixture: kernels.Mixture) -> None:
                 refused = error
         if refused and not made:
             raise refused
-        print(f"{backend.name}  {name}: {' '.join(sorted(outputs))}")
+        print(f"{backend}  {name}: {' '.join(sorted(outputs))}")
     print(f"kernel cache: {cache.folder()}")
-
-
-def _marshal(backend) -> None:
-    """The copies in and out, by doing one."""
-    host = np.zeros(1)
-    block = Block(host.ctypes.data, (1, 1, 1, 1), (1, 1, 1, 1), (0, 0, 0, 0), (1, 1, 1, 1))
-    view = backend.empty((1, backend.pad(1)))
-    backend.gather(block, 0, 1, view)
-    backend.scatter(block, 0, 1, view)
-
-
-class _ForArch:
-    """Stands for a CUDA backend where there is no device: compiles for one architecture and cannot run."""
-
-    name = "cuda"
-
-    def __init__(self, arch: str):
-        self.arch = arch
-
-    def pad(self, n):
-        return n
-
-    def empty(self, shape, dtype=float):
-        return np.empty(shape, dtype)
-
-    def resident(self, array):
-        return 0, array
-
-    def plan(self, joined, outputs, mixture, precision="double"):
-        return emit.plan(joined, outputs, mixture, organise.default(joined, mixture, precision), precision)
-
-    def compile(self, plan, name):
-        from kernels.backend.cuda import program_code
-
-        return program_code(plan, self.arch, name)
-
-    def prepare(self, code, constants, plan, arrays):
-        return None

@@ -141,20 +141,37 @@ class CudaModule(Module):
         runtime.memcpy(self._module.get_global_var(name), own.ctypes.data, own.nbytes, runtime.memcpyHostToDevice)
 
 
+class NotHere(Module):
+    """Kernels that were compiled for a device that is not here."""
+
+    def __init__(self, name: str, path: pathlib.Path):
+        self.name, self.report = name, json.loads(cache.report(path) or "{}")
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        def run(items):
+            raise BackendError(f"'{self.name}' was compiled for a device that is not here.")
+
+        return run
+
+    def fill(self, name, data):
+        pass
+
+
 class CudaTarget(Backend):
-    """What compiles for a device that is not here: a login node fills the cache for compute nodes. arch: "sm_90"."""
+    """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
+    stand for the device's. arch: "sm_90"."""
 
     style, memory = "threads", "device"
     product = ""
 
-    def __str__(self):
-        return "cuda"
-
     def __init__(self, arch: str):
         self.arch = arch
 
+    def __str__(self):
+        return "cuda"
+
     def compile(self, source):
-        machine_code(source, self.arch)
+        return NotHere(source.name, machine_code(source, self.arch))
 
     @property
     def compiler(self):
@@ -163,10 +180,26 @@ class CudaTarget(Backend):
     def describe(self):
         return {"name": "cuda", "arch": self.arch, "nvrtc": nvrtc.version()}
 
-    def _not_here(self, *_, **__):
-        raise BackendError(f"target {self.arch}: code is compiled for it, there is no such device here.")
+    def pad(self, n: int) -> int:
+        return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
 
-    pad = empty = address = to_host = from_host = mark = elapsed = _not_here
+    def empty(self, shape, dtype=DOUBLE):
+        return np.empty(shape, dtype)
+
+    def address(self, array):
+        return array.ctypes.data
+
+    def to_host(self, array):
+        return array
+
+    def from_host(self, array, dtype=DOUBLE):
+        return np.asarray(array, dtype)
+
+    def mark(self):
+        return 0.0
+
+    def elapsed(self, start, end):
+        return end - start
 
 
 class CudaBackend(CudaTarget):
@@ -216,9 +249,6 @@ class CudaBackend(CudaTarget):
         return CudaModule(self, source.name, machine_code(source, self.arch))
 
     # ---- arrays
-    def pad(self, n: int) -> int:
-        return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
-
     def empty(self, shape, dtype=DOUBLE):
         self.use()
         return self.arrays.empty(shape, dtype=dtype)

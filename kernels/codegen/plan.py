@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 
 from ..declare import PointKernel, quantities
-from ..errors import ArgumentError
+from ..errors import ArgumentError, MixtureError
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
@@ -118,42 +118,75 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
     pairs = how.pairs if how else panel_rows(mixture.ns)
-    values, tables = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
-    sizes = mixture.sizes | {"PANEL": 4 if pairs == "units" else pairs}
-    return Plan(name, tuple(kernels), tuple(reads), writes, sizes, mixture.flags(), values, tables, how, precision)
+    values, tables, makers = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
+    sizes = {"NS": mixture.ns, "PANEL": 4 if pairs == "units" else pairs}
+    flags, numbers = mixture.switches(), {}
+    for made in makers:
+        flags |= {k: v for k, v in made.sizes.items() if isinstance(v, bool)}
+        sizes |= {k: v for k, v in made.sizes.items() if not isinstance(v, bool)}
+        numbers |= made.numbers
+    members = "".join(made.members for made in makers)
+    return Plan(
+        name,
+        tuple(kernels),
+        tuple(reads),
+        writes,
+        sizes,
+        flags,
+        values,
+        tables,
+        how,
+        precision,
+        numbers,
+        members,
+    )
 
 
 def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
-    """(name -> values as the struct holds them, names of those that are tables)"""
+    """(name -> values as the struct holds them, names of those that are tables, everything made with them)"""
     values: dict[str, np.ndarray] = {}
-    wide, tables = [], []
+    wide, tables, makers = [], [], []
+    single = np.float32 if precision == "single" else np.float64
     for kernel in kernels:
         units = pairs == "units" and mixture.ns > 1
-        spared = {q for name, others in kernel.instead if units and name in mixture.pairs for q in others}
+        spared = {q for name, others in kernel.instead if units and _made(mixture, name) for q in others}
         for name in kernel.constants:
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue
-            if name in mixture.constants:
-                values[name] = mixture.constants[name]
-            elif name in mixture.pairs:
-                if pairs == "units" or mixture.pairs[name].ndim == 2:
-                    values[name] = laid_out(mixture.pairs[name], pairs)
+            try:
+                found = mixture.constant(name)
+            except MixtureError as error:
+                raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {error}.") from None
+            if found is not None and all(found.of is not known for known in makers):
+                makers.append(found.of)
+            if found is None or found.kind is None:
+                if not optional:
+                    raise ArgumentError(
+                        f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
+                    )
+            elif found.kind == "pairs":
+                if pairs == "units" or found.array.ndim == 2:
+                    values[name] = laid_out(found.array, pairs)
                     wide += [name] * (pairs == "units")  # the units for less than doubles lose too much
-            elif name in mixture.tables:  # constants are doubles: two single numbers take the place of one
-                table = mixture.tables[name].swapaxes(0, 1) if on_device else mixture.tables[name]
-                single = np.float32 if precision == "single" else np.float64
+            elif found.kind == "tables":  # constants are doubles: two single numbers take the place of one
+                table = found.array.swapaxes(0, 1) if on_device else found.array
                 values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
                 tables.append(name)
-            elif name in mixture.lacks:
-                raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {mixture.lacks[name]}.")
-            elif not optional:
-                raise ArgumentError(
-                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
-                )
+            else:
+                values[name] = found.array
     if precision == "single":
         values = {n: np.asarray(v, np.float64 if n in wide else np.float32) for n, v in values.items()}
-    return values, tuple(tables)
+    return values, tuple(tables), makers
+
+
+def _made(mixture, name: str) -> bool:
+    """Whether the mixture has this constant."""
+    try:
+        found = mixture.constant(name)
+    except MixtureError:
+        return False
+    return found is not None and found.kind is not None
 
 
 # ---------------------------------------------------------------- layouts of pair matrices

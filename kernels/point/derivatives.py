@@ -40,7 +40,16 @@ PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pai
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    point_kernel(name, header=HERE / "derivatives.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(
+        name,
+        header=HERE / "derivatives.h",
+        reads=reads,
+        writes=writes,
+        source=source,
+        valid=valid,
+        sweeps="states",
+        **more,
+    )
 
 
 kernel(

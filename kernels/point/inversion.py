@@ -33,6 +33,7 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
         point_kernel(
             f"temperature_from_{name}{start.replace(' T', '')}",
             header=HERE / "inversion.h",
+            sweeps="states",
             reads=reads + start,
             writes="T unconverged",
             given=given + start,
@@ -56,6 +57,7 @@ for name, reads, given, more in (
     point_kernel(
         f"ideal_temperature_from_{name}",
         header=HERE / "inversion.h",
+        sweeps="states",
         reads=reads,
         writes="T unconverged",
         given=given,
@@ -68,6 +70,7 @@ for name, reads, given, more in (
 point_kernel(
     "ideal_pressure",
     header=HERE / "inversion.h",
+    sweeps="states",
     reads="rho T R_s",
     writes="p",
     given="rho",
@@ -78,6 +81,7 @@ point_kernel(
 point_kernel(
     "cubic_pressure",
     header=HERE / "inversion.h",
+    sweeps="states",
     reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
     given="rho",

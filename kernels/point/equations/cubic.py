@@ -108,6 +108,7 @@ kernel(
     "Z vol v_free",
     CUBIC + ", cubic in p (v - b)/(R T)",
     "T > 0, p > 0",
+    sweeps="root",
     alone=True,
     note="of three roots v > b the one of lower residual Gibbs energy, or as option root says",
 )
