@@ -1,12 +1,11 @@
 """A stand-in for CuPy that runs the layer's CUDA on the CPU, thread by thread, where there is no GPU.
 
-It holds what kernels/backend/cuda.py and kernels/marshal/cuda.py use of CuPy. The CUDA C++ itself is the real one:
-g++ compiles the very source that NVRTC gets, with blockIdx and threadIdx as variables. Memory is watched as on a
+It holds what kernels/backend/cuda.py uses of CuPy. The CUDA C++ itself is the real one: g++ compiles the very source that
+NVRTC gets, with blockIdx and threadIdx as variables. Memory is watched as on a
 device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
 """
 
 import ctypes
-import hashlib
 import mmap
 import os
 import re
@@ -17,6 +16,8 @@ import time
 import types
 
 import numpy as np
+
+from kernels.backend import cache, cuda
 
 PREFIX = """#define __CUDACC_RTC__
 #define FRAME_STAND_IN
@@ -88,86 +89,81 @@ static inline void __threadfence_system() { __sync_synchronize(); }
 static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
-LAUNCH = """
-extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
-{{
-    gridDim = {{gx, gy, 1}}, blockDim = {{bx, 1, 1}};
-    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) for (int t = 0; t < bx; ++t) {{
-        blockIdx = {{x, y, 0}}, threadIdx = {{t, 0, 0}};
-        {name}({values});
-    }}
-}}
-"""
-LAUNCH_TEAMS = """
-static void run_{name}() {{ void **a = arguments; {name}({values}); ended[running] = true; }}
-extern "C" void launch_{name}(int gx, int gy, int bx, void **a)
-{{
+# numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items), and
+# record_<kernel>(), the record's size. TEAMS: threads of a block meet at barriers, so they are fibres.
+KERNELS = """
+static long launch_items;
+template <class Work> static void run_threads(int gx, int gy, int bx, const Work &work) {
+    gridDim = {gx, gy, 1}, blockDim = {bx, 1, 1};
+    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) for (int t = 0; t < bx; ++t) {
+        blockIdx = {x, y, 0}, threadIdx = {t, 0, 0};
+        work();
+    }
+}
+static void (*thread_of_team)();
+static void run_fibre() { thread_of_team(); ended[running] = true; }
+static void run_teams(int gx, int gy, int bx) {
     static char stack[1024][65536];
-    gridDim = {{gx, gy, 1}}, blockDim = {{bx, 1, 1}}, arguments = a;
-    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {{
-        blockIdx = {{x, y, 0}};
+    gridDim = {gx, gy, 1}, blockDim = {bx, 1, 1};
+    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {
+        blockIdx = {x, y, 0};
         memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
-        for (int t = 0; t < bx; ++t) {{
+        for (int t = 0; t < bx; ++t) {
             getcontext(&fibre[t]);
-            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t];
-            fibre[t].uc_link = &block_loop;
-            makecontext(&fibre[t], run_{name}, 0);
+            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t], fibre[t].uc_link = &block_loop;
+            makecontext(&fibre[t], run_fibre, 0);
             ended[t] = false;
-        }}
+        }
         for (int left = bx; left; )
-            for (int t = 0; t < bx; ++t) if (!ended[t]) {{
-                threadIdx = {{t, 0, 0}}, running = t;
+            for (int t = 0; t < bx; ++t) if (!ended[t]) {
+                threadIdx = {t, 0, 0}, running = t;
                 swapcontext(&block_loop, &fibre[t]);
                 left -= ended[t];
-            }}
-    }}
-}}
+            }
+    }
+}
+#ifdef TEAMS
+#define RUN(name, Record) thread_of_team = [] { name(*(const Record *)arguments[0], launch_items); }; run_teams(gx, gy, bx)
+#else
+#define RUN(name, Record) run_threads(gx, gy, bx, [] { name(*(const Record *)arguments[0], launch_items); })
+#endif
+#define KERNEL(name, Record, ...) \\
+    static void name(const Record &a, const long items); \\
+    extern "C" long record_##name() { return sizeof(Record); } \\
+    extern "C" void launch_##name(int gx, int gy, int bx, void **given) { \\
+        arguments = given, launch_items = *(const long *)given[1]; \\
+        RUN(name, Record); \\
+    } \\
+    static void name(const Record &a, const long items)
 """
-SIGNATURE = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')
 PAGEABLE, PINNED, DEVICE = range(3)
 
 
-def compile_for_cpu(source, path, folders=(), teams=False):
-    """A shared object with launch_<kernel> for each kernel of the CUDA source. teams: threads of a block meet at
-    barriers."""
-    text = PREFIX + source
-    for name, parameters in SIGNATURE.findall(source):
-        kinds = [re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",")]
-        kinds = [re.sub(r"\*( *(const|__restrict__))*$", "*", k) for k in kinds]
-        values = ", ".join(f"*({k.replace('const long', 'long')} *)a[{i}]" for i, k in enumerate(kinds))
-        text += (LAUNCH_TEAMS if teams and not name.endswith("_rest") else LAUNCH).format(name=name, values=values)
+def compile_for_cpu(source, path, folders):
+    """A shared object with launch_<kernel> for each kernel of the CUDA source."""
+    text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
+    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_units", text) else ""
     file = path.with_suffix(".cpp")
-    file.write_text(text)
-    subprocess.run(
-        [
-            "g++",
-            "-std=c++17",
-            "-O1",
-            "-fno-strict-aliasing",
-            "-Wno-unknown-pragmas",
-            "-shared",
-            "-fPIC",
-            *(f"-I{f}" for f in folders),
-            "-o",
-            str(path),
-            str(file),
-        ],
-        check=True,
-    )
+    file.write_text(PREFIX + teams + KERNELS + source.text)
+    command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]
+    subprocess.run([*command, *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
 
 
 def compiler(folder):
     """What takes the place of kernels.backend.cuda.machine_code; several processes may share the folder."""
 
-    def machine_code(source, arch, name, folders=(), depends=()):
-        key = hashlib.sha256(source.encode()).hexdigest()[:24]
+    def machine_code(source, arch):
+        folders = [cuda.HERE, *source.folders]
+        key = cache.key(*cache.texts(source.text, folders))[:24]
         path = folder / f"{key}.so"
         if not path.exists():
             made = folder / f"{key}-{os.getpid()}.so"
-            compile_for_cpu(source, made, folders, teams=re.search("shared_memory|__shfl", source))
+            compile_for_cpu(source, made, folders)
             made.rename(path)
         # a copy, since one file is loaded once, and each Program has constants of its own
-        return shutil.copy(path, folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so")
+        copy = folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so"
+        copy.with_suffix(".sha256").write_text("\n")  # where the report would be
+        return shutil.copy(path, copy)
 
     return machine_code
 
@@ -393,42 +389,28 @@ def make():
             return address
 
         def get_function(self, name):
-            run = self.library["launch_" + name]
-
-            def launch(grid, block, arguments, shared_mem=0):
-                grid = (*grid, 1)
-                assert 0 < grid[0] < 2**31 and 0 < grid[1] < 2**16 and 0 < block[0] <= 1024, "not a grid"
-                holders = [a if isinstance(a, np.ndarray) else ctypes.c_longlong(a) for a in arguments]
-                assert all(a.size == 1 for a in holders if isinstance(a, np.ndarray))
-                pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
-                calls.append(name)
-                if recorded:  # a graph keeps the arguments as they are now
-                    holders = [
-                        type(a).from_buffer_copy(a) if isinstance(a, ctypes.c_longlong) else a.copy() for a in holders
-                    ]
-                    pointers = [a.ctypes.data if isinstance(a, np.ndarray) else ctypes.addressof(a) for a in holders]
-                    recorded[-1].append(
-                        lambda: (
-                            holders and run(grid[0], grid[1], block[0], (ctypes.c_void_p * len(pointers))(*pointers))
-                        )
-                    )
-                    return
-                run(grid[0], grid[1], block[0], (ctypes.c_void_p * len(pointers))(*pointers))
-
-            launch.ptr = ctypes.cast(run, ctypes.c_void_p).value
-            functions[launch.ptr] = name, run
-            return launch
+            run, size = self.library["launch_" + name], self.library["record_" + name]
+            size.restype = ctypes.c_long
+            address = ctypes.cast(run, ctypes.c_void_p).value
+            functions[address] = name, run, size()
+            return types.SimpleNamespace(ptr=address)
 
     functions = {}
 
     def launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra):
-        assert 0 < gx < 2**31 and (gy, gz, by, bz, extra) == (1, 1, 1, 1, 0) and 0 < bx <= 1024, "not a grid"
-        name, run = functions[function]
+        assert 0 < gx < 2**31 and 0 < gy < 2**16 and (gz, by, bz, extra) == (1, 1, 1, 0) and 0 < bx <= 1024, (
+            "not a grid"
+        )
+        name, run, size = functions[function]
         calls.append(name)
-        if recorded:  # whoever records keeps the arguments' memory until then
-            recorded[-1].append(lambda: run(gx, 1, bx, ctypes.c_void_p(arguments)))
+        record, items = (ctypes.c_void_p * 2).from_address(arguments)
+        held = ctypes.create_string_buffer(ctypes.string_at(record, size), size)  # as they are now
+        count = ctypes.c_long.from_buffer_copy(ctypes.string_at(items, 8))
+        given = (ctypes.c_void_p * 2)(ctypes.addressof(held), ctypes.addressof(count))
+        if recorded:
+            recorded[-1].append(lambda keep=(held, count): run(gx, gy, bx, given))
         else:
-            run(gx, 1, bx, ctypes.c_void_p(arguments))
+            run(gx, gy, bx, given)
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(

@@ -12,7 +12,7 @@ from mixtures_for_tests import species_set
 from states import random_states
 
 from kernels import Mixture, declare, get_backend
-from kernels.marshal import Block
+from kernels.marshal import Block, Marshal
 
 
 def seconds(be, work, repeats=20):
@@ -107,17 +107,17 @@ def copies(be):
         )
         if where == "pinned":
             start = time.perf_counter()
-            be.cp.cuda.runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
+            be.arrays.cuda.runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
             took = time.perf_counter() - start
             print(f"pinning {field.nbytes / 2**20:.0f} MiB took {took * 1e3:.1f} ms")
         for chunk in (16384, 131072, block.points):
             view = be.empty((variables, be.pad(chunk)))
             pieces = [(s, min(chunk, block.points - s)) for s in range(0, block.points, chunk)]
             useful = 8e-9 * block.points * variables
-            into = wall_seconds(be, lambda: [be.gather(block, s, c, view) for s, c in pieces])
-            out = wall_seconds(be, lambda: [be.scatter(block, s, c, view) for s, c in pieces])
+            into = wall_seconds(be, lambda: [Marshal(be).gather(block, s, c, view) for s, c in pieces])
+            out = wall_seconds(be, lambda: [Marshal(be).scatter(block, s, c, view) for s, c in pieces])
             print(f"{where:<34}{chunk:>9}{useful / into:>8.1f}{useful / out:>8.1f}", flush=True)
-    be.cp.cuda.runtime.hostUnregister(field.ctypes.data)
+    be.arrays.cuda.runtime.hostUnregister(field.ctypes.data)
     impl_times(be, (134, 134, 134), 3)
 
 

@@ -18,12 +18,12 @@ from kernels.backend import cpu
 PROGRAM = """
 import numpy as np
 from kernels import Mixture, get_backend
-from kernels.marshal import Block
+from kernels.marshal import Block, Marshal
 mix = Mixture.from_yaml("examples/mixtures/n2.yaml")
 print(mix.properties("rho", T=300.0, p=1e7, Y=[1.0], backend="cpu")["rho"])
 backend, host = get_backend("cpu"), np.arange(8.0)
 view = backend.empty((1, backend.pad(8)))
-backend.gather(Block(host.ctypes.data, (8, 1, 1, 1), (1, 8, 8, 8), (0, 0, 0, 0), (8, 1, 1, 1)), 0, 8, view)
+Marshal(backend).gather(Block(host.ctypes.data, (8, 1, 1, 1), (1, 8, 8, 8), (0, 0, 0, 0), (8, 1, 1, 1)), 0, 8, view)
 print(view[0, :8].tolist() == host.tolist())
 """
 

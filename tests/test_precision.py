@@ -21,7 +21,7 @@ from frame.tools.validate.scale import scales
 from frame.tools.validate.wide import GIVEN, is_public, reachable
 from kernels import Mixture, declare, get_backend
 from kernels.errors import ArgumentError
-from kernels.marshal import Block
+from kernels.marshal import Block, Marshal
 
 SINGLE = np.float32
 N = 301  # two whole blocks of the CPU's loop and a part
@@ -246,12 +246,12 @@ def test_stripes_are_converted_on_their_way(be, which, element, seed):  # noqa: 
         host.ctypes.data, tuple(shape), tuple(s // size for s in host.strides), tuple(lo), tuple(n), size=size
     )
     view = back.from_host(np.full((n[3], back.pad(total)), np.nan), view_type)
-    back.gather(block, 0, total, view)
+    Marshal(back).gather(block, 0, total, view)
     got = back.to_host(view)
     assert got.dtype == view_type and np.isnan(got[:, total:]).all()
     assert np.array_equal(got[:, :total], stripe.reference_gather(host, lo, n, 0, total).astype(view_type))
     wanted = stripe.reference_scatter(host, lo, n, 0, -got[:, :total])
-    back.scatter(block, 0, total, back.from_host(-got, view_type))
+    Marshal(back).scatter(block, 0, total, back.from_host(-got, view_type))
     assert np.array_equal(host, wanted)
 
 
@@ -304,16 +304,16 @@ def test_a_hosts_own_kernels(precision):
 
 def test_the_host_link_carries_single_precision(be):  # noqa: F811
     """Pageable blocks in double are packed in the view's type, so that half the bytes go to the device."""
-    if be.cp.__version__ != "stand-in":
+    if be.arrays.__version__ != "stand-in":
         pytest.skip("looks into the stand-in")
     copied = []
-    original = be.cp.cuda.runtime.memcpy2DAsync
+    original = be.arrays.cuda.runtime.memcpy2DAsync
     host = np.asfortranarray(np.random.default_rng(1).normal(size=(6, 5, 4, 2)))
     block = Block(host.ctypes.data, host.shape, (1, 6, 30, 120), (0, 0, 0, 0), host.shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(be.cp.cuda.runtime, "memcpy2DAsync", lambda *a: (copied.append(a[4] * a[5]), original(*a)))
-        be.gather(block, 0, 120, be.empty((2, 128), SINGLE))
-        be.gather(block, 0, 120, be.empty((2, 128)))
+        patch.setattr(be.arrays.cuda.runtime, "memcpy2DAsync", lambda *a: (copied.append(a[4] * a[5]), original(*a)))
+        Marshal(be).gather(block, 0, 120, be.empty((2, 128), SINGLE))
+        Marshal(be).gather(block, 0, 120, be.empty((2, 128)))
     assert copied == [4 * 240, 8 * 240]
 
 
