@@ -37,7 +37,7 @@ module reducedModule
 
   ! Takahashi's rows less 1 as cubics of the place in a window of 1/(1 + Tr). Row 0 is 1, the factor at Pr = 0.
   integer, parameter :: windows = 512, last_row = 17
-  real(real32), allocatable :: cubics(:,:,:)                  ! (0:3, 0:last_row, 0:windows - 1)
+  real(real32), allocatable :: cubics(:,:)                  ! (0:3, 0:)
 
 contains
 
@@ -126,7 +126,7 @@ contains
     real(dp) :: angle(4), f(4), c(0:3), z_start, z(4)
     integer  :: window, row, k
     angle = [((k - 0.5_dp)*acos(-1.0_dp)/4, k=1, 4)]
-    allocate(cubics(0:3, 0:nrow, 0:windows - 1))
+    allocate(cubics(0:3, 0:(nrow + 1)*windows - 1))
     cubics = 0
     do window = 0, windows - 1
       z_start = real(window, dp)/(windows - window)           ! 1/Tr
@@ -134,12 +134,12 @@ contains
       z = z/(1 - z)
       do row = 1, nrow
         if (1 - taka(3, row)*z_start**taka(4, row) <= 0 .or. 1 - taka(5, row)*z_start**taka(6, row) <= 0) then
-          cubics(0, row, window) = -1
+          cubics(0, row + (nrow + 1)*window) = -1
           cycle
         end if
         f = taka(2, row)*(1 - taka(3, row)*z**taka(4, row))*(1 - taka(5, row)*z**taka(6, row)) - 1
         c = [sum(f)/4, (sum(f*cos(k*angle))/2, k=1, 3)]       ! of Chebyshev's polynomials, then of powers
-        cubics(:, row, window) = real([c(0) - c(2), c(1) - 3*c(3), 2*c(2), 4*c(3)], real32)
+        cubics(:, row + (nrow + 1)*window) = real([c(0) - c(2), c(1) - 3*c(3), 2*c(2), 4*c(3)], real32)
       end do
     end do
   end subroutine makeCubics
@@ -399,12 +399,14 @@ contains
     end do
   end subroutine thermalBlock
 
-  !> exp(x) - 1 without cancellation.
+  !> exp(x) - 1 without cancellation: near 0 by its series.
   elemental real(dp) function less_one(x)
     real(dp), intent(in) :: x
-    real(dp) :: half
-    half = tanh(0.5_dp*x)
-    less_one = 2*half/(1 - half)
+    real(dp), parameter :: c(10) = 1/[1.0_dp, 2.0_dp, 6.0_dp, 24.0_dp, 120.0_dp, 720.0_dp, 5040.0_dp, 40320.0_dp, 362880.0_dp, &
+                                      3628800.0_dp]
+    real(dp) :: series
+    series = x*(1 + x*(c(2) + x*(c(3) + x*(c(4) + x*(c(5) + x*(c(6) + x*(c(7) + x*(c(8) + x*(c(9) + x*c(10))))))))))
+    less_one = merge(series, exp(x) - 1, abs(x) < 0.25_dp)
   end function less_one
 
   !> mu and lam of a block.
@@ -586,7 +588,8 @@ contains
     real(dp), intent(in)  :: T(nb), p(nb), z(nb), x(nb, ns)
     real(dp), intent(out) :: below(nb, ns)
     real(dp) :: f(nb), tenfold_p(nb), tc_i(nb), pc_i(nb), c(5), xx, tcs, pcs, width, inv, place, number, low, high
-    integer  :: i, j, l, window, row
+    real(dp) :: places(nb), shares(nb)
+    integer  :: i, j, l, window, row, at(nb)
     below = 0
     tenfold_p = 10*p
     do i = 1, ns
@@ -613,17 +616,23 @@ contains
             inv = 1/(width*pcs)
             place = min(tcs*pcs*inv*windows, windows - 1.0e-9_dp)
             window = int(place)
-            place = 2*(place - window) - 1
+            places(l) = 2*(place - window) - 1
             number = tenfold_p(l)*xx*width*inv                ! ten times Pr, then the number of the row
             number = min(number, 3 + 0.5_dp*number, 9 + 0.2_dp*number, 12 + 0.1_dp*number, real(nrow, dp))
             row = int(min(number, nrow - 0.5_dp))
-            low = cubics(0, row, window) + place*(cubics(1, row, window) + place*(cubics(2, row, window) &
-                                                                                   + place*cubics(3, row, window)))
-            high = cubics(0, row + 1, window) + place*(cubics(1, row + 1, window) &
-                                                       + place*(cubics(2, row + 1, window) + place*cubics(3, row + 1, window)))
+            shares(l) = number - row
+            at(l) = row + (nrow + 1)*window
+          end do
+          !GCC$ novector
+          do l = 1, nb
+            place = places(l)
+            low = cubics(0, at(l)) + place*(cubics(1, at(l)) + place*(cubics(2, at(l)) + place*cubics(3, at(l))))
+            high = cubics(0, at(l) + 1) + place*(cubics(1, at(l) + 1) + place*(cubics(2, at(l) + 1) + place*cubics(3, at(l) + 1)))
             low = max(low, -1.0_dp)
-            high = max(high, -1.0_dp)
-            f(l) = 1/max(1 + low + (number - row)*(high - low), 0.01_dp)
+            f(l) = 1 + low + shares(l)*(max(high, -1.0_dp) - low)
+          end do
+          do l = 1, nb
+            f(l) = 1/max(f(l), 0.01_dp)
           end do
         end if
         c = friction(:, i, j)
