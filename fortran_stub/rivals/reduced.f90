@@ -275,8 +275,9 @@ contains
     real(dp), intent(in), dimension(nb)  :: T, p, R_s, a, bm
     real(dp), intent(out), dimension(nb) :: u, inv_ideal, v_ideal
     real(dp), dimension(nb) :: AA, BB, centre, e, f, near, discriminant
-    real(dp) :: RT, inv, c2, c1, c0, h, G, G2, over, under, tt, width, outer, far, largest, smallest, gap, slope, off, step
-    logical  :: several
+    real(dp) :: RT, inv, c2, c1, c0, h, G, G2, P_, below, over, under, tt, width, outer, far, largest, smallest, gap
+    real(dp) :: slope, off, step, positive
+    logical  :: liquid
     integer  :: l, k, many, list(nb)
     do l = 1, nb
       RT = R_s(l)*T(l)
@@ -292,24 +293,21 @@ contains
       e(l) = (c2*c2 - 3*c1)/9
       f(l) = ((centre(l) + c2)*centre(l) + c1)*centre(l) + c0
       h = abs(f(l)) + tiny_value
-      G = h**(2.0_dp/3.0_dp)
+      G = exp(log(h)*(2.0_dp/3.0_dp))
       G2 = G*G
       ! A start that is good to 1 %: rational functions fitted to the cosine and the hyperbolic forms of the root
-      if (e(l) >= 0) then
-        over = 3*e(l)*(G + 1.1737_dp*e(l)) + G*(G + 0.15494_dp*e(l))
-        under = G + 1.1737_dp*e(l)
-      else
-        over = h*(G2 - e(l)*(1.72_dp*G - 5.493_dp*e(l)))
-        under = G2*G - 3*e(l)*(G2 - e(l)*(1.72_dp*G - 5.493_dp*e(l)))
-      end if
+      P_ = G2 - e(l)*(1.72_dp*G - 5.493_dp*e(l))
+      below = G + 1.1737_dp*e(l)
+      over = merge(3*e(l)*below + G*(G + 0.15494_dp*e(l)), h*P_, e(l) >= 0)
+      under = merge(below, G2*G - 3*e(l)*P_, e(l) >= 0)
       near(l) = over/under
-      if (e(l) >= 0) near(l) = sqrt(abs(near(l)))
+      near(l) = merge(sqrt(abs(near(l))), near(l), e(l) >= 0)
       near(l) = halley(near(l), e(l), abs(f(l)))
       u(l) = centre(l) - sign(near(l), f(l))
       ! Three real roots where the discriminant is not negative; the others matter where all are positive (the coefficients'
       ! signs alternate), or where this one is not the largest
-      several = (c2 < 0 .and. c1 > 0) .or. f(l) > 0
-      discriminant(l) = merge(c1*c1*(c2*c2 - 4*c1) + c0*(c2*(18*c1 - 4*c2*c2) - 27*c0), -1.0_dp, several)
+      positive = merge(1.0_dp, f(l), c2 < 0 .and. c1 > 0)
+      discriminant(l) = merge(c1*c1*(c2*c2 - 4*c1) + c0*(c2*(18*c1 - 4*c2*c2) - 27*c0), -1.0_dp, positive > 0)
     end do
     many = 0
     do l = 1, nb
@@ -325,16 +323,15 @@ contains
       far = centre(l) + 0.5_dp*sign(tt + width, f(l))
       largest = max(outer, far)
       smallest = min(outer, far)
-      u(l) = largest
-      if (4*BB(l) >= 1 .or. AA(l) + BB(l)*(2*BB(l) - 4) <= 0 .or. root_rule == ROOT_VAPOUR) cycle
+      liquid = 4*BB(l) < 1 .and. AA(l) + BB(l)*(2*BB(l) - 4) > 0 .and. root_rule /= ROOT_VAPOUR
       if (root_rule == ROOT_GIBBS) then                       ! of two stable roots, that of the lower Gibbs energy
         gap = 2*root2*BB(l)
         off = smallest - largest - log(smallest/largest) - AA(l)/gap &
               *log((smallest + (2 + root2)*BB(l))*(largest + (2 - root2)*BB(l)) &
                    /((smallest + (2 - root2)*BB(l))*(largest + (2 + root2)*BB(l))))
-        if (off >= 0) cycle
+        liquid = liquid .and. off < 0
       end if
-      u(l) = smallest
+      u(l) = merge(smallest, largest, liquid)
     end do
     do l = 1, nb                                              ! a last step on the cubic itself
       c2 = 4*BB(l) - 1
