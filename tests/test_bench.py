@@ -1,5 +1,6 @@
 """`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No speed is judged here."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -30,6 +31,8 @@ def test_properties(capsys):
         "gfortran -O3, textbook",
         "gfortran -O3, tables",
         "gfortran -Ofast, tables",
+        "gfortran -O3, reduced",
+        "gfortran -Ofast, reduced",
         "NumPy expressions",
     }
     assert len({row["case"] for row in rows}) == 4 and rows[0]["ns"] == 3
@@ -95,8 +98,22 @@ def test_mixture_of_a_file_and_markdown(capsys):
     text = capsys.readouterr().out
     assert "## properties, backend cpu" in text and "GFLOP/s" in text and "Fortran" in text
     heads, _, *lines = [line for line in text.split("\n") if line.startswith("|")]
-    assert len(lines) == 1 and lines[0].startswith("| thermal") and lines[0].count("x)") == 4
+    assert len(lines) == 1 and lines[0].startswith("| thermal") and lines[0].count("x)") == 6
     assert heads.count("|") == lines[0].count("|") and "| gfortran -O3, textbook |" in heads
+
+
+def test_headline_is_the_strongest_rival():
+    """The least ratio stands in front, and what is ours in another precision does not count."""
+    row = report.Row("properties", "thermal", 10, 100, "cpu", 1e-6, 1e8)
+    rows = [
+        dataclasses.replace(row, rival=name, rival_points_per_s=1e8 / ratio, ratio=ratio, ours=name == "in double")
+        for name, ratio in (("in double", 1.5), ("slow", 20.0), ("strong", 3.25), ("middling", 7.0))
+    ]
+    assert report.strongest(rows).rival == "strong"
+    heads, _, line = report.markdown(rows).split("\n")
+    assert line.split(" | ")[heads.split(" | ").index("beside the strongest")] == "3.25x strong"
+    assert report.strongest(rows[:1]) is None
+    assert "beside the strongest" not in report.markdown(rows[1:2])
 
 
 def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):

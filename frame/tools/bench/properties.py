@@ -264,7 +264,12 @@ def measure(
         rival_pace = count / of(times)
         rows.append(
             dataclasses.replace(
-                row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace / rival_pace, max_rel_diff=off
+                row,
+                rival=rival.name,
+                rival_points_per_s=rival_pace,
+                ratio=pace / rival_pace,
+                max_rel_diff=off,
+                ours=isinstance(rival, InDouble),
             )
         )
     return rows or [row]
@@ -327,13 +332,14 @@ def notes(given, backend) -> str:
         ""
         if backend.name == "cuda"
         else (
-            " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made "
-            "once. A slow "
-            "rival gets parts of the same points, spread over all of them."
+            " Fortran: textbook: one point at a time, sums over pairs formed where they stand; tables: the same with "
+            "pairs' parameters made once; reduced: the layer's own algebra over blocks of points, which the compiler "
+            "vectorises. A slow rival gets parts of the same points, spread over all of them."
         )
     )
     text = (
-        "Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up "
+        "Ours and each rival in turns, medians; how many times faster ours is: first beside the strongest rival of the "
+        "row, then in brackets beside each. Values are compared at up "
         "to "
         f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
         f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
