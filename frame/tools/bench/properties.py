@@ -254,10 +254,11 @@ def measure(
     mine, theirs = interleaved(backend, ours.work, works, repeats)
     pace = points / of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
-    cost = dataclasses.replace(cost, bytes=cost.bytes * ours.program.dtype.itemsize // 8)
+    plan, width = ours.program.plan, ours.program.dtype.itemsize
     row = Row("properties", label, ns, points, backend.name, points / pace, pace)
     if precision != "single":  # the ceilings of arithmetic are those of doubles
-        bound, by = roofs.bound(cost, points)
+        reads, writes = (sum(map(plan.rows, names)) for names in (plan.reads, plan.writes))
+        bound, by = roofs.bound(cost, reads, writes, points, width)
         row = dataclasses.replace(row, bound=bound, bound_fraction=pace / bound, bound_by=by)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
@@ -343,9 +344,9 @@ def notes(given, backend) -> str:
         "to "
         f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
         f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
-        "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; "
-        "the "
-        "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low."
+        "Bound: the slowest of the roofs, which are measured in this run: the same rows read and written without "
+        "arithmetic (or a copy of as many bytes, where that is faster), and the operations, counted by running the "
+        "kernels on a number type that counts, by the fastest of the layer's ways to each."
     )
     if not given.mixture:
         text += (
