@@ -270,6 +270,42 @@ def test_operations_of_a_formula():
     assert cost.bytes == 6 * 8 and cost.flops == 7
 
 
+def test_single_precision_is_counted_apart():
+    """Takahashi's factor from its table is worked on in single precision, a pair twelve operations for the two cubics and
+    some to find them; without the factor there is none."""
+    state = inputs.states(4, 64) | {"rho": np.full(64, 10.0)}
+
+    def operations(takahashi):
+        mix = inputs.mixture(4, "none", takahashi=takahashi)
+        return counting.cost(mix, collections["viscous"].outputs, state).operations
+
+    with_factor, without = operations("smooth"), operations("off")
+    assert without["narrow"] == without["narrow_divide"] == 0
+    assert 12 * 6 < with_factor["narrow"] < 30 * 6 and with_factor["narrow_divide"] == 2 * 6
+
+
+def test_bound_is_the_slowest_roof():
+    """On a CPU the divider and the rest overlap; on a GPU divisions add to the rest, and single precision overlaps."""
+    kinds = ("divide", "root", "exp", "log", "cube_root", "start", "narrow", "narrow_divide")
+    operations = dict.fromkeys(counting.KINDS, 0.0) | {"add": 4e3, "divide": 3e3, "narrow": 2e3, "narrow_divide": 2e3}
+    cost = counting.Cost(operations, 0)
+    moved = []
+
+    def memory(reads, writes, points):
+        moved.append((reads, writes, points))
+        return 1e-3
+
+    roofs = {
+        divider: ceilings.Ceilings(1.0, dict.fromkeys(kinds, 1.0), memory, divider).bound(cost, 3, 2, 100, 4)
+        for divider in (True, False)
+    }
+    assert roofs[True] == (pytest.approx(1 / 6e3), "arithmetic")  # 4e3 + 2e3, beside 5e3 of the divider
+    assert roofs[False] == (pytest.approx(1 / 7e3), "arithmetic")  # 4e3 + 3e3, beside 4e3 in single precision
+    assert moved == [(3, 2, 50)] * 2  # half of a hundred doubles
+    quick = ceilings.Ceilings(1e12, dict.fromkeys(kinds, 1e12), memory, True)
+    assert quick.bound(cost, 3, 2, 100) == (pytest.approx(1e5), "memory")
+
+
 def test_operations_grow_as_the_sums_do():
     """Without k_ij the equation of state is linear in NS; with a dense one a pair costs 2 multiply-adds or a little
     more."""

@@ -375,8 +375,8 @@ contains
       p_T = R_s(l)*inv_free - aT*inv_D
       v_p = 1/p_v
       cp_ig = s(l, k) + T(l)*(s(l, k + 1) + T(l)*(s(l, k + 2) + T(l)*(s(l, k + 3) + T(l)*s(l, k + 4))))
-      h_ig = s(l, k + 5) + T(l)*(s(l, k) + T(l)*(s(l, k + 1)*0.5_dp + T(l)*(s(l, k + 2)*(1.0_dp/3) &
-                                                                          + T(l)*(s(l, k + 3)*0.25_dp + T(l)*s(l, k + 4)*0.2_dp))))
+      h_ig = T(l)*(s(l, k + 2)*(1.0_dp/3) + T(l)*(s(l, k + 3)*0.25_dp + T(l)*s(l, k + 4)*0.2_dp))
+      h_ig = s(l, k + 5) + T(l)*(s(l, k) + T(l)*(s(l, k + 1)*0.5_dp + h_ig))
       cv = cp_ig - R_s(l) + T(l)*aTT*L_
       cp = cv - T(l)*p_T*p_T*v_p
       scal(l, 1) = 1/s(l, AT_MOLES)
