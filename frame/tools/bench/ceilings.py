@@ -177,7 +177,7 @@ def _cpu(backend, effort: float) -> Ceilings:
 def _cuda(backend, effort: float) -> Ceilings:
     from kernels.backend import cuda
 
-    template, text = (HERE / "ceilings.cu").read_text(), '#include "numbers/thread.h"\n'
+    template, text = (HERE / "ceilings.cu").read_text(), '#define COLUMN_STRIDE 1\n#include "numbers/thread.h"\n'
     text += (HERE / "ceilings_rows.cu").read_text()
     for name, ways in ON_DEVICE.items():
         for k, (kind, expression) in enumerate(ways):
