@@ -50,7 +50,23 @@ template <int W> POINT_FN Pack<W> outer(Pack<W> ax, Pack<W> bx, Pack<W> ay, Pack
     return r;
 }
 
-template <class P> POINT_FN P fetch(const real *from) { return *(const P *)from; }
+// Inputs: the load of what nothing writes, so that the compiler may move it over stores.
+template <int BYTES> struct Word;
+template <> struct Word<4> {
+    typedef float type;
+};
+template <> struct Word<8> {
+    typedef double type;
+};
+template <> struct Word<16> {
+    typedef double2 type;
+};
+template <class P> POINT_FN P fetch(const real *from) {
+    const auto word = __ldg((const typename Word<sizeof(P)>::type *)from);
+    return *(const P *)&word;
+}
+// In shared memory.
+template <class P> POINT_FN P held(const real *from) { return *(const P *)from; }
 
 POINT_FN void stream(double *to, Pack<1> p) { __stcs(to, double(p.v[0])); }
 POINT_FN void stream(float *to, Pack<1> p) { __stcs(to, float(p.v[0])); }
@@ -90,14 +106,8 @@ template <class L> POINT_FN void rest(const L &a) {
     if (t < a.n) loops_at<Pack<1>>(a, t);
 }
 
-// by way of a function, for pointers to be __restrict__
 #define SPECIES_LOOP(name, call, ...) \
-    POINT_FN void name##_points(const real *const __restrict__ ax, const real *const __restrict__ bx, \
-                                const real *const __restrict__ ay, const real *const __restrict__ by, \
-                                real *const __restrict__ out, const long n, const long ld) { \
-        call(Loops{ax, bx, ay, by, out, n, ld}); \
-    } \
-    KERNEL(name, Arguments, __VA_ARGS__) { name##_points(a.ax, a.bx, a.ay, a.by, a.out, items, a.ld); }
+    KERNEL(name, Arguments, __VA_ARGS__) { call(Loops{a.ax, a.bx, a.ay, a.by, a.out, items, a.ld}); }
 
 #else
 #include <string.h>
