@@ -157,7 +157,7 @@ def candidates(ns: int) -> list[Launch]:
                     Launch(threads, hold=hold, blocks=resident // threads, constants="shared", **how) for how in sums
                 ]
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
-    return [how for how in out if how.blocks]
+    return list(dict.fromkeys(how for how in out if how.blocks))
 
 
 def text(how: Launch) -> str:
