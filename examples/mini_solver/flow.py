@@ -35,7 +35,7 @@ RUNGE_KUTTA = {
     "ssp33": ((0.0, 1.0), (0.75, 0.25), (1 / 3, 2 / 3)),
     "ssp43": ((0.0, 0.5), (0.0, 0.5), (2 / 3, 1 / 6), (0.0, 0.5)),
 }
-SAMPLE = 16  # of so many steps on a device one is timed in parts
+SAMPLE = 16  # on a device the parts of every 16th step are timed
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -96,7 +96,7 @@ class Flow:
 
     # ---- set-up
     def _array(self, rows):
-        # a pack may read beyond the last cell: room for it, and finite numbers there
+        # the last pack reads beyond the last cell: there is room, and finite numbers
         array = self.backend.empty((rows, self.backend.pad(self.size + 64)))
         array[...] = 1.0
         return array
@@ -135,13 +135,14 @@ class Flow:
         if has_source:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
-        a["rate"][...] = 0.0  # the fringe's is never written: it must not be the largest
+        a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
         self._largest_rates = Largest(self.backend, a["rate"][:, : self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
     def _check_memory(self, rows):
-        """CaseError where this block takes more than the machine has: a host would end the process without a word."""
+        """CaseError where this block takes more memory than the machine has: the system would end the process without a
+        word."""
         wanted = 8 * rows * self.size / 2**30
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         if self.backend.memory == "host" and wanted > have:
@@ -390,7 +391,7 @@ class Flow:
         return lo, hi
 
     def _fluxes(self, part):
-        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of
+        """Convective fluxes of the faces that do not wait for a message ("inside"), of the others ("rim"), or of
         all."""
         threshold = 1 / self.case.numerics["threshold"]
         with self.timed("flux"):
@@ -404,7 +405,7 @@ class Flow:
                     cells = faces = part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
-                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
+                # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
                 if self.sensing:
@@ -483,12 +484,12 @@ class Flow:
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the
-        timers then see every SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are;
-        False: none)."""
+        """One Runge-Kutta step of the length returned. Where the host takes no part in it, a step is a CUDA graph,
+        which has no timers inside: every SAMPLEth step is launched kernel by kernel, and its times count for the others too
+        (`watch` True: every step is; False: none)."""
         dt = self.dt = self.time_step(limit)
         self.arrays["length"][...] = dt
-        # the first steps load what is launched: that is no part of a graph
+        # the first launches load the kernels, which a graph cannot record
         seen = self.watch or self._fresh < 2 or self.watch is None and self.steps % SAMPLE == 0
         if self.graphed and not seen and self._replay is None:
             self._record()
@@ -505,7 +506,7 @@ class Flow:
         return dt
 
     def _record(self):
-        """The launches of a step, to be repeated at once; when the device refuses, steps stay as they were."""
+        """Record the launches of a step as a graph. Where the device refuses, they stay single launches."""
         self._recording = True
         try:
             self._replay = self.backend.record(self._advance)
@@ -515,12 +516,12 @@ class Flow:
             self._recording = False
 
     def _advance(self):
-        """From one state to the next, by the length of the step that lies in memory."""
+        """From one state to the next. The length of the step is read from memory."""
         case = self.case
         inv_dx = [1 / h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
-        # between devices a fringe takes less time than the launches for a rim
+        # between devices, messages take less time than the launches that a rim of its own needs
         overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen and self.exchange.way != "ipc"
         for number, (w0, w1) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
             if number:
@@ -552,8 +553,8 @@ class Flow:
             self._fluxes("all")
 
     def close(self):
-        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an
-        exchange failed since."""
+        """Collective, when the flow is no longer needed: gives back memory that other ranks have open. FlowError if an
+        exchange has failed."""
         complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
         self.exchange.close()
         if complaints:
@@ -577,7 +578,7 @@ class Flow:
         return volume * self.ranks.total(parts)
 
     def momentum_scale(self) -> float:
-        """Integral of rho |u|, what changes of momentum are measured in."""
+        """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)

@@ -1,10 +1,10 @@
-"""Fringes from device to device of one node: each rank packs into memory of its neighbours, which CUDA IPC opens to it.
+"""Fringes between devices of one node: each rank packs into memory of its neighbours, which CUDA IPC opens to it.
 
-Order comes from numbers: after packing, a kernel stores the message's number into the neighbour's word, and a kernel of
-one thread waits on the device until the own word has it. So the host never waits, no event has to be handed over, and
-numbers and slots live on the device, where a CUDA graph may repeat them. (IPC events would need the hosts' agreement on
-which record is meant, at each message.) Two slots suffice: who packs message n + 2 has seen n + 1, which its neighbour
-sent after it had unpacked n.
+Messages are numbered. After packing, a kernel of one thread stores the message's number in a word of the neighbour's;
+before unpacking, it waits on the device until its own word has that number. So the host never waits. Numbers and slots
+live on the device, so that a CUDA graph can repeat them. (With IPC events the hosts would have to agree, at each
+message, which record of the event is meant.)
+Two slots suffice: a rank that packs message n + 2 has seen n + 1, and its neighbour sent n + 1 after it had unpacked n.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernels.errors import BackendError
 from .errors import NoWay
 from .moves import Box, Signal
 
-LINE, WORDS = 128, 4096  # bytes: one word a line; all words
+LINE, WORDS = 128, 4096  # bytes: of a line, which holds one word; of all words
 PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
 
 
@@ -35,7 +35,7 @@ class Mailboxes:
     """Memory that neighbours write into, and theirs. messages: (direction, side) -> (rank there, shape of the message).
 
     alarm: device address of a number that becomes NaN when a wait is given up (0: none). sharing: whether two ranks may
-    use one device (without MPS they take turns on it, and a waiting one uses its turn up).
+    use one device. Without MPS they take turns on it, and a rank that waits uses its turn up.
     Collective. Raises NoWay on all ranks where one of them cannot; the text says which and why.
     """
 
@@ -83,13 +83,13 @@ class Mailboxes:
         return -(-8 * int(np.prod(shape)) // 256) * 256
 
     def receive(self, d, side) -> Box:
-        """Where messages of that side arrive. It is read when the number has grown already: the other way round than
-        `send`."""
+        """Where messages of that side arrive. They are unpacked after their number was counted, and packed before: so
+        the slots of even and odd numbers are the other way round than for `send`."""
         _, shape = self._messages[d, side]
         return Box.packed(self._base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape) // 8)
 
     def send(self, d, side) -> Box:
-        """Where the neighbour at that side takes its messages in: at its other side."""
+        """Where messages to that side go: the neighbour takes them in at its other side."""
         other, shape = self._messages[d, side]
         return Box.packed(self._opened[other] + self._cards[other]["at"][d, 1 - side], shape, self._slot(shape) // 8)
 
@@ -110,7 +110,7 @@ class Mailboxes:
         )
 
     def complaint(self) -> str:
-        """What a wait that was given up waited for; "" when there was none. Waits for a copy of three words."""
+        """Which message this rank has given up waiting for; "" when none. Waits for a copy of three words."""
         late = self._peers.words(self._base + LINE * 12, 3)
         if not late[0]:
             return ""

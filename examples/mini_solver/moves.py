@@ -1,5 +1,5 @@
-"""Boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the largest value
-of rows."""
+"""Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the
+largest value of each row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .stencil import HERE
 MOST_PARTS, THREADS = 24, 128  # so many parts are 3.6 of the 4 KiB that a launch takes along
 # The structures of moves.h.
 PART = layout(
-    "from:address to:address from_row:whole to_row:whole from_stride:whole:3 to_stride:whole:3 cells:whole:3 rows:whole "
-    "from_slot:whole to_slot:whole start:whole factor:real added:real"
+    "from:address to:address from_row:whole to_row:whole from_stride:whole:3 to_stride:whole:3 cells:whole:3 "
+    "rows:whole from_slot:whole to_slot:whole start:whole factor:real added:real"
 )
 MOVES = np.dtype([("part", PART, MOST_PARTS), *layout("parts:whole total:whole count:address").descr])
 LARGEST = "values:address out:address ld:whole rows:whole"
@@ -34,7 +34,7 @@ def code(backend):
 @dataclasses.dataclass
 class Box:
     """Where (rows, nz, ny, nx) float64 values lie: an address, and strides in elements, which may be negative or 0.
-    slot: how much further they lie for messages of odd number."""
+    slot: for messages of odd number they lie so much further, in elements."""
 
     address: int
     shape: tuple
@@ -49,7 +49,7 @@ class Box:
 class Moves:
     """One launch. parts: (to, from) or (to, from, factor, added), views of arrays (rows, nz, ny, nx) or Boxes of one
     shape; `from` may have 1 where `to` has more. No part may read what another writes. count: device address of the
-    number of messages, for slots."""
+    number of messages so far, where boxes have slots. Raises ValueError for shapes that do not go together."""
 
     def __init__(self, backend, parts, keep=(), count=0):
         filled, total = np.zeros(1, MOVES), 0
@@ -77,10 +77,10 @@ class Moves:
 
 
 class Signal:
-    """What orders messages between devices: `post` tells the neighbours the next number, `wait` waits on the device
+    """The order of messages between devices: `post` tells the neighbours the next number, `wait` waits on the device
     until theirs is there. theirs, mine: device addresses of the words at the low and the high side, 0 where no
-    neighbour is. late: address of three words; after `patience` looks the first is 1 + side, then the number and the
-    one that was seen. alarm: of a number that is NaN then."""
+    neighbour is. late: address of three words. After `patience` looks a wait is given up: the words become 1 + side,
+    the number waited for and the number seen, and the number at address `alarm` becomes NaN."""
 
     def __init__(self, backend, theirs, mine, count, late, alarm, patience):
         self._filled = record(SIGNAL, theirs=theirs, mine=mine, count=count, late=late, alarm=alarm, patience=patience)

@@ -1,5 +1,5 @@
-"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without
-mpi4py."""
+"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. A run without mpirun is serial and needs
+no mpi4py."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def rank_on_node() -> int:
 
 
 def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
-    """Ranks in x, y, z: the smallest surface of which every block keeps 3 cells or more. CaseError when there is
-    none."""
+    """Ranks in x, y, z: of the grids whose blocks have 3 cells or more in each direction, the one with the smallest
+    surface between blocks. CaseError when there is none."""
     rest = (1,) * (3 - dimensions)
     if wanted:
         grid = (*wanted, *rest)
@@ -58,7 +58,7 @@ def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int
 
 
 def share(n: int, parts: int, which: int) -> tuple[int, int]:
-    """(first, count) of part `which`: the first n % parts have one more."""
+    """(first, count) of part `which` of n cells: the first n % parts have one cell more."""
     small, more = divmod(n, parts)
     return which * small + min(which, more), small + (which < more)
 
@@ -121,10 +121,10 @@ class Exchange:
     """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later
     directions.
 
-    On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
+    On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
     neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
-    memory), "nccl" (from device to device, in order with the kernels), "auto": ipc where all ranks can and each has a
-    device, or MPS, else cuda_mpi where Open MPI says that it can, else staged.
+    memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
+    device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
     `complaint` says for what.
     """
@@ -146,18 +146,17 @@ class Exchange:
             boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
             self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
         if self.way == "staged":
-            self._staging = [backend.staging() for _ in range(2 * len(remote))]
-            pinned = [
-                s.rows(1, int(np.prod(shape)), DOUBLE)
-                for s, (_, shape) in zip(self._staging, 2 * list(remote.values()))
-            ]
-            self._pinned = dict(zip(remote, zip(pinned, pinned[len(remote) :])))
+            self._staging = {at: (backend.staging(), backend.staging()) for at in remote}  # of what is sent, received
+            self._pinned = {
+                at: [s.rows(1, int(np.prod(shape)), DOUBLE) for s in self._staging[at]]
+                for at, (_, shape) in remote.items()
+            }
         elif self.way == "nccl":
             self._messages = _communicator(ranks, backend)
         self._pack, self._unpack = [], []
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
-            # a direction with one periodic block copies its own other side
+            # where one block fills a periodic direction, its fringe is a copy of its own other side
             into = [
                 (
                     self._slab(d, side, inside=False),
@@ -223,7 +222,7 @@ class Exchange:
         waiting = []
         for side, other, out, into in mine:
             send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
-            # a tag says from which side the sender sends: two blocks may be neighbours twice
+            # a tag says which side of the sender a message leaves: two blocks may be neighbours twice
             waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
             waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
         return waiting
@@ -253,15 +252,15 @@ class Exchange:
             self._unpack[d]()
 
     def complaint(self) -> str:
-        """What went wrong on the device, where nobody could say so; "" if nothing."""
+        """What went wrong on the device, where no error can be raised; "" if nothing."""
         return self.mailboxes.complaint() if self.mailboxes else ""
 
     def close(self):
-        """Collective, at the end: memory that neighbours have open is freed, and NCCL's communicator."""
+        """Collective, at the end: frees memory that neighbours have open, and NCCL's communicator."""
         if self.mailboxes:
             self.mailboxes.close()
             self.mailboxes = None
-        if self._messages:  # it waits for the other ranks: here, not when some garbage is collected
+        if self._messages:  # this waits for the other ranks, so it cannot be left to the garbage collector
             self._messages.close()
             self._messages = None
 
@@ -287,18 +286,17 @@ def ways(backend) -> list[str]:
     """The ways from device to device that are there."""
     if backend.memory == "host":
         return ["auto"]
-    return ["ipc", "staged", *["nccl"] * (backend.peers.nccl is not None), *["cuda_mpi"] * cuda_aware()]
+    return ["ipc", "staged", *["nccl"] * backend.peers.has_nccl, *["cuda_mpi"] * cuda_aware()]
 
 
 def _communicator(ranks, backend):
-    """NCCL's, of these ranks."""
-    nccl = backend.peers.nccl
-    if not all(ranks.everyone(nccl is not None)):
+    """NCCL's communicator of these ranks. NoWay without NCCL, CaseError where it refuses."""
+    if not all(ranks.everyone(backend.peers.has_nccl)):
         raise NoWay(
             "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
             "'staged'."
         )
-    name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
+    name = ranks.comm.bcast(backend.peers.name_of_communicator() if ranks.rank == 0 else None)
     try:
         return backend.peers.communicator(ranks.size, ranks.rank, name)
     except BackendError as error:

@@ -85,8 +85,8 @@ class Module(abc.ABC):
 
 class Backend(abc.ABC):
     """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
-    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. peers: of a
-    device that is here, what processes hand from device to device with."""
+    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. peers: verbs
+    for data between the devices of several processes; None without a device."""
 
     style: str
     memory: str

@@ -1,4 +1,4 @@
-"""What processes on one node hand from device to device with: memory that others open (CUDA IPC), and NCCL."""
+"""Data from device to device, between processes: memory of one that others open (CUDA IPC), and NCCL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def mps() -> str:
 
 
 class Peers:
-    """Verbs of the CUDA backend for processes that share a node. All raise BackendError with the driver's words."""
+    """Verbs of the CUDA backend for several processes. They raise BackendError with the driver's words."""
 
     def __init__(self, backend):
         self._backend, self._cuda = backend, backend.arrays.cuda
@@ -26,7 +26,7 @@ class Peers:
 
     @property
     def place(self) -> str:
-        """The device's place in its node; its number may be another one in another process."""
+        """The device's place in its node. Its number is of no use to others: a process may see some devices only."""
         return self._runtime.deviceGetPCIBusId(self._backend.device)
 
     @property
@@ -61,7 +61,7 @@ class Peers:
         self._runtime.free(address)
 
     def words(self, address: int, count: int) -> np.ndarray:
-        """Whole numbers that lie there now; waits for what was queued."""
+        """The `count` integers of 8 bytes at an address; waits until what was queued is done."""
         out = np.zeros(count, np.int64)
         self._runtime.memcpy(out.ctypes.data, address, out.nbytes, self._runtime.memcpyDeviceToHost)
         return out
@@ -76,7 +76,23 @@ class Peers:
 
     # ---- NCCL
     @property
-    def nccl(self):
+    def has_nccl(self) -> bool:
+        return self._nccl is not None
+
+    def name_of_communicator(self):
+        """Made by one process, given to all that call `communicator`."""
+        return self._nccl.get_unique_id()
+
+    def communicator(self, size: int, rank: int, name) -> Communicator:
+        """Collective, of `size` processes; this one is `rank`."""
+        nccl = self._nccl
+        try:
+            return Communicator(nccl, self._backend, nccl.NcclCommunicator(size, name, rank))
+        except nccl.NcclError as error:
+            raise BackendError(f"NCCL: {error}") from None
+
+    @property
+    def _nccl(self):
         """CuPy's module, None where NCCL is not installed."""
         module = getattr(self._cuda, "nccl", None)
         if module is None:  # CuPy 14 loads it when it is imported
@@ -85,13 +101,6 @@ class Peers:
             except ImportError:
                 return None
         return module if getattr(module, "available", True) else None
-
-    def communicator(self, size: int, rank: int, name) -> Communicator:
-        """Collective. name: one process's `nccl.get_unique_id()`, given to all."""
-        try:
-            return Communicator(self.nccl, self._backend, self.nccl.NcclCommunicator(size, name, rank))
-        except self.nccl.NcclError as error:
-            raise BackendError(f"NCCL: {error}") from None
 
 
 class Communicator:

@@ -1,6 +1,6 @@
-// Boxes of values to other boxes: the cells of a fringe from inside the block, from a neighbour's message, from a
-// wall's mirror; packing and unpacking of messages. Many in one launch, any strides, each value times a factor (0:
-// nothing is read) plus a number. Also: the largest value of each row, and what orders messages between devices.
+// Copies boxes of values to other boxes: into a fringe from inside the block, from a neighbour's message, from a wall's
+// mirror; into a message. One launch copies many boxes of any strides; each value is multiplied by a factor (0: nothing
+// is read), and a number is added. Also: the largest value of each row, and what orders messages between devices.
 #pragma once
 #include "numbers/launch.h"
 
@@ -14,10 +14,10 @@ struct Part {
 struct Moves {
     Part part[MOST_PARTS];
     long parts, total;
-    const long *count; // messages so far: even and odd ones lie in different slots
+    const long *count; // number of messages so far, or 0: even and odd ones lie in different slots
 };
 
-// n values in a line of any direction
+// n values along a line in any direction
 POINT_FN void move_line(const Part &m, const double *from, const long from_step, double *to, const long to_step,
                         const long n) {
     if (m.factor == 1.0) {
@@ -29,8 +29,7 @@ POINT_FN void move_line(const Part &m, const double *from, const long from_step,
     }
 }
 
-// Items are the cells of all parts. A thread takes all rows of its cell; a CPU goes along x. Messages between devices
-// alone have slots.
+// Items are the cells of all parts. A thread takes all rows of its cell; a CPU goes along x, and has no slots.
 KERNEL(move_boxes, Moves, 128) {
 #ifdef ON_DEVICE
     const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -98,16 +97,16 @@ KERNEL(largest, Largest, 256) {
 }
 
 #ifdef ON_DEVICE
-// Order of messages between devices, in the stream of the moves: what was packed before is there once a neighbour sees
-// its number.
+// The order of messages between devices. It is queued behind the moves that pack: a neighbour that sees the number can
+// rely on what was packed before.
 struct Signal {
     volatile long *theirs[2], *mine[2]; // of the low and the high side; 0: no neighbour
-    long *count, *late;                 // messages sent; which side waited in vain, for which number, and what it saw
+    long *count, *late;                 // messages sent; 1 + side that waited in vain, for which number, which it saw
     double *alarm;                      // NaN then
     long post, wait, patience;
 };
 
-// One item.
+// One thread, one item.
 KERNEL(signal_neighbours, Signal, 1) {
     long number = *a.count;
     if (a.post) {
