@@ -484,8 +484,8 @@ class Flow:
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned. Where the host takes no part in it, a step is a CUDA graph,
-        which has no timers inside: every SAMPLEth step is launched kernel by kernel, and its times count for the others too
+        """One Runge-Kutta step of the length returned. Where the host takes no part in it, a step is a CUDA graph, and
+        has no timers inside. Every SAMPLEth step is launched kernel by kernel, and its times count for the others too
         (`watch` True: every step is; False: none)."""
         dt = self.dt = self.time_step(limit)
         self.arrays["length"][...] = dt
