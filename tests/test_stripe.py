@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kernels
+from kernels.marshal import Marshal
 from frame import stripe
 from frame.errors import ArgumentError
 

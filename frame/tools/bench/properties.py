@@ -254,17 +254,23 @@ def measure(
     mine, theirs = interleaved(backend, ours.work, works, repeats)
     pace = points / of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
-    cost = dataclasses.replace(cost, bytes=cost.bytes * ours.program.dtype.itemsize // 8)
+    plan, width = ours.program.plan, ours.program.dtype.itemsize
     row = Row("properties", label, ns, points, backend.name, points / pace, pace)
     if precision != "single":  # the ceilings of arithmetic are those of doubles
-        bound, by = roofs.bound(cost, points)
+        reads, writes = (sum(map(plan.rows, names)) for names in (plan.reads, plan.writes))
+        bound, by = roofs.bound(cost, reads, writes, points, width)
         row = dataclasses.replace(row, bound=bound, bound_fraction=pace / bound, bound_by=by)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
         rival_pace = count / of(times)
         rows.append(
             dataclasses.replace(
-                row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace / rival_pace, max_rel_diff=off
+                row,
+                rival=rival.name,
+                rival_points_per_s=rival_pace,
+                ratio=pace / rival_pace,
+                max_rel_diff=off,
+                ours=isinstance(rival, InDouble),
             )
         )
     return rows or [row]
@@ -327,19 +333,20 @@ def notes(given, backend) -> str:
         ""
         if backend.name == "cuda"
         else (
-            " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made "
-            "once. A slow "
-            "rival gets parts of the same points, spread over all of them."
+            " Fortran: textbook: one point at a time, sums over pairs formed where they stand; tables: the same with "
+            "pairs' parameters made once; reduced: the layer's own algebra over blocks of points, which the compiler "
+            "vectorises. A slow rival gets parts of the same points, spread over all of them."
         )
     )
     text = (
-        "Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up "
+        "Ours and each rival in turns, medians; how many times faster ours is: first beside the strongest rival of the "
+        "row, then in brackets beside each. Values are compared at up "
         "to "
         f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
         f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
-        "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; "
-        "the "
-        "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low."
+        "Bound: the slowest of the roofs, which are measured in this run: the same rows read and written without "
+        "arithmetic (or a copy of as many bytes, where that is faster), and the operations, counted by running the "
+        "kernels on a number type that counts, by the fastest of the layer's ways to each."
     )
     if not given.mixture:
         text += (

@@ -53,7 +53,8 @@ def run(given, backend, say, path):
     """(rows, lines of text); draws the picture. Errors: those of measuring; ImportError says that matplotlib is
     missing."""
     roofs = ceilings.measure(backend)
-    rivals = [fortran.Fortran(style, "-O3") for style in fortran.STYLES] if backend.name == "cpu" else []
+    styles = (("textbook", "-O3"), ("tables", "-O3"), ("reduced", "-Ofast")) if backend.name == "cpu" else ()
+    rivals = [fortran.Fortran(*style) for style in styles]
     kind = given.states or STATES[backend.name]
     points, counts = given.points or POINTS[backend.name], given.ns or NS
     sets = {
