@@ -10,11 +10,12 @@ import pytest
 from mixtures_for_tests import species_set
 
 from frame.tools.bench import inputs
-from kernels import Mixture, declare
-from kernels.backend import cuda, nvrtc
-from kernels.codegen import emit, organise
+from kernels import Mixture, declare, get_backend, marshal
+from kernels.backend import cache, cuda, nvrtc
+from kernels.backend.base import Source
+from kernels.codegen import launches, render
+from kernels.codegen.plan import folders, make_plan
 from kernels.errors import BackendError
-from kernels.marshal import cuda as marshal
 
 ARCH = "sm_90"
 NS = (1, 2, 10, 53)
@@ -45,13 +46,15 @@ def option_sets():
 
 
 def planned(kernels, outputs, mix, precision="double"):
-    return emit.plan(kernels, outputs, mix, organise.default(kernels, mix, precision), precision)
+    how = launches.chosen(kernels, mix, precision, table=launches.read(launches.COMMITTED))
+    return make_plan(kernels, outputs, mix, how, precision, name="+".join(outputs or [k.name for k in kernels])[:40])
 
 
 def build(plan, name):
     """Registers, stack, spills of one plan's kernel; raises when it does not compile."""
-    source, folders, _ = cuda.program_source(plan)
-    cubin, log = nvrtc.compile_cubin(source, ARCH, [*cuda.flags(folders), nvrtc.REPORT], name=name)
+    source = render(plan)
+    flags = [*cuda.OPTIONS, *(f"--include-path={folder}" for folder in (cuda.HERE, *source.folders))]
+    cubin, log = nvrtc.compile_cubin(source.text, ARCH, flags, name=name)
     assert cubin.startswith(b"\x7fELF") and "warning" not in log, log
     return nvrtc.resources(log)["frame_run"]
 
@@ -140,7 +143,7 @@ def test_single_precision_compiles(precision):
 def relevant(plan):
     """A kernel's name and what of its source depends on the options: the flags that its header's bodies look at."""
     (kernel,) = plan.kernels
-    text = "".join(p.read_text() for p in emit.dependencies(plan))
+    text = "".join(p.read_text() for p in cache.included(render(plan).text, [cuda.HERE, *folders(plan)]))
     seen = tuple(sorted(flag for flag, on in plan.flags.items() if on and f"M::{flag}" in text and uses(kernel, flag)))
     return (kernel.name, *seen, *(name for name, _ in plan.constants))
 
@@ -156,9 +159,7 @@ def test_a_broken_source_is_shown_with_the_compilers_words():
 
 
 def test_marshal_compiles_without_spills():
-    cubin, log = nvrtc.compile_cubin(marshal.SOURCE.read_text(), ARCH, [*cuda.OPTIONS, nvrtc.REPORT])
-    report = nvrtc.resources(log)
-    assert cubin.startswith(b"\x7fELF")
+    report = get_backend(arch=ARCH).compile(marshal.SOURCE).report
     assert len(report) == 8
     # 64 registers: 1024 threads a multiprocessor, enough loads in flight for the link and for device memory
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
@@ -168,18 +169,20 @@ def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
     """A login node's part: cubins land in the cache, are found again, and a damaged one is made anew."""
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
     (what, plan), *_ = collection_plans(2, "thermal")
-    path = cuda.program_code(plan, ARCH, "thermal")
+    source = render(plan)
+    path = cuda.machine_code(source, ARCH)
     code = path.read_bytes()
     assert path.parent == tmp_path and code.startswith(b"\x7fELF")
     stamp = path.stat().st_mtime_ns
-    assert cuda.program_code(plan, ARCH, "thermal") == path and path.stat().st_mtime_ns == stamp
+    assert cuda.machine_code(source, ARCH) == path and path.stat().st_mtime_ns == stamp
     path.write_bytes(code[:100])
-    assert cuda.program_code(plan, ARCH, "thermal").read_bytes() == code
-    assert cuda.program_code(plan, "sm_80", "thermal") != path
+    assert cuda.machine_code(source, ARCH).read_bytes() == code
+    assert cuda.machine_code(source, "sm_80") != path
+    assert cuda.machine_code(Source(source.name, source.text + "// said\n"), ARCH) == path
 
 
 if __name__ == "__main__":
-    print(f"NVRTC {'.'.join(map(str, nvrtc.version()))}, {ARCH}; default options, k_ij none and dense")
+    print(f"NVRTC {nvrtc.version()}, {ARCH}; default options, k_ij none and dense")
     print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
     for name, c in declare.collections.items():
         for ns in NS:
