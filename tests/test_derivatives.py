@@ -96,7 +96,8 @@ def some(ns, **options):
     rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
     keep = (np.abs(T / mix.species.T_mid[:, None] - 1) > 0.02).all(0)
     kappa = cubic.alpha_kappa(mix.species.omega, "pr78", options.get("equation", "pr")).astype(float)
-    keep &= (np.abs(T / (mix.species.Tc * (1 + 1 / kappa) ** 2)[:, None] - 1) > 0.02).all(0) & (Y > 1e-3).all(0)
+    zero = (mix.species.Tc * (1 + 1 / kappa) ** 2)[:, None]  # NaN where there is none
+    keep &= ~(np.abs(T / zero - 1) <= 0.02).any(0) & (Y > 1e-3).all(0)
     for tried in [(T * a, p * b, Y) for a in (0.99, 1.01) for b in (0.99, 1.01)]:
         keep &= np.abs(mix.properties("rho", T=tried[0], p=tried[1], Y=tried[2])["rho"] / rho - 1) < 0.04
     keep = np.flatnonzero(keep)[:100]

@@ -112,7 +112,7 @@ def smooth(ns, model="pr"):
     keep = (np.abs(T / sp.T_mid[:, None] - 1) > 0.01).all(0)
     kappa = cubic.alpha_kappa(sp.omega, "pr78", MODELS[model].get("equation", "pr")).astype(float)
     zero = sp.Tc * (1 + 1 / kappa) ** 2
-    keep &= ((np.abs(T / zero[:, None] - 1) > 0.01) | (Y == 0)).all(0)
+    keep &= (~(np.abs(T / zero[:, None] - 1) <= 0.01) | (Y == 0)).all(0)  # NaN where there is no zero
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):
             near = mix.properties("rho", T=T * (1 + 0.01 * i), p=p * (1 + 0.01 * j), Y=Y)["rho"]
