@@ -156,6 +156,7 @@ def test_pairs_need_a_cubic_equation():
     assert any("no measured critical volume for CH4:" in note for note in notes)
 
 
+@pytest.mark.parametrize("options", FAMILY.values(), ids=FAMILY)
 @pytest.mark.parametrize(
     "name",
     (
@@ -169,9 +170,8 @@ def test_pairs_need_a_cubic_equation():
         "cubic_phase_flag",
     ),
 )
-def test_kernels_of_the_family_alone(name):
-    for options in FAMILY.values():
-        check_single(name, 10, 1000, **options)
+def test_kernels_of_the_family_alone(name, options):
+    check_single(name, 10, 1000, **options)
 
 
 def test_translation_moves_the_volume_and_nothing_else():
