@@ -1,6 +1,7 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
-# make test        sets up the same way and runs every test that needs no GPU
+# make test        sets up the same way and runs the tests that need no GPU, each law at some sizes and options
+# make test-full   the same, each law at all of them; before an issue is called done
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
 PY = .venv/bin/python
 RANKS ?= 2
@@ -32,7 +33,7 @@ CASTLES = $(RIVAL) fortran_stub/demo/host_config.f90 fortran_stub/demo/host_fiel
           $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
-.PHONY: demo castles test setup setup-test gpu-carry clean
+.PHONY: demo castles test test-full setup setup-test gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -43,10 +44,16 @@ castles: setup
 	@$(MAKE) --no-print-directory build/castles
 	$(MPIRUN) -n $(RANKS) build/castles $(CASTLES_NAMELIST)
 
-# Files in parallel, the large ones first: half of the time is the compiler's.
+# JOBS processes take one test file after the other, in the order that tests/conftest.py gives.
+PYTEST = $(PY) -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
 test: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
-	ls -S tests/test_*.py | xargs -n 1 -P $(JOBS) $(PY) -m pytest -q
+	$(PYTEST)
+
+test-full: setup-test
+	@$(MAKE) --no-print-directory build/libframe.so
+	$(PYTEST) -m "not gpu"
 
 setup:
 	@sh setup_machine.sh demo
