@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 
 import pytest
 
@@ -18,8 +19,9 @@ SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
-if not os.environ.get("FRAME_CXX") and not os.environ.get("CXX"):
-    os.environ["FRAME_CXX"] = str(HERE / "compiler" / "g++")
+if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has both already
+    os.environ["REAL_CXX"] = shutil.which("g++")
+    os.environ["PATH"] = f"{HERE / 'compiler'}:{os.environ['PATH']}"
 
 
 def pytest_addoption(parser):

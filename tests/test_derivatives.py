@@ -14,6 +14,7 @@ from states import random_states
 from kernels import ArgumentError, Mixture, registry
 
 PARTIAL = "v_Y h_Y e_Y ln_phi g_Y s_Y rho_Y eps_k e_p e_T s_p s_T"
+EVERYTHING = PARTIAL + " vol h e s rho"  # one program a mixture, whichever of them a test looks at
 FAMILY = {
     "pr": {},
     "srk": dict(equation="srk"),
@@ -63,7 +64,7 @@ def test_species_kernel_alone(name, ns, n, kij, family):
     ),
 )
 def test_every_name(ns, options):
-    got = mixture(ns, **options).properties(PARTIAL + " vol h e s rho", **states(ns, 2000))
+    got = mixture(ns, **options).properties(EVERYTHING, **states(ns, 2000))
     q = expected(ns, 2000, transport=False, **options)
     made = derivatives.of_state(q, species.arrays(species_set(ns), tracked=True), {**oracle.OPTIONS, **options})
     made.undecided = q.undecided
@@ -124,7 +125,7 @@ def extensive(k, step, **options):
 )
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
-    got = mix.properties("v_Y h_Y e_Y g_Y s_Y", T=T, p=p, Y=Y)[name]
+    got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)[name]
     for k in (0, 3, 7):
         slope = sum(w * extensive(k, i, **options)[name] for i, w in WEIGHTS.items()) / (60 * STEP * Y[k].astype(LD))
         scale = np.abs(slope) + np.abs(value(extensive(k, 0, **options)[name]))
@@ -139,7 +140,7 @@ def test_partial_properties_are_derivatives_in_the_masses(name, options):
 )
 def test_slopes_of_energy_and_entropy_are_derivatives(options):
     mix, T, p, Y = some(10, **options)
-    got = mix.properties("e_p e_T s_p s_T rho", T=T, p=p, Y=Y)
+    got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)
     T, p = T.astype(LD), p.astype(LD)
 
     def of(name, T, p):
@@ -160,7 +161,7 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
     """From p and rho e as explicit functions of T and the partial densities, no partial property among them."""
     for options in (FAMILY["pr"], FAMILY["srk-translated"], FAMILY["pairs"]):
         mix, T, p, Y = some(10, **options)
-        q = mix.properties("rho eps_k", T=T, p=p, Y=Y)
+        q = mix.properties(EVERYTHING, T=T, p=p, Y=Y)
         sp, o = species.arrays(mix.species), {**oracle.OPTIONS, **options}
         r, T = (Y * q["rho"]).astype(LD), T.astype(LD)
         p_T, E_T = (sixth_order(lambda d: derivatives.helmholtz_side(T + d, r, sp, o)[i], T) for i in (0, 1))
@@ -185,7 +186,7 @@ def test_euler():
     for ns, options in ((1, {}), (10, {}), (10, FAMILY["srk-translated"]), (10, FAMILY["srk-pairs"]), (53, {})):
         n = 2000 if ns < 53 else 500
         s = {k: states(ns, n)[k] for k in "TpY"}
-        got = mixture(ns, **options).properties(PARTIAL + " vol h e s rho", **s)
+        got = mixture(ns, **options).properties(EVERYTHING, **s)
         q = expected(ns, n, transport=False, **options)
         d = derivatives.of_state(q, species.arrays(species_set(ns), tracked=True), {**oracle.OPTIONS, **options})
         for name, whole, err in (

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conditioning import allowed
-from kernel_cases import N, expected, mixture, states
+from kernel_cases import THERMAL, N, expected, mixture, states
 from reference import EPS, Tracked, cubic, value
 
 NAMES = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 p_T p_v vol v_mol R_s X"
@@ -30,7 +30,7 @@ def results(ns, model="pr"):
     """The kernels' results as Tracked numbers with the oracle's bounds; T, p, Y as given."""
     n = 10000 if model == "pr" else 2000
     s, q = states(ns, n), expected(ns, n, transport=False, **MODELS[model])
-    got = mixture(ns, **MODELS[model]).properties(NAMES, **s)
+    got = mixture(ns, **MODELS[model]).properties(THERMAL, **s)  # the program of test_kernels_thermal
     out = SimpleNamespace(**{k: Tracked(got[k], N * getattr(q, k).err) for k in NAMES.split()})
     for name, v in s.items():
         setattr(out, name, Tracked(v, exact=True))
