@@ -48,17 +48,21 @@ def left_out():
 def pytest_collection_modifyitems(config, items):
     known = json.loads(SECONDS.read_text())
     items.sort(key=lambda item: -known.get(item.path.name, UNKNOWN))
-    names = [item.nodeid.rsplit("/", 1)[-1] for item in items]
+    names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
+    everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
     out = {}
     for line, pattern, takes in left_out():
         found = [k for k, name in enumerate(names) if pattern.match(name)]
-        # a line that fits nothing is out of date; where only some files were asked for it says nothing
-        if not found and all(os.path.isdir(a) for a in config.args):
+        if everything and not found:
             raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
         out |= dict.fromkeys(found, takes)
-    for k, takes in out.items():
-        if takes and not items[k].get_closest_marker("gpu"):
-            items[k].add_marker("full")
+    for k, item in enumerate(items):
+        if out.get(k) and not item.get_closest_marker("gpu"):
+            item.add_marker("full")
+    function = lambda k: names[k].split("[")[0]
+    lost = {function(k) for k in out} - {function(k) for k, item in enumerate(items) if not out.get(k)}
+    if everything and lost:
+        raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
 
 def used():
