@@ -20,7 +20,7 @@ from reference import derivatives, diffusion as diffusion_oracle, oracle, specie
 from states import impossible_states, random_states
 
 from frame.tools.bench import inputs
-from kernels import Mixture, backend as backends, declare, get_backend
+from kernels import Mixture, backend as backends, get_backend
 from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block, Marshal

@@ -198,6 +198,7 @@ def test_pairs_need_a_cubic_equation():
     assert any("no measured critical volume for CH4:" in note for note in notes)
 
 
+@pytest.mark.parametrize("family", FAMILY)
 @pytest.mark.parametrize(
     "name",
     (
@@ -211,11 +212,8 @@ def test_pairs_need_a_cubic_equation():
         "cubic_phase_flag",
     ),
 )
-def test_kernels_of_the_family_alone(name):
-    for family, options in FAMILY.items():
-        if family not in ("rk", "vdw"):
-            check_single(name, 10, 1000, **options)
-    check_single(name, 2, 1000, **FAMILY["vdw"])
+def test_kernels_of_the_family_alone(name, family):
+    check_single(name, 10 if family not in ("rk", "vdw") else 2, 1000, **FAMILY[family])
 
 
 def test_translation_moves_the_volume_and_nothing_else():

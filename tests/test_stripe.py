@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.marshal import Marshal
 from frame import stripe
 from frame.errors import ArgumentError
+from kernels.marshal import Marshal
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EMPTY = (0, 0, 0, 0)
