@@ -19,6 +19,7 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.backend import cuda_devices, get_backend
 from kernels.errors import BackendError
 
 from .boundaries import Side, composition
@@ -81,7 +82,7 @@ class Flow:
             if given["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
         ]
         self.graphed = (
-            self.backend.name == "cuda"
+            self.backend.memory == "device"
             and case.parallel["graph"]
             and self.exchange.way in ("none", "ipc")
             and all(s.still for s in self.sides)
@@ -143,7 +144,7 @@ class Flow:
         """CaseError where this block takes more than the machine has: a host would end the process without a word."""
         wanted = 8 * rows * self.size / 2**30
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-        if self.backend.name == "cpu" and wanted > have:
+        if self.backend.memory == "host" and wanted > have:
             size = " x ".join(map(str, self.cells[: self.dimensions]))
             raise CaseError(
                 f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine "
@@ -236,7 +237,7 @@ class Flow:
         """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
         its name."""
         ns, Q = self.ns, self._interior(self.arrays["Q"])
-        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
+        host = lambda x: np.array(self.backend.to_host(x), order="C")
         if name == "rho":
             return host(Q[:ns].sum(0))
         if name in PRIMITIVE:
@@ -260,7 +261,7 @@ class Flow:
         """(T or None, p, rho or None, velocity, Y) from the case's expressions; two of T, p, rho."""
         given, x = self.case.initial, self.coordinates()
         shape = self.cells[::-1]
-        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)  # noqa: E731
+        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)
         known = {k: value(k) for k in ("T", "p", "rho") if given[k] != ""}
         for k, v in known.items():
             if not (v > 0).all():
@@ -278,9 +279,9 @@ class Flow:
     def start(self, state):
         """Set the flow: `velocity` (3, nz, ny, nx), `Y` (ns, ...), and two of T, p, rho."""
         a, shape = self.arrays, (self.cells[2], self.cells[1], self.cells[0])
-        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)  # noqa: E731
+        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)
         Y, u = flat(state["Y"]), flat(state["velocity"])
-        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)  # noqa: E731
+        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)
         if "rho" in state:
             rho = flat(state["rho"])
             p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)["p_eos"]
@@ -298,7 +299,7 @@ class Flow:
             )
         put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(
             Ellipsis, self.backend.from_host(value)
-        )  # noqa: E731
+        )
         ns = self.ns
         put("Q", slice(0, ns), rho * Y)
         put("Q", slice(ns, ns + 3), u)
@@ -318,11 +319,11 @@ class Flow:
 
     def state(self) -> dict:
         """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
+        host = lambda x: np.array(self.backend.to_host(x), order="C")
         return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns :])}
 
     def set_state(self, U, Q):
-        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))  # noqa: E731
+        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))
         put(self._interior(self.arrays["U"]), U)
         put(self._interior(self.arrays["Q"])[: self.ns], U[: self.ns])
         put(self._interior(self.arrays["Q"])[self.ns :], Q)
@@ -565,7 +566,7 @@ class Flow:
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)
-        inner = lambda name: self._interior(self.arrays[name])[0]  # noqa: E731
+        inner = lambda name: self._interior(self.arrays[name])[0]
         kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
         parts = [
             *(float(Q[k].sum()) for k in range(ns)),
@@ -585,13 +586,7 @@ class Flow:
 
 def backend_of(name):
     """The backend "auto", "cpu" or "cuda"; of several GPUs the one for this rank on its node."""
-    from kernels.backend import get_backend
-
     if name == "auto":
-        name = None
-    backend = get_backend(name)
-    if backend.name == "cuda":
-        from kernels.backend.cuda import device_count
-
-        backend = get_backend("cuda", device=rank_on_node() % max(device_count(), 1))
-    return backend
+        name = os.environ.get("FRAME_BACKEND") or name
+    devices = cuda_devices(name)
+    return get_backend("cuda", device=rank_on_node() % devices) if devices else get_backend(name)

@@ -3,13 +3,13 @@ mpi4py."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 
 import numpy as np
 
-from kernels.backend import cuda
+from kernels.backend.base import DOUBLE
+from kernels.errors import BackendError
 
 from .case import FRINGE
 from .errors import CaseError, NoWay
@@ -53,7 +53,7 @@ def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int
     if not able:
         size = " x ".join(map(str, cells[:dimensions]))
         raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
-    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))  # noqa: E731
+    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
     return min(able, key=lambda g: (surface(g), g))
 
 
@@ -139,16 +139,21 @@ class Exchange:
             for at, other in sides.items()
             if other not in (None, ranks.rank)
         }
-        self.way = "none" if ranks.size == 1 else "host" if backend.name != "cuda" else self._choose(way, remote)
+        self.way = "none" if ranks.size == 1 else "host" if backend.memory == "host" else self._choose(way, remote)
         if self.way == "ipc":
             boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
         else:
             boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
             self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
         if self.way == "staged":
-            self._pinned = {at: [_pinned(backend, shape) for _ in range(2)] for at, (_, shape) in remote.items()}
+            self._staging = [backend.staging() for _ in range(2 * len(remote))]
+            pinned = [
+                s.rows(1, int(np.prod(shape)), DOUBLE)
+                for s, (_, shape) in zip(self._staging, 2 * list(remote.values()))
+            ]
+            self._pinned = dict(zip(remote, zip(pinned, pinned[len(remote) :])))
         elif self.way == "nccl":
-            self._messages = _nccl(ranks, backend)
+            self._messages = _communicator(ranks, backend)
         self._pack, self._unpack = [], []
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
@@ -172,8 +177,8 @@ class Exchange:
                     self.ranks,
                     self.backend,
                     remote,
-                    0 if self._alarm is None else self._alarm.data.ptr,
-                    sharing=way == "ipc" or cuda.mps().startswith("running"),
+                    0 if self._alarm is None else self.backend.address(self._alarm),
+                    sharing=way == "ipc" or self.backend.peers.at_once,
                 )
                 return "ipc"
             except NoWay as error:
@@ -212,7 +217,7 @@ class Exchange:
             return []
         if self.way == "staged":
             for side, _, out, _ in mine:
-                _copy(self.backend, self._pinned[d, side][0], out)
+                self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
         if self.way != "host":
             self.backend.synchronize()
         waiting = []
@@ -224,17 +229,15 @@ class Exchange:
         return waiting
 
     def _device_messages(self, mine):
-        """NCCL has no tags: messages between two ranks pair up in their order. What one sends from its low side the
-        other, where both are neighbours twice, takes in at its high side: so high comes first among what is
-        received."""
-        nccl, comm = self._messages
-        stream = self.backend.cp.cuda.get_current_stream().ptr
-        nccl.groupStart()
-        for _, other, out, _ in mine:
-            comm.send(out.data.ptr, out.size, nccl.NCCL_FLOAT64, other, stream)
-        for _, other, _, into in reversed(mine):
-            comm.recv(into.data.ptr, into.size, nccl.NCCL_FLOAT64, other, stream)
-        nccl.groupEnd()
+        """Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends from
+        its low side the other takes in at its high side: so high comes first among what is received."""
+        self._messages.exchange(
+            [(out, other) for _, other, out, _ in mine], [(into, other) for _, other, _, into in reversed(mine)]
+        )
+
+    def _copy(self, to, source, nbytes, in_):
+        """Between device and pinned memory, in the order of the current stream; the host does not wait."""
+        self.backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, in_)
 
     def finish(self, d, waiting):
         """Wait, unpack."""
@@ -244,7 +247,8 @@ class Exchange:
             self.mailboxes.signal[d](post=False, wait=True)
         for side in (0, 1):
             if self.way == "staged" and (d, side) in self._buffers:
-                _copy(self.backend, self._buffers[d, side][2], self._pinned[d, side][1])
+                into = self._buffers[d, side][2]
+                self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
         if self._unpack[d]:
             self._unpack[d]()
 
@@ -257,9 +261,8 @@ class Exchange:
         if self.mailboxes:
             self.mailboxes.close()
             self.mailboxes = None
-        if self._messages:  # NCCL waits for the other ranks here: not when some garbage is collected
-            self.backend.synchronize()
-            self._messages[1].destroy()
+        if self._messages:  # it waits for the other ranks: here, not when some garbage is collected
+            self._messages.close()
             self._messages = None
 
     def traffic(self) -> str:
@@ -280,26 +283,16 @@ def cuda_aware() -> bool:
     return False
 
 
-def _nccl_module(backend):
-    nccl = getattr(backend.cp.cuda, "nccl", None)
-    if nccl is None:  # CuPy 14 loads it when it is imported
-        try:
-            nccl = importlib.import_module("cupy.cuda.nccl")
-        except ImportError:
-            return None
-    return nccl if nccl is not None and getattr(nccl, "available", True) else None
-
-
 def ways(backend) -> list[str]:
     """The ways from device to device that are there."""
-    if backend.name != "cuda":
+    if backend.memory == "host":
         return ["auto"]
-    return ["ipc", "staged", *["nccl"] * (_nccl_module(backend) is not None), *["cuda_mpi"] * cuda_aware()]
+    return ["ipc", "staged", *["nccl"] * (backend.peers.nccl is not None), *["cuda_mpi"] * cuda_aware()]
 
 
-def _nccl(ranks, backend):
-    """(CuPy's NCCL module, a communicator of these ranks)."""
-    nccl = _nccl_module(backend)
+def _communicator(ranks, backend):
+    """NCCL's, of these ranks."""
+    nccl = backend.peers.nccl
     if not all(ranks.everyone(nccl is not None)):
         raise NoWay(
             "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
@@ -307,19 +300,6 @@ def _nccl(ranks, backend):
         )
     name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
     try:
-        return nccl, nccl.NcclCommunicator(ranks.size, name, ranks.rank)
-    except nccl.NcclError as error:
+        return backend.peers.communicator(ranks.size, ranks.rank, name)
+    except BackendError as error:
         raise CaseError(f"[parallel] exchange = 'nccl': {error}; it needs a GPU for each rank.") from None
-
-
-def _pinned(backend, shape):
-    size = int(np.prod(shape)) * 8
-    memory = backend.cp.cuda.alloc_pinned_memory(size)
-    return np.frombuffer(memory, np.float64, size // 8).reshape(shape)
-
-
-def _copy(backend, to, source):
-    """Between device and pinned memory, in the order of the current stream; the host does not wait."""
-    runtime, address = backend.cp.cuda.runtime, lambda a: a.ctypes.data if isinstance(a, np.ndarray) else a.data.ptr  # noqa: E731
-    kind = runtime.memcpyDeviceToHost if to.__class__ is np.ndarray else runtime.memcpyHostToDevice
-    runtime.memcpyAsync(address(to), address(source), source.nbytes, kind, backend.cp.cuda.get_current_stream().ptr)

@@ -66,7 +66,7 @@ class Run:
             f"({', '.join(f.mixture.names[:8])}), "
             f"{f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
             f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, "
-            f"backend {f.backend.name}, "
+            f"backend {f.backend}, "
             f"exchange: {f.exchange.traffic()}"
         )
         self.say(

@@ -97,7 +97,7 @@ def measure(flow, steps) -> dict:
         return best
 
     best = rounds(True)
-    if flow.backend.name == "cuda":  # graph or not: every flow takes the same number of steps, for the bits
+    if flow.backend.memory == "device":  # graph or not: every flow takes the same number of steps, for the bits
         fast = rounds(False)
         if flow.graphed:
             best |= {"launched": best["step"], "step": fast["step"]}

@@ -17,10 +17,14 @@ import abc
 import contextlib
 import dataclasses
 import pathlib
+import typing
 
 import numpy as np
 
 from ..errors import ArgumentError, BackendError
+
+if typing.TYPE_CHECKING:
+    from .peers import Peers
 
 DOUBLE = np.dtype(np.float64)
 
@@ -81,12 +85,14 @@ class Module(abc.ABC):
 
 class Backend(abc.ABC):
     """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
-    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy."""
+    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. peers: of a
+    device that is here, what processes hand from device to device with."""
 
     style: str
     memory: str
     threads: int | None = None  # of a CPU
     arrays = np
+    peers: Peers | None = None
 
     # ---- kernels
     @abc.abstractmethod
