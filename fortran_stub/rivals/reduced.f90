@@ -36,8 +36,8 @@ module reducedModule
   real(dp), allocatable :: friction(:,:,:)                    ! (5, ns, ns): T^1.5/(p D_ij) as a polynomial in T^(-1/4)
 
   ! Takahashi's rows less 1 as cubics of the place in a window of 1/(1 + Tr). Row 0 is 1, the factor at Pr = 0.
-  integer, parameter :: windows = 512, last_row = 17
-  real(real32), allocatable :: cubics(:,:)                  ! (0:3, 0:)
+  integer, parameter :: windows = 512
+  real(real32), allocatable :: cubics(:,:)                    ! (0:3, 0:), row + (nrow + 1)*window
 
 contains
 

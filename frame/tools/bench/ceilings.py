@@ -12,47 +12,79 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-import time
 from collections.abc import Callable
 
-import cffi
 import numpy as np
 
-HERE = pathlib.Path(__file__).resolve().parent
-# A kernel for each way to an operation, on the layer's functions of thread.h; (type, expression).
-ON_DEVICE = {
-    "fma": [("double", "fma(x[i], 0.999999, 1e-9)")],
-    "narrow": [("float", "fmaf(x[i], 0.999999f, 1e-9f)")],
-    "divide": [("double", "quotient(1.5, x[i])"), ("double", "inverted(x[i])")],
-    "narrow_divide": [("float", "quotient(1.5f, x[i])")],
-    "root": [("double", "root(x[i] + 1.0)"), ("double", "inverse_of_root(x[i] + 1.0)")],
-    "exp": [("double", "exponential(-x[i])"), ("double", "power_of_two(x[i], -1.5)")],
-    "log": [("double", "logarithm(x[i] + 3.0)")],
-    "cube_root": [("double", "cube_root(x[i] + 1.0)"), ("double", "inverse_of_two_thirds(x[i] + 1.0)")],
-    "start": [("double", "two_thirds_approximate(x[i] + 1.0)"), ("double", "rsqrt_start(x[i] + 1.0)")],
-}
-ON_PACKS = {
-    "divide": ("divide", "divide_inverse", "divide_rough"),
-    "root": ("root", "root_inverse"),
-    "exp": ("exp", "exp_binary"),
-    "log": ("log",),
-    "cube_root": ("cube_root", "cube_root_inverse"),
-    "start": ("start", "start_root"),
-}
-LARGEST = 2**28  # bytes of a copy; more tells nothing new
-BEST_OF = 40  # short samples: the least is of one that nothing else on the machine has met
-LONG = 5e-4  # seconds that a sample of memory's pace takes at least: one launch alone would be mostly its start
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import record
+from kernels.codegen.tune import seconds
 
-ffi = cffi.FFI()
-ffi.cdef(
-    "double pace_fma(long passes); long flops_fma(long passes); int vector_lanes(void);"
-    "void pace_rows(const double *in, double *out, long n, long reads, long writes);"
-    + "".join(
-        f"void pace_{name}(const double *in, double *out, long n, long passes);"
-        for ways in ON_PACKS.values()
-        for name in ways
-    )
-)
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Style:
+    """How operations are timed where sources are written in one style.
+
+    ahead: C++ before ceilings.h. ways: (type, expression in x) of each kind of operation, the layer's own functions.
+    items, passes: of a launch; a pass does `chains` operations an item. samples: of which the least counts; short ones,
+    so that one meets nothing else on the machine. divider: see Ceilings.
+    """
+
+    ahead: str
+    ways: dict[str, list[tuple[str, str]]]
+    items: int
+    passes: int
+    chains: int
+    samples: int
+    divider: bool
+
+
+STYLES = {
+    "packs": Style(
+        '#include "numbers/pack.h"\n',
+        {
+            "divide": [("vec", "1.5 / x"), ("vec", "inverse(x)"), ("vec", "rough_quotient(vec(1.5), x)")],
+            "root": [("vec", "sqrt(x)"), ("vec", "inverse_root(x)")],
+            "exp": [("vec", "exp(x)"), ("vec", "two_to(x, vec(1.0))")],
+            "log": [("vec", "log(x)")],
+            "cube_root": [("vec", "cbrt(x)"), ("vec", "inverse_two_thirds(x)")],
+            "start": [("vec", "two_thirds_start(x)"), ("vec", "inverse_root_start(x)")],
+        },
+        items=512,
+        passes=2000,
+        chains=1,
+        samples=40,
+        divider=True,
+    ),
+    "threads": Style(
+        '#define COLUMN_STRIDE 1\n#include "numbers/thread.h"\n',
+        {
+            "fma": [("double", "fma(x, 0.999999, 1e-9)")],
+            "narrow": [("float", "fmaf(x, 0.999999f, 1e-9f)")],
+            "divide": [("double", "quotient(1.5, x)"), ("double", "inverted(x)")],
+            "narrow_divide": [("float", "quotient(1.5f, x)")],
+            "root": [("double", "root(x + 1.0)"), ("double", "inverse_of_root(x + 1.0)")],
+            "exp": [("double", "exponential(-x)"), ("double", "power_of_two(x, -1.5)")],
+            "log": [("double", "logarithm(x + 3.0)")],
+            "cube_root": [("double", "cube_root(x + 1.0)"), ("double", "inverse_of_two_thirds(x + 1.0)")],
+            "start": [("double", "two_thirds_approximate(x + 1.0)"), ("double", "rsqrt_start(x + 1.0)")],
+        },
+        items=4096 * 256,
+        passes=200,
+        chains=8,
+        samples=6,
+        divider=False,
+    ),
+}
+FMA_CHAINS = 12  # of packs, in ceilings.h
+THREADS = 256  # of a block, as in ceilings.h
+LARGEST = 2**28  # bytes of a copy; more tells nothing new
+BEST_OF = 40
+LONG = 5e-4  # seconds that a sample of memory's pace takes at least: one launch alone would be mostly its start
+PACE = "in:address out:address passes:whole"
+ROWS = "in:address out:address reads:whole writes:whole"
 
 
 @dataclasses.dataclass
@@ -87,138 +119,79 @@ class Ceilings:
         )
 
 
+def compiled(backend):
+    """The module of all paces in the backend's style."""
+    style = STYLES[backend.style]
+    lines = [style.ahead + '#include "ceilings.h"']
+    for name, ways in style.ways.items():
+        lines += [f"PACE({name}_{k}, {kind}, {expression})" for k, (kind, expression) in enumerate(ways)]
+    return backend.compile(Source("ceilings", "\n".join([*lines, ""]), (HERE,)))
+
+
+def lanes(backend) -> int:
+    """Doubles in a pack that this processor (or FRAME_ARCH) gets."""
+    out = backend.empty(1)
+    compiled(backend).launch("count_lanes", Shape(), record(PACE, out=backend.address(out)), 1)
+    return int(out[0])
+
+
 def measure(backend, effort: float = 1.0) -> Ceilings:
     """effort: how long to look; 1 is about half a second."""
-    return (_cuda if backend.name == "cuda" else _cpu)(backend, effort)
+    style, module = STYLES[backend.style], compiled(backend)
+    items = style.items if style.chains == 1 else max(int(style.items // THREADS * effort), 1) * THREADS
+    values = backend.from_host(np.linspace(0.5, 2.0, style.items))
+    results = backend.empty(max(items, style.items))
+
+    def pace(names, items: int, passes: int) -> float:
+        """Operations a second by the fastest of some kernels."""
+        passes = max(int(passes * effort), 20 if style.divider else 2)
+        made = record(PACE, **{"in": backend.address(values)}, out=backend.address(results), passes=passes)
+        runs = [module.bind(f"pace_{name}", Shape(THREADS), made, keep=(values, results)) for name in names]
+        least = min(seconds(backend, lambda: run(items)) for run in runs for _ in range(style.samples))  # noqa: B023
+        return items * style.chains * passes / least
+
+    long = {"fma": 10 * style.passes, "narrow": 10 * style.passes}  # the shortest operations
+    rates = {
+        kind: pace([f"{kind}_{k}" for k in range(len(ways))], items, long.get(kind, style.passes))
+        for kind, ways in style.ways.items()
+    }
+    if style.divider:
+        flops = 2 * pace(["fma"], FMA_CHAINS * lanes(backend), 50 * style.passes)
+        rates["narrow"], rates["narrow_divide"] = 2 * flops, 2 * rates["divide"]  # twice the lanes
+    else:
+        flops = 2 * rates.pop("fma")
+        rates["narrow"] *= 2
+
+    def memory(reads: int, writes: int, n: int) -> float:
+        """Seconds of one pass over so many rows."""
+        came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
+        came_from[...], to[...] = 1.0, 0.0
+        made = record(ROWS, **{"in": backend.address(came_from)}, out=backend.address(to), reads=reads, writes=writes)
+        move = module.bind("pace_rows", Shape(THREADS, covers=2 * THREADS), made)
+        rows = _often(backend, lambda: move(n))
+        del came_from, to
+        halves = backend.empty((2, max((reads + writes) * n // 2, 1)))
+        halves[...] = 1.0
+        return min(rows, _often(backend, lambda: backend.arrays.copyto(halves[1], halves[0])))
+
+    return Ceilings(flops, rates, _remembered(memory, LARGEST * min(effort, 1)), style.divider)
 
 
-def _best(work, passes: int) -> float:
-    """Least seconds of work(passes)."""
-    work(passes)
-    times = []
-    for _ in range(BEST_OF):
-        begin = time.perf_counter()
-        work(passes)
-        times.append(time.perf_counter() - begin)
-    return min(times)
-
-
-def _often(work) -> float:
-    """Least seconds of one work(1), from samples of LONG or more. work(count) does it count times and gives seconds."""
-    count = max(1, int(LONG / max(work(1), 1e-9)))
-    return min(work(count) for _ in range(BEST_OF)) / count
+def _often(backend, work) -> float:
+    """Least seconds of one work(), from samples of LONG or more."""
+    count = max(1, int(LONG / max(seconds(backend, work), 1e-9)))
+    return min(seconds(backend, work, count) for _ in range(BEST_OF))
 
 
 def _remembered(memory, largest: float):
     """Seconds that rows take, measured once for each shape; what is more than `largest` bytes is scaled."""
     known: dict[tuple, float] = {}
 
-    def seconds(reads: int, writes: int, points: int) -> float:
+    def took(reads: int, writes: int, points: int) -> float:
         n = int(min(points, largest / (8 * (reads + writes))))
         shape = reads, writes, max(n // 16, 1) * 16  # whole packs
         if shape not in known:
             known[shape] = memory(*shape)
         return known[shape] * points / shape[2]
 
-    return seconds
-
-
-def _library():
-    from kernels.backend import cpu
-
-    source = (HERE / "ceilings.cpp").read_text()
-    folder = pathlib.Path(cpu.HERE)
-    return ffi.dlopen(str(cpu.shared_object(source, sorted((folder / "numbers").glob("*.h")), "ceilings")))
-
-
-def vector_bits() -> int:
-    """Width of the packs that this processor (or FRAME_ARCH) gets."""
-    return 64 * _library().vector_lanes()
-
-
-def _cpu(backend, effort: float) -> Ceilings:
-    library = _library()
-    passes = max(int(1e5 * effort), 1000)
-    flops = library.flops_fma(passes) / _best(library.pace_fma, passes)
-    values, results = backend.empty(512), backend.empty(512)
-    values[...] = np.linspace(0.5, 2.0, 512)
-    pointers = [ffi.cast("double *", array.ctypes.data) for array in (values, results)]
-    rates = {}
-    passes = max(int(2e3 * effort), 20)
-    for kind, ways in ON_PACKS.items():
-        functions = [getattr(library, f"pace_{name}") for name in ways]
-        took = min(_best(lambda count, f=function: f(*pointers, 512, count), passes) for function in functions)
-        rates[kind] = passes * 512 / took
-    rates["narrow"], rates["narrow_divide"] = 2 * flops, 2 * rates["divide"]  # twice the lanes
-
-    def memory(reads: int, writes: int, n: int) -> float:
-        source, target = backend.empty((reads, n)), backend.empty((writes, n))
-        source[...], target[...] = 1.0, 0.0
-        came_from, to = (ffi.cast("double *", array.ctypes.data) for array in (source, target))
-        half = backend.empty(((reads + writes) * n // 2 + 1, 2))
-        half[...] = 1.0
-        first, second = (ffi.cast("char *", half.ctypes.data + k * half.nbytes // 2) for k in (0, 1))
-
-        def timed(move):
-            def work(count):
-                begin = time.perf_counter()
-                for _ in range(count):
-                    move()
-                return time.perf_counter() - begin
-
-            return _often(work)
-
-        copy = timed(lambda: ffi.memmove(second, first, (reads + writes) * n * 4))
-        return min(copy, timed(lambda: library.pace_rows(came_from, to, n, reads, writes)))
-
-    return Ceilings(flops, rates, _remembered(memory, LARGEST * min(effort, 1)), divider=True)
-
-
-def _cuda(backend, effort: float) -> Ceilings:
-    from kernels.backend import cuda
-
-    template, text = (HERE / "ceilings.cu").read_text(), '#define COLUMN_STRIDE 1\n#include "numbers/thread.h"\n'
-    text += (HERE / "ceilings_rows.cu").read_text()
-    for name, ways in ON_DEVICE.items():
-        for k, (kind, expression) in enumerate(ways):
-            text += template.replace("NAME", f"{name}_{k}").replace("TYPE", kind).replace("EXPRESSION", expression)
-    module = backend._load(cuda.machine_code(text, backend.arch, "ceilings", [str(cuda.HERE)]))
-    blocks, threads = max(int(4096 * effort), 1), 256
-
-    def elapsed(launch) -> float:
-        begin = backend.mark()
-        launch()
-        return backend.elapsed(begin, backend.mark())
-
-    out = backend.empty(blocks * threads)
-    rates = {}
-    for name, ways in ON_DEVICE.items():
-        passes = max(int((2000 if name in ("fma", "narrow") else 200) * effort), 2)
-        functions = [module.get_function(f"pace_{name}_{k}") for k in range(len(ways))]
-        launches = [lambda f=f, passes=passes: f((blocks,), (threads,), (out.data.ptr, passes)) for f in functions]
-        took = min(elapsed(launch) for launch in launches for _ in range(6))
-        rates[name] = blocks * threads * 8 * passes / took
-    flops = 2 * rates.pop("fma")
-    rates["narrow"] *= 2
-
-    def memory(reads: int, writes: int, n: int) -> float:
-        source, target = backend.empty(reads * n), backend.empty(writes * n)
-        function = module.get_function("pace_rows")
-
-        def rows(out, into, pairs, reads, writes):
-            arguments = (out.data.ptr, into.data.ptr, pairs, reads, writes)
-
-            def work(count):
-                begin = backend.mark()
-                for _ in range(count):
-                    function((-(-pairs // threads),), (threads,), arguments)
-                return backend.elapsed(begin, backend.mark())
-
-            return _often(work)
-
-        took = rows(target, source, n // 2, reads, writes)
-        size = (reads + writes) * n // 4  # pairs of a plain copy of as many bytes
-        del source, target
-        return min(took, rows(backend.empty(2 * size), backend.empty(2 * size), size, 1, 1))
-
-    return Ceilings(flops, rates, _remembered(memory, LARGEST * min(effort, 1)), divider=False)
+    return took
