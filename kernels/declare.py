@@ -233,7 +233,7 @@ def constants(names, make: Callable[..., Constants], *, when=None) -> Provider:
     """
     new = Provider(_split(names), make, _condition(when))
     for old in list(providers):
-        if (old.make.__module__, old.make.__qualname__) == (make.__module__, make.__qualname__):
+        if (old.names, old.make.__module__, old.make.__qualname__) == (new.names, make.__module__, make.__qualname__):
             providers.remove(old)  # the file was loaded again
             continue
         taken = [name for name in new.names if name in old.names]

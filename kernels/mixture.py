@@ -3,6 +3,7 @@ arrays. It knows no model: options and constants are declared beside the bodies 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -20,9 +21,9 @@ KINDS = ("values", "pairs", "tables")
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """A constant that kernels ask for. kind: "values", "pairs" or "tables", the field of Constants that it stands in, and
-    its array; both None where the model did not make it for these species and options. of: all that was made with it,
-    of which a program has to have the sizes, numbers and members."""
+    """A constant that a kernel asks for. kind: "values", "pairs" or "tables", the field of Constants that it stands in,
+    and its array; both None where the model did not make it for these species and options. of: all that was made with
+    it: a program has to have its sizes, numbers and members, whichever of its names it asks for."""
 
     kind: str | None
     array: np.ndarray | None
@@ -105,7 +106,13 @@ class Mixture:
                 made.values = {name: self._checked(name, value) for name, value in made.values.items()}
                 self._made[provider] = made
             except MixtureError as refusal:
-                self._made[provider] = str(refusal).rstrip(".")
+                made = self._made[provider] = str(refusal).rstrip(".")
+            stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
+            if stray:
+                maker = f"{provider.make.__module__}.{provider.make.__name__}"
+                raise ArgumentError(
+                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
+                )
         return self._made[provider]
 
     def _checked(self, name, value) -> np.ndarray:
@@ -168,6 +175,21 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
         return list(dict.fromkeys([*filled, *(note for made in self._all() for note in made.notes)]))
+
+    def moved(self, move) -> Mixture:
+        """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
+        self._all()
+        other = copy.copy(self)
+        other._programs = {}
+        other._made = {
+            provider: made
+            if isinstance(made, str)
+            else dataclasses.replace(
+                made, **{kind: {k: move(v) for k, v in getattr(made, kind).items()} for kind in ("values", "pairs")}
+            )
+            for provider, made in self._made.items()
+        }
+        return other
 
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):

@@ -92,8 +92,9 @@ def main(arguments=None) -> int:
 def _add_mixture(parser, required: bool) -> None:
     parser.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
     parser.add_argument("--phase", help="phase of the file (default: the first)")
-    for option, values in kernels.OPTIONS.items():
-        parser.add_argument(f"--{option}", choices=values, help=f"model option (default: {values[0]})")
+    for option in kernels.registry.options.values():
+        said = f"{option.what} (default: {option.values[0]})"
+        parser.add_argument(f"--{option.name}", choices=option.values, help=said)
 
 
 def _mixture(given):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 
 import kernels
-from kernels.mixture import checked_options
 
 from ..tvimpl import TVImpl
 
@@ -63,6 +62,14 @@ def page(options, said="names") -> list[str]:
         "## Quantities",
         "",
         *quantities(),
+        "",
+        "## Options",
+        "",
+        "Of `Mixture(...)`, `frame_setoption` and the commands' `--mixture`; the first value is the default.",
+        "",
+        *_table(
+            ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
+        ),
     ]
 
 
@@ -164,6 +171,6 @@ def _option_sets():
             given = dict(some)
             try:
                 if len(given) == count:
-                    yield checked_options(given), ", ".join(f"{key} {value}" for key, value in some)
+                    yield registry.checked_options(given), ", ".join(f"{key} {value}" for key, value in some)
             except kernels.ArgumentError:
                 pass

@@ -14,7 +14,7 @@ from .others import comparable, compare_departures, equation, not_installed
 from .report import mole_fractions
 
 SUBSET = 5000
-EQUATIONS = {"pr": "PR", "srk": "SRK"}
+EQUATIONS = {"pr": ("PR", "Classic"), "srk": ("SRK", "Classic"), "rk": ("SRK", "RK"), "vdw": ("VdW", "Classic")}
 # Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976: none of these is so heavy.
 NAMES = {
     "N2": "N2",
@@ -58,7 +58,8 @@ def run(job):
     from thermopack.cubic import cubic
 
     species = job.mixture.species.subset(known(job.mixture.species))
-    model = cubic(",".join(NAMES[n.upper()] for n in species.names), EQUATIONS[equation(job.mixture)])
+    equation_of, alpha = EQUATIONS[equation(job.mixture)]
+    model = cubic(",".join(NAMES[n.upper()] for n in species.names), equation_of, alpha=alpha)
     ours = {
         key: np.array([get(s + 1) for s in range(species.ns)])
         for key, get in (
