@@ -90,7 +90,7 @@ def test_a_record_with_a_field_missing_is_an_error():
     for wrong, said in (
         (dict(delta_1=9.0, delta_2=-0.9), "one nearer to delta_2"),
         (dict(delta_1=-0.5, delta_2=0.5), "one between -1 and delta_1"),
-        (dict(delta_1=records.rkpr_delta_1, omega_a=max, omega_b=max, Z_c=max), "by_delta_1"),
+        (dict(delta_1=records.rkpr_delta_1, delta_2=max, omega_a=max, omega_b=max, Z_c=max), "by_delta_1"),
         (dict(alpha="soave"), "Soave or General"),
         (dict(name="a b"), "letters"),
     ):
