@@ -3,6 +3,7 @@ arrays. It knows no model: options and constants are declared beside the bodies 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -153,6 +154,21 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
         return list(dict.fromkeys([*filled, *(note for made in self._all() for note in made.notes)]))
+
+    def moved(self, move) -> Mixture:
+        """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
+        self._all()
+        other = copy.copy(self)
+        other._programs = {}
+        other._made = {
+            provider: made
+            if isinstance(made, str)
+            else dataclasses.replace(
+                made, **{kind: {k: move(v) for k, v in getattr(made, kind).items()} for kind in ("values", "pairs")}
+            )
+            for provider, made in self._made.items()
+        }
+        return other
 
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):

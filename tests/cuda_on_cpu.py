@@ -82,6 +82,7 @@ static inline unsigned long long atomicMax(unsigned long long *at, unsigned long
 // the cached load of what nothing writes: from global memory alone
 static inline float __ldg(const float *at) { return *at; }
 static inline float4 __ldg(const float4 *at) { return *at; }
+static inline double2 __ldg(const double2 *at) { return *at; }
 static inline double __ldg(const double *at) {
     return at >= shared_memory && at < shared_memory + 32*1024 ? __builtin_nan("") : *at;
 }

@@ -23,7 +23,11 @@ WORDS = {
 }
 
 
-@pytest.fixture(scope="module", params=["properties", "textbook"])
+# What Takahashi's factor may be off by, absolute: reduced.f90 reads cubics in single precision, the others the formula.
+TABLE_ERRORS = {}
+
+
+@pytest.fixture(scope="module", params=["properties", "textbook", "reduced"])
 def fortran(request, tmp_path_factory):
     """The Fortran modules as a shared library, compiled as the demo compiles them: with pair tables, or the textbook's
     sums."""
@@ -47,7 +51,9 @@ def fortran(request, tmp_path_factory):
     ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, double *, double *, double *, double *,
                                   double *, double *, double *, double *, double *, int *);
                 void realgas_points(int, int, double *, double *, double *, double *, double *);""")
-    return ffi, ffi.dlopen(str(folder / "libproperties.so"))
+    library = ffi.dlopen(str(folder / "libproperties.so"))
+    TABLE_ERRORS[library] = 2e-7 if request.param == "reduced" else 0.0
+    return ffi, library
 
 
 def doubles(ffi, array):
@@ -124,7 +130,7 @@ def test_agrees_with_the_oracle(fortran, ns, kij, options):
     T, p, Y = random_states(ns, 400)
     assert setup(fortran, data, fit, **options) == 0
     got, D = points(fortran, T, p, Y)
-    want = evaluate(data, T, p, Y=Y, fit=fit, **options)
+    want = evaluate(data, T, p, Y=Y, fit=fit, table_error=TABLE_ERRORS[fortran[1]], **options)
     decided = ~want.undecided
     assert decided.mean() > 0.95
     # (1 + T rho_T/rho)/rho, as plain codes have it, cancels in a hot gas; the oracle and the layer cancel by hand

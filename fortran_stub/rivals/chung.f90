@@ -7,6 +7,7 @@ module chungTransModule
   private
   public :: chungCalcMixture, chungCalcCollisionIntegral, chungCalcPoleFree, chungCalcViscosity, chungCalcConductivity
   public :: chungCalcTransProp, chungCalcPoleDistance, chungCalcFromSums, chungCalcOfMixture
+  public :: E_table, B_table, c6_cantera, b1_cantera
 
   ! Rows i = 1..10 of table 9-6: a_i + b_i omega + c_i mu_r^4 + d_i kappa
   real(dp), parameter :: E_table(4, 10) = reshape([ &

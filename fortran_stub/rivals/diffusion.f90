@@ -4,7 +4,7 @@ module diffusionModule
   implicit none
   private
   public :: diffCalcTakahashi, diffCalcBinary, diffCalcMixtureAveraged
-  public :: diffFactorError, diffCalcPairFactor, tiny_x
+  public :: diffFactorError, diffCalcPairFactor, tiny_x, taka, nrow
 
   real(dp), parameter :: tiny_x = 1.0e-20_dp
   integer, parameter  :: nrow = 17

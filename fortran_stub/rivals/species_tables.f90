@@ -20,6 +20,7 @@ module speciesTables
   integer, parameter :: NOPTIONS = 5                         ! root, alpha, chung, diffusion, takahashi
 
   integer :: ns = 0
+  integer :: setups = 0                                      ! how often the tables were filled: what is made of them is too
   integer :: root_rule, alpha_form, chung_form, diffusion_form, takahashi_form
 
   real(dp), allocatable :: W(:), Tc(:), pc(:)                ! kg/mol, K, Pa
@@ -63,6 +64,7 @@ contains
     if (options(4) == DIFFUSION_FULLER .and. any(ieee_is_nan(fuller_volume))) status = 3
     if (status /= 0) return
     ns = n
+    setups = setups + 1
     root_rule = options(1); alpha_form = options(2); chung_form = options(3)
     diffusion_form = options(4); takahashi_form = options(5)
 

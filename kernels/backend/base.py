@@ -85,14 +85,16 @@ class Module(abc.ABC):
 
 class Backend(abc.ABC):
     """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
-    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. peers: verbs
-    for data between the devices of several processes; None without a device."""
+    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. generation: of a device,
+    the major number of its compute capability. peers: verbs for data between the devices of several processes, None
+    without a device."""
 
     style: str
     memory: str
     threads: int | None = None  # of a CPU
     arrays = np
     peers: Peers | None = None
+    generation = 0
 
     # ---- kernels
     @abc.abstractmethod

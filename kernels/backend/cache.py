@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import pathlib
 import platform
@@ -122,28 +121,3 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
 def report(path: pathlib.Path) -> str:
     """What the maker of this entry told."""
     return path.with_suffix(".sha256").read_text().partition("\n")[2]
-
-
-def read_notes(name: str) -> dict:
-    """The JSON object kept as `name`; empty when there is none or it is damaged."""
-    try:
-        notes = json.loads((folder() / name).read_text())
-    except (OSError, ValueError):
-        return {}
-    return notes if isinstance(notes, dict) else {}
-
-
-def change_notes(name: str, change) -> None:
-    """Read the object kept as `name`, `change(notes)` it, put it back: one process at a time, and never half a file."""
-    path = folder() / name
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with _locked(path.with_name(path.name + ".lock")):
-            notes = read_notes(name)
-            change(notes)
-            part.write_text(json.dumps(notes, indent=1, sort_keys=True) + "\n")
-            os.replace(part, path)
-    except OSError as error:
-        raise BackendError(f"cannot write {path} ({error}); set FRAME_CACHE to a writable folder.") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -160,6 +160,7 @@ class CudaTarget(Backend):
 
     def __init__(self, arch: str):
         self.arch = arch
+        self.generation = int(arch.strip("sm_af")) // 10
 
     def __str__(self):
         return "cuda"

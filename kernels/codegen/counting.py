@@ -11,7 +11,21 @@ from ..backend.base import Shape
 from ..backend.record import record
 
 # Order of the counters in counted.h. `choice`: comparisons, selections, signs, roundings. `table`: numbers looked up.
-KINDS = ("add", "multiply", "divide", "root", "exp", "log", "cube_root", "start", "choice", "table")
+# `narrow`: additions, multiplications and divisions that are done in single precision for a result in double.
+KINDS = (
+    "add",
+    "multiply",
+    "divide",
+    "root",
+    "exp",
+    "log",
+    "cube_root",
+    "start",
+    "choice",
+    "table",
+    "narrow",
+    "narrow_divide",
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,9 +1,5 @@
-"""Tuning: verify, then time every legal variant of a kernel; keep the choice for (device, kernel, shape, type,
-compiler).
-
-Choices live in the kernel cache's folder as JSON, written atomically under a lock. A kernel that was never tuned runs
-with a default: `choice` then returns None. Nothing here knows what a kernel computes.
-"""
+"""Tuning: verify, then time every variant of a kernel. Nothing here knows what a kernel computes, and nothing is kept:
+what was found is written where the user says, and read where the user names it."""
 
 from __future__ import annotations
 
@@ -11,44 +7,7 @@ import dataclasses
 import math
 import statistics
 
-from ..backend import cache
 from ..errors import FrameError, VariantUnsuitable
-
-FILE = "tuned.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """What a choice holds for. `shape`: what has to agree, in words; `points`: the nearest tuned count serves."""
-
-    device: str
-    kernel: str
-    shape: str
-    type: str
-    compiler: str
-    points: int
-
-    @property
-    def text(self) -> str:
-        return " | ".join((self.kernel, self.shape, self.type, self.device, self.compiler))
-
-
-def choice(key: Key) -> str | None:
-    """The chosen variant's id, or None when this kernel was not tuned here."""
-    known = cache.read_notes(FILE).get(key.text)
-    if not isinstance(known, dict) or not known:
-        return None
-    nearest = min(known, key=lambda points: abs(math.log(int(points) / max(key.points, 1))))
-    return known[nearest].get("variant")
-
-
-def keep(key: Key, variant: str, seconds: float) -> None:
-    """Store a choice."""
-
-    def change(notes):
-        notes.setdefault(key.text, {})[str(key.points)] = {"variant": variant, "seconds": seconds}
-
-    cache.change_notes(FILE, change)
 
 
 @dataclasses.dataclass
@@ -60,6 +19,14 @@ class Outcome:
     why: str = ""
     error: float = 0.0  # largest relative difference from the oracle
     report: dict = dataclasses.field(default_factory=dict)
+
+
+def seconds(backend, work, often: int = 1) -> float:
+    """Of one work() out of so many, in the backend's own time."""
+    begin = backend.mark()
+    for _ in range(often):
+        work()
+    return backend.elapsed(begin, backend.mark()) / often
 
 
 def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list[Outcome]:

@@ -4,12 +4,18 @@
 #include "numbers/launch.h"
 
 // Order of counting.py's KINDS.
-enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, START, CHOICE, TABLE, KINDS };
+enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, START, CHOICE, TABLE, NARROW, NARROW_DIVIDE, KINDS };
 static double operations[KINDS];
 struct counted {
     double v;
     counted() {}
     counted(double x) : v(x) {}
+};
+// What the kernels calculate in single precision for results in double (Takahashi's factor): it has a pace of its own.
+struct counted_narrow {
+    double v;
+    counted_narrow() {}
+    counted_narrow(double x) : v(x) {}
 };
 static inline counted tally(int kind, double result) {
     ++operations[kind];
@@ -20,14 +26,18 @@ static inline bool chosen(bool result) {
     return result;
 }
 
-#define BINARY(op, kind) \
-    static inline counted operator op(counted a, counted b) { return tally(kind, a.v op b.v); } \
-    static inline counted operator op(counted a, double b) { return tally(kind, a.v op b); } \
-    static inline counted operator op(double a, counted b) { return tally(kind, a op b.v); }
-BINARY(+, ADD)
-BINARY(-, ADD)
-BINARY(*, MULTIPLY)
-BINARY(/, DIVIDE)
+#define BINARY(T, op, kind) \
+    static inline T operator op(T a, T b) { return T(tally(kind, a.v op b.v).v); } \
+    static inline T operator op(T a, double b) { return T(tally(kind, a.v op b).v); } \
+    static inline T operator op(double a, T b) { return T(tally(kind, a op b.v).v); }
+BINARY(counted, +, ADD)
+BINARY(counted, -, ADD)
+BINARY(counted, *, MULTIPLY)
+BINARY(counted, /, DIVIDE)
+BINARY(counted_narrow, +, NARROW)
+BINARY(counted_narrow, -, NARROW)
+BINARY(counted_narrow, *, NARROW)
+BINARY(counted_narrow, /, NARROW_DIVIDE)
 #undef BINARY
 static inline counted operator-(counted a) { return counted(-a.v); } // joins the operation before or behind it
 static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
@@ -59,25 +69,33 @@ static inline counted two_thirds_start(counted x) {
 }
 static inline counted inverse_root_start(counted x) { return tally(START, 1.0 / __builtin_sqrt(x.v)); }
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
-static inline counted narrow(counted x) { return x; }
-static inline counted widen(counted x) { return x; }
-static inline int window_of(counted above, counted below, counted &x) {
+static inline counted_narrow larger(counted_narrow a, counted_narrow b) {
+    return tally(CHOICE, a.v > b.v ? a.v : b.v).v;
+}
+static inline counted_narrow smaller(counted_narrow a, counted_narrow b) {
+    return tally(CHOICE, a.v < b.v ? a.v : b.v).v;
+}
+static inline counted_narrow narrow(counted x) { return x.v; }
+static inline counted widen(counted_narrow x) { return x.v; }
+static inline int window_of(counted above, counted below, counted_narrow &x) {
     const counted along = smaller(double(CUBIC_WINDOWS) * (above / below), counted(CUBIC_WINDOWS - 0.001)),
                   window = floor_small(along);
-    x = along - window - 0.5;
+    x = narrow(along - window - 0.5);
     return int(window.v);
 }
-static inline int row_of(counted number, counted &share) {
-    const counted row = floor_small(number);
+static inline int row_of(counted_narrow number, counted_narrow &share) {
+    const double row = tally(CHOICE, __builtin_floor(number.v)).v;
     share = number - row;
-    return int(row.v);
+    return int(row);
 }
-static inline counted reciprocal(counted x) { return 1.0 / x; }
+static inline counted_narrow reciprocal(counted_narrow x) { return 1.0 / x; }
+static inline counted_narrow rough_quotient(counted_narrow a, counted_narrow b) { return a / b; }
 static inline counted rough_quotient(counted a, counted b) { return a / b; }
-static inline void two_cubics(const double *table, int line, counted x, counted &here, counted &behind) {
+static inline void two_cubics(const double *table, int line, counted_narrow x, counted_narrow &here,
+                              counted_narrow &behind) {
     const Cubic *from = (const Cubic *)table + line;
-    here = counted(cubic_at(from[0], float(x.v))), behind = counted(cubic_at(from[1], float(x.v)));
-    operations[ADD] += 6, operations[MULTIPLY] += 6, operations[TABLE] += 8;
+    here = cubic_at(from[0], float(x.v)), behind = cubic_at(from[1], float(x.v));
+    operations[NARROW] += 12, operations[TABLE] += 8;
 }
 static inline void load(const double *address, counted &x) { x.v = *address; }
 static inline void store(double *address, counted x) { *address = x.v; }
@@ -86,7 +104,7 @@ template <> struct number<counted> {
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef double stored;
-    typedef counted narrow;
+    typedef counted_narrow narrow;
     typedef int index;
 };
 

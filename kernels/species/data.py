@@ -338,7 +338,7 @@ class SpeciesData:
             kij=self.kij[np.ix_(pick, pick)],
             p_ref=self.p_ref,
             T_fit=None if derived else self.T_fit,
-            without_critical=bool(np.isnan(self.Tc).any()),
+            without_critical=bool(np.isnan([self.Tc, self.omega]).any()),
             **{
                 kept: {n: getattr(self, kept)[n] for n in names if n in getattr(self, kept)}
                 for kept in ("sources", "origin")

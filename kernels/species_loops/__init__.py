@@ -1,7 +1,7 @@
 """Species loops: out[y, x] = ax[x] ay[y] + bx[x] by[y] at each point, one kernel in eight organisations and two
 layouts.
 
-loop = SpeciesLoop(ns=16, layout="right", backend="cuda")      # the tuned variant, or a default
+loop = SpeciesLoop(ns=16, layout="right", backend="cuda")
 run = loop.bind({"ax": ax, ..., "out": out}, n)
 run()
 """
@@ -15,9 +15,24 @@ import os
 import numpy as np
 
 from ..backend import get_backend
+from ..backend.record import record
 from ..codegen import tune
 from ..errors import ArgumentError, FrameError, VariantUnsuitable
-from .declaration import FORMULA, LAYOUTS, NAME, READS, STRATEGIES, TYPES, Variant, bytes_a_point, oracle, shapes
+from . import packs, threads
+from .declaration import (
+    FORMULA,
+    LAYOUTS,
+    NAME,
+    READS,
+    RECORD,
+    REST,
+    STRATEGIES,
+    TYPES,
+    Variant,
+    bytes_a_point,
+    oracle,
+    shapes,
+)
 from .fields import Fields, WrongResult, broadcasting
 
 __all__ = [
@@ -31,40 +46,32 @@ __all__ = [
     "SpeciesLoop",
     "Variant",
     "WrongResult",
+    "bind",
     "broadcasting",
     "bytes_a_point",
-    "engine",
-    "key",
+    "copier",
     "oracle",
     "shapes",
+    "style",
     "tune_loops",
 ]
 ODD = 203  # points of the small check: no multiple of any vector or team
 
 
-def engine(backend=None):
-    """What runs species loops on a backend (a name or a Backend)."""
-    backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
-    if backend.name == "cuda":
-        from .cuda import Engine
-    else:
-        from .cpu import Engine
-    return Engine(backend)
-
-
-def key(eng, layout: str, ns: int, n: int, dtype) -> tune.Key:
-    return tune.Key(eng.device, NAME, f"ns={ns} layout={layout}", np.dtype(dtype).name, eng.compiler, n)
+def style(backend):
+    """The module of a backend's variants: variants(ns, dtype) and default(layout, ns, dtype)."""
+    return {"packs": packs, "threads": threads}[backend.style]
 
 
 class SpeciesLoop:
     """The kernel for ns species, compiled when it is bound.
 
-    layout "left" (point fastest) or "right" (species fastest); dtype float64 or float32. variant: a Variant; default:
-    what tuning found for this device, shape and compiler, else the engine's default. Arrays that do not lie as the
-    variant needs (alignment) get the naive one.
+    layout "left" (point fastest) or "right" (species fastest); dtype float64 or float32. variant: a Variant or its id,
+    as `python -m frame tune` finds them; None takes the style's default. Arrays that do not lie as the default needs
+    (alignment) get the naive variant. Raises ArgumentError for what is not there.
     """
 
-    def __init__(self, ns: int, layout: str = "left", dtype="float64", backend=None, variant: Variant | None = None):
+    def __init__(self, ns: int, layout: str = "left", dtype="float64", backend=None, variant=None):
         if ns < 1:
             raise ArgumentError(f"species loops: ns = {ns}, wanted 1 or more.")
         if layout not in LAYOUTS or np.dtype(dtype).name not in TYPES:
@@ -72,21 +79,18 @@ class SpeciesLoop:
                 f"species loops: layout '{layout}', type {np.dtype(dtype).name}; wanted {' or '.join(LAYOUTS)}, "
                 f"{' or '.join(TYPES)}."
             )
-        self.ns, self.layout, self.dtype, self.variant = ns, layout, np.dtype(dtype), variant
-        self.engine = engine(backend)
-
-    def chosen(self, n: int) -> Variant:
-        if self.variant is not None:
-            return self.variant
-        wanted = tune.choice(key(self.engine, self.layout, self.ns, n, self.dtype))
-        default = self.engine.default(self.layout, self.ns, self.dtype)
-        if wanted is None or wanted == default.id:
-            return default
-        return next((v for v in self.engine.variants(self.ns, self.dtype) if v.id == wanted), default)
+        self.ns, self.layout, self.dtype = ns, layout, np.dtype(dtype)
+        self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        if isinstance(variant, str):
+            known = {v.id: v for v in style(self.backend).variants(ns, dtype) if v.layout == layout}
+            if variant not in known:
+                raise ArgumentError(f"species loops: no variant '{variant}' for {ns} species, layout '{layout}'.")
+            variant = known[variant]
+        self.given, self.variant = variant is not None, variant or style(self.backend).default(layout, ns, self.dtype)
 
     def bind(self, arrays, n: int):
         """run() for n points of the arrays ax, bx, ay, by, out (see LAYOUTS); shapes and types are checked here,
-        once."""
+        once. Raises ArgumentError; VariantUnsuitable where the variant asked for cannot serve arrays or device."""
         for name in (*READS, "out"):
             if name not in arrays:
                 raise ArgumentError(f"species loops: array '{name}' is missing.")
@@ -100,34 +104,64 @@ class SpeciesLoop:
                     f"species loops: '{name}' is {shape} {arrays[name].dtype}, wanted {wanted} {self.dtype.name}, "
                     "contiguous."
                 )
-        variant = self.chosen(n)
         try:
-            return self._run(variant, arrays, n)
+            return bind(self.backend, self.variant, self.ns, arrays, n)
         except VariantUnsuitable:
             naive = next(
                 v
-                for v in self.engine.variants(self.ns, self.dtype)
+                for v in style(self.backend).variants(self.ns, self.dtype)
                 if v.strategy == "naive" and v.layout == self.layout
             )
-            if self.variant is not None or naive == variant:
+            if self.given or naive == self.variant:
                 raise
-            return self._run(naive, arrays, n)
-
-    def _run(self, variant, arrays, n):
-        code, _ = self.engine.compile(variant, self.ns, self.dtype)
-        return self.engine.bind(code, variant, self.ns, arrays, n)
+            return bind(self.backend, naive, self.ns, arrays, n)
 
 
-def tune_loops(eng, layout: str, ns: int, n: int, dtype, rounds: int = 5, variants=None, told=None, keep: bool = True):
-    """Outcomes of all variants of one layout at n points (see tune.search), and the Fields they ran on; the best is
-    kept."""
-    few, many = Fields(eng, layout, ns, min(n, ODD), dtype), Fields(eng, layout, ns, n, dtype, seed=1)
+def compiled(backend, variant: Variant, ns: int, dtype):
+    """The module of a variant. Raises VariantUnsuitable for a device that has not its instructions."""
+    if variant.generation > backend.generation:
+        raise VariantUnsuitable(
+            f"{variant.id}: it needs compute capability {variant.generation}, this is {backend.generation}."
+        )
+    return backend.compile(variant.source(ns, dtype))
+
+
+def bind(backend, variant: Variant, ns: int, arrays, n: int, module=None):
+    """run(): all n points, by the variant's module if it is at hand. Raises VariantUnsuitable where the arrays do not lie as the variant needs, or the device has
+    not what it needs."""
+    names, size = (*READS, "out"), arrays["out"].dtype.itemsize
+    addresses = {name: backend.address(arrays[name]) for name in names}
+    rows = {arrays[name].strides[0] for name in names} if variant.layout == "left" else {0}
+    if len(rows) > 1:
+        raise VariantUnsuitable(f"{variant.id}: rows of different lengths {sorted(rows)}.")
+    if any(place % variant.aligned for place in (*addresses.values(), *rows)):
+        raise VariantUnsuitable(f"{variant.id}: arrays are not aligned to {variant.aligned} bytes.")
+    module = module or compiled(backend, variant, ns, arrays["out"].dtype)
+    arguments, held = record(RECORD, **addresses, ld=rows.pop() // size), [arrays[name] for name in names]
+    run = module.bind("species_loop", variant.shape, arguments, n, held)
+    if n % variant.vector == 0:
+        return lambda: run(n)
+    rest = module.bind("species_loop_rest", REST, arguments, n, held)
+    return lambda: (run(n), rest(n))
+
+
+def copier(backend, to, source):
+    """run(): one array over another of the same size, as fast as the backend can."""
+    if backend.style == "packs":  # by streaming stores, which NumPy's copy may not have
+        flat = {name: source.reshape(1, -1) for name in READS}
+        return bind(backend, packs.COPY, 1, {**flat, "out": to.reshape(1, -1)}, to.size)
+    return lambda: backend.arrays.copyto(to, source)
+
+
+def tune_loops(backend, layout: str, ns: int, n: int, dtype, rounds: int = 5, variants=None, told=None):
+    """Outcomes of all variants of one layout at n points (see tune.search), and the Fields they ran on."""
+    few, many = Fields(backend, layout, ns, min(n, ODD), dtype), Fields(backend, layout, ns, n, dtype, seed=1)
     prepared = {}
 
     def prepare(variant):
-        code, report = eng.compile(variant, ns, dtype)
-        prepared[variant] = eng.bind(code, variant, ns, few.arrays, few.n)
-        return eng.bind(code, variant, ns, many.arrays, n), report
+        module = compiled(backend, variant, ns, dtype)
+        prepared[variant] = bind(backend, variant, ns, few.arrays, few.n, module)
+        return bind(backend, variant, ns, many.arrays, n, module), module.report.get("species_loop", {})
 
     def verify(variant, run):
         errors = []
@@ -137,19 +171,11 @@ def tune_loops(eng, layout: str, ns: int, n: int, dtype, rounds: int = 5, varian
             errors.append(fields.check())
         return max(errors)
 
-    def clock(run):
-        start = eng.backend.mark()
-        run()
-        return eng.backend.elapsed(start, eng.backend.mark())
-
     def ahead(variant):
         with contextlib.suppress(FrameError):  # whoever prepares it gets to hear
-            eng.ahead(variant, ns, dtype)
+            compiled(backend, variant, ns, dtype)
 
-    able = [v for v in (variants if variants is not None else eng.variants(ns, dtype)) if v.layout == layout]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    able = [v for v in variants or style(backend).variants(ns, dtype) if v.layout == layout]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # into the cache, all cores at work
         list(pool.map(ahead, able))
-    outcomes = tune.search(able, prepare, verify, clock, rounds, told)
-    if keep and outcomes and outcomes[0].seconds is not None:
-        tune.keep(key(eng, layout, ns, n, dtype), outcomes[0].variant.id, outcomes[0].seconds)
-    return outcomes, many
+    return tune.search(able, prepare, verify, lambda run: tune.seconds(backend, run), rounds, told), many

@@ -36,7 +36,7 @@ POINT_FN void over_teams(const Loops &a) {
                 const int pack = me * PARTS + k, j = step + pack / COLUMNS,
                           start = j / NS * NS + pack % COLUMNS * VECTOR;
                 const P part =
-                    outer(fetch<P>(ax + start), fetch<P>(bx + start), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
+                    outer(held<P>(ax + start), held<P>(bx + start), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
                 UNROLL
                 for (int i = 0; i < VECTOR; ++i) made.v[k * VECTOR + i] = part.v[i];
             }

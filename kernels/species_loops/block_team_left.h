@@ -13,7 +13,7 @@ POINT_FN void staged_jam(const Loops &a, const real *ax, const real *bx, const l
         by[j] = fetch<P>(a.by + at(a, first + j, t));
     }
     UNROLL_BY(AHEAD) for (int x = 0; x < NS; ++x) {
-        const P cx = fetch<P>(ax + x * POINTS), dx = fetch<P>(bx + x * POINTS);
+        const P cx = held<P>(ax + x * POINTS), dx = held<P>(bx + x * POINTS);
         UNROLL
         for (int j = 0; j < T; ++j) put(a.out + at(a, first + j, x, t), outer(cx, dx, ay[j], by[j]));
     }

@@ -38,14 +38,14 @@ POINT_FN void over_teams(const Loops &a) {
         real *const made = buffer + turn * ((PIECE + 31) / 32 * 32), *const out = a.out + first * NS * NS;
         ROLLED
         for (int i = me; i < values; i += BLOCK) {
-            ax[i] = a.ax[first * NS + i], bx[i] = a.bx[first * NS + i];
-            ay[i] = a.ay[first * NS + i], by[i] = a.by[first * NS + i];
+            ax[i] = __ldg(a.ax + first * NS + i), bx[i] = __ldg(a.bx + first * NS + i);
+            ay[i] = __ldg(a.ay + first * NS + i), by[i] = __ldg(a.by + first * NS + i);
         }
         if (me == 0) bulk_wait<1>(); // the copy before last has read this buffer
         __syncthreads();
         UNROLL_BY(4) for (int i = me * VECTOR; i < all; i += BLOCK * VECTOR) {
             const int j = i / NS, x = i - j * NS + j / NS * NS;
-            *(P *)(made + i) = outer(fetch<P>(ax + x), fetch<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
+            *(P *)(made + i) = outer(held<P>(ax + x), held<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
         }
         bulk_fence(); // each thread's own stores, before the copy engine reads them
         __syncthreads();

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
-import pathlib
 
 import numpy as np
+
+from ..backend.base import Shape, Source
 
 NAME = "species_loop"
 FORMULA = "out[y, x] = ax[x] ay[y] + bx[x] by[y] at each point, x and y from 0 to ns - 1"
 READS = ("ax", "bx", "ay", "by")  # ns values a point
-WRITES = ("out",)  # ns*ns values a point
+RECORD = "ax:address bx:address ay:address by:address out:address ld:whole"  # of a launch's arguments, as in loops.h
 SOURCE = "M. Carilli, talk on the CASTLES + Kokkos framework (2017), part 2: bandwidth-bound inner loops"
 LAYOUTS = {
     "left": "point fastest: ax (ns, points), out (ns*ns, points)",
@@ -28,9 +27,8 @@ STRATEGIES = {
     "warp team": "a warp (CPU: the lanes of a vector) a point",
     "block team": "a block (CPU: a cache) for a group of points, staged in shared memory",
 }
-TYPES = ("float64", "float32")
-HERE = pathlib.Path(__file__).resolve().parent
-DEPENDS = (*sorted(HERE.glob("*.h")), HERE.parent / "numbers" / "platform.h")
+TYPES = {"float64": "double", "float32": "float"}
+ALL = 2**62  # points: one block covers them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +36,10 @@ class Variant:
     """One way to compile and launch a strategy.
 
     label: its line in tables (strategy and tile). header, call: the C++ that does it. macros: its numbers. aligned:
-    arrays have to start, and rows to follow, on so many bytes. CUDA: threads a block, `covers` points a block, bytes of
-    dynamic shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many blocks as points
-    need); roomy: the compiler may give one block all registers, where by itself it would rather spill than lose
-    occupancy.
+    arrays have to start, and rows to follow, on so many bytes. On a device: threads of a block, `covers` points a
+    block, bytes of dynamic shared memory, and resident: blocks a multiprocessor that loop over all points (0: as many
+    blocks as the points need); roomy: a block may take all registers, where the compiler by itself would rather spill
+    some than run fewer blocks at once; generation: the least compute capability that has its instructions.
     """
 
     strategy: str
@@ -56,6 +54,7 @@ class Variant:
     shared: int = 0
     resident: int = 0
     roomy: bool = False
+    generation: int = 0
 
     @property
     def id(self) -> str:
@@ -64,14 +63,27 @@ class Variant:
         numbers += ["roomy"] * self.roomy
         return f"{self.layout}: {self.label}; {self.header} {' '.join(numbers)}"
 
-    def source(self, ns: int, dtype) -> str:
-        """The macros and the strategy's header; the entry point follows in a backend's own words."""
-        values = {"REAL": real(dtype), "SPECIES": ns, "RIGHT": int(self.layout == "right"), **dict(self.macros)}
-        return "".join(f"#define {k} {v}\n" for k, v in values.items()) + f'#include "species_loops/{self.header}"\n'
+    @property
+    def vector(self) -> int:
+        """Neighbouring points that a thread of a device takes at once; what is left over has a launch of its own."""
+        return dict(self.macros).get("VECTOR", 1) if self.layout == "left" else 1
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.threads, self.covers, self.shared, self.resident)
+
+    def source(self, ns: int, dtype) -> Source:
+        """Kernels `species_loop` and, for what whole vectors leave over, `species_loop_rest`."""
+        real = TYPES[np.dtype(dtype).name]
+        values = {"REAL": real, "SPECIES": ns, "RIGHT": int(self.layout == "right"), **dict(self.macros)}
+        bounds = f"{self.threads}, 1" if self.roomy else f"{self.threads}"
+        lines = [f"#define {k} {v}" for k, v in values.items()]
+        lines += [f'#include "species_loops/{self.header}"', f"SPECIES_LOOP(species_loop, {self.call}, {bounds})"]
+        lines += [f"SPECIES_LOOP(species_loop_rest, rest, {REST.threads})"] * (self.vector > 1)
+        return Source(f"species_loop-{ns}", "\n".join([*lines, ""]))
 
 
-def real(dtype) -> str:
-    return {"float64": "double", "float32": "float"}[np.dtype(dtype).name]
+REST = Shape(threads=32, covers=ALL)
 
 
 def shapes(layout: str, ns: int, n: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -95,9 +107,3 @@ def oracle(layout: str, ax, bx, ay, by):
 def bytes_a_point(ns: int, dtype) -> int:
     """Inputs read once and outputs written once."""
     return (len(READS) * ns + ns * ns) * np.dtype(dtype).itemsize
-
-
-@functools.cache
-def sources() -> str:
-    """A short digest of the headers: what was learnt holds for the sources it was learnt with."""
-    return hashlib.sha256(b"".join(p.read_bytes() for p in DEPENDS)).hexdigest()[:8]

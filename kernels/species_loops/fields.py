@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FrameError, VariantUnsuitable
-from .declaration import READS, Variant, oracle, shapes
+from ..errors import FrameError
+from .declaration import READS, oracle, shapes
 
 ROUNDINGS = 2  # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
 SAMPLE = 1024  # points of a large field that are compared one by one
@@ -17,16 +17,17 @@ class WrongResult(FrameError):
 
 
 class Fields:
-    """Random inputs for n points in one layout, and an output that starts as NaN, row padding included.
+    """Random inputs for n points in one layout, and an output that is NaN at first, what pads its rows included.
 
-    `arrays` holds them by name where the engine's kernels run. Every element is checked up to `every` points, of more a
-    sample of points one by one, and all by their sum (a NaN left anywhere shows in it).
+    `arrays` holds them by name where the backend's kernels run. Up to `every` points every
+    element is checked. Of more points a sample is checked element by element, and all of them by their sum: a NaN left
+    anywhere shows in it.
     """
 
-    def __init__(self, engine, layout: str, ns: int, n: int, dtype, seed: int = 0, every: int = SAMPLE):
-        self.engine, self.layout, self.ns, self.n, self.dtype = engine, layout, ns, n, np.dtype(dtype)
+    def __init__(self, backend, layout: str, ns: int, n: int, dtype, seed: int = 0, every: int = SAMPLE):
+        self.backend, self.layout, self.ns, self.n, self.dtype = backend, layout, ns, n, np.dtype(dtype)
         rng = np.random.default_rng(seed)
-        row = engine.pad(n, dtype) if layout == "left" else n
+        row = backend.pad(n) if layout == "left" else n
         small, large = shapes(layout, ns, row)
         edges = np.arange(min(n, 64))
         self.points = (
@@ -35,11 +36,11 @@ class Fields:
         self.arrays, self.sample, sums = {}, {}, {}
         for name in READS:
             host = rng.random(small, dtype=self.dtype) + self.dtype.type(0.5)
-            self.arrays[name] = engine.empty(small, dtype)
-            self.arrays[name][...] = engine.from_host(host)
+            self.arrays[name] = backend.empty(small, dtype)
+            self.arrays[name][...] = backend.from_host(host, dtype)
             self.sample[name] = host[self._at(self.points)]
             sums[name] = host.sum(axis=0 if layout == "left" else 1, dtype=np.float64)[:n]
-        self.arrays["out"] = engine.empty(large, dtype)
+        self.arrays["out"] = backend.empty(large, dtype)
         self.total = float(sums["ax"] @ sums["ay"] + sums["bx"] @ sums["by"])
         self.expected, self.size = oracle(layout, *(self.sample[name] for name in READS))
         self.poison()
@@ -53,8 +54,8 @@ class Fields:
     def check(self) -> float:
         """The largest error over the size of the terms at one output. Raises WrongResult."""
         out = self.arrays["out"]
-        where = self._at(self.engine.from_host(self.points))
-        got = self.engine.to_host(out[where]).astype(np.float64)
+        where = self._at(self.backend.from_host(self.points, self.points.dtype))
+        got = self.backend.to_host(out[where]).astype(np.float64)
         missing = np.isnan(got)
         if missing.any():
             raise WrongResult(f"{missing.sum()} of {got.size} outputs were not written.")
@@ -71,22 +72,10 @@ class Fields:
         if (
             self.layout == "left"
             and self.n < out.shape[1]
-            and not np.isnan(self.engine.to_host(out[:, self.n :])).all()
+            and not np.isnan(self.backend.to_host(out[:, self.n :])).all()
         ):
             raise WrongResult("wrote past the last point.")
         return error
-
-
-def row_length(variant: Variant, arrays, addresses) -> int:
-    """The arrays' common row length in values; VariantUnsuitable when they do not start and follow on `aligned`
-    bytes."""
-    size = arrays["out"].dtype.itemsize
-    rows = {arrays[a].strides[0] // size for a in (*READS, "out")} if variant.layout == "left" else {0}
-    if len(rows) > 1:
-        raise VariantUnsuitable(f"{variant.id}: rows of different lengths {sorted(rows)}.")
-    if any(address % variant.aligned for address in addresses) or min(rows) * size % variant.aligned:
-        raise VariantUnsuitable(f"{variant.id}: arrays are not aligned to {variant.aligned} bytes.")
-    return min(rows)
 
 
 def broadcasting(layout: str, ns: int, arrays, n: int):

@@ -1,8 +1,9 @@
-// What the organisations of the species loops share: the formula, the two layouts, packs, streaming stores.
+// What the organisations of the species loops share: the formula, the two layouts, packs, streaming stores, and
+// SPECIES_LOOP(name, call, threads[, blocks]), the kernel that makes `call` do all points.
 // Defined before this file: REAL (double, float), SPECIES (NS), RIGHT (0: point fastest, 1: species fastest),
 // STREAM (1: stores that pass the caches by), VECTOR (CUDA: values a load or store takes).
 #pragma once
-#include "numbers/platform.h"
+#include "numbers/launch.h"
 
 typedef REAL real;
 constexpr int NS = SPECIES;
@@ -13,6 +14,13 @@ struct Loops {
     long n, ld; // points; row length where points are fastest
 };
 
+// A launch's record of arguments; its items are the points.
+struct Arguments {
+    const real *ax, *bx, *ay, *by;
+    real *out;
+    long ld;
+};
+
 template <class P> POINT_FN P outer(P ax, P bx, P ay, P by) { return ax * ay + bx * by; }
 
 // Where species s, or the pair (y, x), of point t stands.
@@ -21,7 +29,7 @@ POINT_FN long at(const Loops &a, int y, int x, long t) {
     return RIGHT ? (t * NS + y) * NS + x : (long(y) * NS + x) * a.ld + t;
 }
 
-#if defined(__CUDACC_RTC__)
+#ifdef ON_DEVICE
 #define ROLLED _Pragma("unroll 1")
 #define COMPILER_CHOOSES
 
@@ -42,7 +50,23 @@ template <int W> POINT_FN Pack<W> outer(Pack<W> ax, Pack<W> bx, Pack<W> ay, Pack
     return r;
 }
 
-template <class P> POINT_FN P fetch(const real *from) { return *(const P *)from; }
+// Inputs: the load of what nothing writes, so that the compiler may move it over stores.
+template <int BYTES> struct Word;
+template <> struct Word<4> {
+    typedef float type;
+};
+template <> struct Word<8> {
+    typedef double type;
+};
+template <> struct Word<16> {
+    typedef double2 type;
+};
+template <class P> POINT_FN P fetch(const real *from) {
+    const auto word = __ldg((const typename Word<sizeof(P)>::type *)from);
+    return *(const P *)&word;
+}
+// In shared memory.
+template <class P> POINT_FN P held(const real *from) { return *(const P *)from; }
 
 POINT_FN void stream(double *to, Pack<1> p) { __stcs(to, double(p.v[0])); }
 POINT_FN void stream(float *to, Pack<1> p) { __stcs(to, float(p.v[0])); }
@@ -81,6 +105,9 @@ template <class L> POINT_FN void rest(const L &a) {
     const long t = a.n - a.n % VECTOR + threadIdx.x;
     if (t < a.n) loops_at<Pack<1>>(a, t);
 }
+
+#define SPECIES_LOOP(name, call, ...) \
+    KERNEL(name, Arguments, __VA_ARGS__) { call(Loops{a.ax, a.bx, a.ay, a.by, a.out, items, a.ld}); }
 
 #else
 #include <string.h>
@@ -144,4 +171,11 @@ template <class L> POINT_FN void over_points(const L &a, int threads) {
         streams_end();
     }
 }
+
+#define SPECIES_LOOP(name, call, ...) \
+    KERNEL(name, Arguments) { \
+        const Arguments &a = *record; \
+        call(Loops{a.ax, a.bx, a.ay, a.by, a.out, items, a.ld}, threads); \
+        return 0; \
+    }
 #endif

@@ -4,7 +4,7 @@
 #ifndef AHEAD
 #define AHEAD 1
 #endif
-#if defined(__CUDACC_RTC__)
+#ifdef ON_DEVICE
 #define OVER_X UNROLL_BY(AHEAD)
 #else
 #define OVER_X ROLLED

@@ -17,7 +17,7 @@ POINT_FN void over_teams(const Loops &a) {
         UNROLL_BY(AHEAD)
         for (int y = COLUMNS < 32 ? lane / COLUMNS : 0; y < NS; y += ROWS)
             put(a.out + (t * NS + y) * NS + x,
-                outer(ax, bx, spread<VECTOR>(a.ay[t * NS + y]), spread<VECTOR>(a.by[t * NS + y])));
+                outer(ax, bx, spread<VECTOR>(__ldg(a.ay + t * NS + y)), spread<VECTOR>(__ldg(a.by + t * NS + y))));
         if (COLUMNS < 32) break;
     }
 }

@@ -147,9 +147,7 @@ def main(given) -> None:
 
     rows, parts = [], []
     names = (
-        [given.bench]
-        if given.bench != "all"
-        else [name for name in BENCHES if name != "threads" or backend.name == "cpu"]
+        [given.bench] if given.bench != "all" else [name for name in BENCHES if name != "threads" or backend.threads]
     )
     for name in names:
         made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
@@ -194,11 +192,11 @@ def _what(backend) -> tuple[str, list[str]]:
     """Heading of a machine's section, and the facts below it."""
     host = machine()
     told = _told(backend)
-    if backend.name == "cpu":
-        from .ceilings import vector_bits
+    if backend.style == "packs":
+        from .ceilings import lanes
 
-        return f"{host}, {vector_bits()}-bit vectors", [f"backend cpu, one core but in `threads`: {told}"]
-    return backend.describe()["product"], [f"backend {backend.name}: {told}", f"host: {host}"]
+        return f"{host}, {64 * lanes(backend)}-bit vectors", [f"backend {backend}, one core but in `threads`: {told}"]
+    return backend.product, [f"backend {backend}: {told}", f"host: {host}"]
 
 
 def _told(backend) -> str:
@@ -207,7 +205,7 @@ def _told(backend) -> str:
 
 
 def _shown(name, made, markdown: bool, backend, report) -> str:
-    heading = f"{name}, backend {backend.name}" + (", one core" if backend.name == "cpu" and name != "threads" else "")
+    heading = f"{name}, backend {backend}" + (", one core" if backend.threads and name != "threads" else "")
     facts = [machine(), _told(backend), *made.facts]
     if markdown:
         facts = [f"- {fact}" for fact in facts]

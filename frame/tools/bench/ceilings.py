@@ -1,174 +1,197 @@
 """What the machine can do at most, measured in the run that is to be judged; and the bound that follows for a
 collection.
 
-Three roofs: bytes by the pace of a copy of as many bytes (so of the cache they fit in), additions and multiplications
-by that of fused multiply-adds, and each function, division and root by the layer's own at full pace. On a CPU divisions
-and roots have a unit of their own and overlap with the rest; on a GPU they are made of multiply-adds and add to it.
+Memory: the faster of two ways to move as many bytes, a plain copy, and the collection's own rows read and written
+without arithmetic, as often in turn as the collection is, so that what stays in a cache does so for both. Arithmetic:
+the pace of fused multiply-adds, apart for what is done in single precision, and each function, division and root by
+the fastest of the layer's own ways, at full pace. On a CPU divisions and roots have a unit of their own and overlap
+with the rest; on a GPU single precision has, and divisions add to the multiply-adds that they are made of.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import pathlib
-import time
 from collections.abc import Callable
 
-import cffi
 import numpy as np
 
-HERE = pathlib.Path(__file__).resolve().parent
-ON_DEVICE = {
-    "fma": "fma(x[i], 0.999999, 1e-9)",
-    "divide": "1.5/x[i]",
-    "root": "sqrt(x[i] + 1.0)",
-    "exp": "exp(-x[i])",
-    "log": "log(x[i] + 3.0)",
-    "cube_root": "cbrt(x[i] + 1.0)",
-}
-SMALLEST, LARGEST = 2**20, 2**30  # bytes of a copy; less is all overhead, more tells nothing new
-BEST_OF = 5
-COPY = """extern "C" __global__ void pace_copy(double *out, const double *in, const long n)
-{
-    const long t = blockIdx.x*(long)blockDim.x + threadIdx.x;
-    if (t < n) out[t] = in[t];
-}
-"""
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import record
+from kernels.codegen.tune import seconds
 
-ffi = cffi.FFI()
-ffi.cdef(
-    "double pace_fma(long passes); long flops_fma(long passes); int vector_lanes(void);"
-    + "".join(
-        f"void pace_{name}(const double *in, double *out, long n, long passes);"
-        for name in ("divide", "root", "exp", "log", "cube_root", "start")
-    )
-)
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Style:
+    """How operations are timed where sources are written in one style.
+
+    ahead: C++ before ceilings.h. ways: (type, expression in x) of each kind of operation, the layer's own functions.
+    items, passes: of a launch; a pass does `chains` operations an item. samples: of which the least counts; short ones,
+    so that one meets nothing else on the machine. divider: see Ceilings.
+    """
+
+    ahead: str
+    ways: dict[str, list[tuple[str, str]]]
+    items: int
+    passes: int
+    chains: int
+    samples: int
+    divider: bool
+
+
+STYLES = {
+    "packs": Style(
+        '#include "numbers/pack.h"\n',
+        {
+            "divide": [("vec", "1.5 / x"), ("vec", "inverse(x)"), ("vec", "rough_quotient(vec(1.5), x)")],
+            "root": [("vec", "sqrt(x)"), ("vec", "inverse_root(x)")],
+            "exp": [("vec", "exp(x)"), ("vec", "two_to(x, vec(1.0))")],
+            "log": [("vec", "log(x)")],
+            "cube_root": [("vec", "cbrt(x)"), ("vec", "inverse_two_thirds(x)")],
+            "start": [("vec", "two_thirds_start(x)"), ("vec", "inverse_root_start(x)")],
+        },
+        items=512,
+        passes=2000,
+        chains=1,
+        samples=40,
+        divider=True,
+    ),
+    "threads": Style(
+        '#define COLUMN_STRIDE 1\n#include "numbers/thread.h"\n',
+        {
+            "fma": [("double", "fma(x, 0.999999, 1e-9)")],
+            "narrow": [("float", "fmaf(x, 0.999999f, 1e-9f)")],
+            "divide": [("double", "quotient(1.5, x)"), ("double", "inverted(x)")],
+            "narrow_divide": [("float", "quotient(1.5f, x)")],
+            "root": [("double", "root(x + 1.0)"), ("double", "inverse_of_root(x + 1.0)")],
+            "exp": [("double", "exponential(-x)"), ("double", "power_of_two(x, -1.5)")],
+            "log": [("double", "logarithm(x + 3.0)")],
+            "cube_root": [("double", "cube_root(x + 1.0)"), ("double", "inverse_of_two_thirds(x + 1.0)")],
+            "start": [("double", "two_thirds_approximate(x + 1.0)"), ("double", "rsqrt_start(x + 1.0)")],
+        },
+        items=4096 * 256,
+        passes=200,
+        chains=8,
+        samples=6,
+        divider=False,
+    ),
+}
+FMA_CHAINS = 12  # of packs, in ceilings.h
+THREADS = 256  # of a block, as in ceilings.h
+LARGEST = 2**28  # bytes of a copy; more tells nothing new
+BEST_OF = 40
+LONG = 5e-4  # seconds that a sample of memory's pace takes at least: one launch alone would be mostly its start
+PACE = "in:address out:address passes:whole"
+ROWS = "in:address out:address reads:whole writes:whole"
 
 
 @dataclasses.dataclass
 class Ceilings:
-    """flops a second; functions, divisions and roots a second by counting.py's names; copy(bytes): bytes a second."""
+    """flops a second; functions, divisions and roots a second by counting.py's names; memory(reads, writes, points):
+    seconds that rows of doubles take."""
 
     flops: float
     rates: dict[str, float]
-    copy: Callable[[int], float]
-    divider: bool  # whether divisions and roots run beside everything else
+    memory: Callable[[int, int, int], float]
+    divider: bool  # whether divisions and roots run beside everything else, and single precision does not
 
-    def bound(self, cost, points: int) -> tuple[float, str]:
-        """(points a second, which roof)."""
+    def bound(self, cost, reads: int, writes: int, points: int, width: int = 8) -> tuple[float, str]:
+        """(points a second, which roof) of work that reads and writes so many rows of numbers `width` bytes wide."""
         work = cost.operations
-        divisions = sum(work[kind] / self.rates[kind] for kind in ("divide", "root"))
-        functions = ("exp", "log", "cube_root", "start")
-        others = cost.flops / self.flops + sum(work[kind] / self.rates[kind] for kind in functions)
-        roofs = {"memory": cost.bytes / self.copy(cost.bytes * points)}
-        roofs |= {"arithmetic": others, "division": divisions} if self.divider else {"arithmetic": others + divisions}
+        took = {kind: work[kind] / rate for kind, rate in self.rates.items()}
+        divisions, single = took["divide"] + took["root"], took["narrow"]
+        others = cost.flops / self.flops + sum(took[kind] for kind in ("exp", "log", "cube_root", "start"))
+        if self.divider:
+            roofs = {"arithmetic": others + single, "division": divisions + took["narrow_divide"]}
+        else:
+            roofs = {"arithmetic": others + divisions, "single precision": single + took["narrow_divide"]}
+        roofs["memory"] = self.memory(reads, writes, points * width // 8) / points
         name = max(roofs, key=roofs.get)
         return 1 / roofs[name], name
 
     def told(self) -> str:
-        text = [f"multiply-add {self.flops * 1e-9:.0f} GFLOP/s", f"copy {self.copy(LARGEST) * 1e-9:.0f} GB/s"]
+        copy = LARGEST / self.memory(1, 1, LARGEST // 16)
+        text = [f"multiply-add {self.flops * 1e-9:.0f} GFLOP/s", f"copy {copy * 1e-9:.0f} GB/s"]
         return ", ".join(
             text + [f"{name.replace('_', ' ')} {rate * 1e-9:.2f} G/s" for name, rate in self.rates.items()]
         )
 
 
+def compiled(backend):
+    """The module of all paces in the backend's style."""
+    style = STYLES[backend.style]
+    lines = [style.ahead + '#include "ceilings.h"']
+    for name, ways in style.ways.items():
+        lines += [f"PACE({name}_{k}, {kind}, {expression})" for k, (kind, expression) in enumerate(ways)]
+    return backend.compile(Source("ceilings", "\n".join([*lines, ""]), (HERE,)))
+
+
+def lanes(backend) -> int:
+    """Doubles in a pack that this processor (or FRAME_ARCH) gets."""
+    out = backend.empty(1)
+    compiled(backend).launch("count_lanes", Shape(), record(PACE, out=backend.address(out)), 1)
+    return int(out[0])
+
+
 def measure(backend, effort: float = 1.0) -> Ceilings:
     """effort: how long to look; 1 is about half a second."""
-    return (_cuda if backend.name == "cuda" else _cpu)(backend, effort)
+    style, module = STYLES[backend.style], compiled(backend)
+    items = style.items if style.chains == 1 else max(int(style.items // THREADS * effort), 1) * THREADS
+    values = backend.from_host(np.linspace(0.5, 2.0, style.items))
+    results = backend.empty(max(items, style.items))
+
+    def pace(names, items: int, passes: int) -> float:
+        """Operations a second by the fastest of some kernels."""
+        passes = max(int(passes * effort), 20 if style.divider else 2)
+        made = record(PACE, **{"in": backend.address(values)}, out=backend.address(results), passes=passes)
+        runs = [module.bind(f"pace_{name}", Shape(THREADS), made, keep=(values, results)) for name in names]
+        least = min(seconds(backend, lambda: run(items)) for run in runs for _ in range(style.samples))  # noqa: B023
+        return items * style.chains * passes / least
+
+    long = {"fma": 10 * style.passes, "narrow": 10 * style.passes}  # the shortest operations
+    rates = {
+        kind: pace([f"{kind}_{k}" for k in range(len(ways))], items, long.get(kind, style.passes))
+        for kind, ways in style.ways.items()
+    }
+    if style.divider:
+        flops = 2 * pace(["fma"], FMA_CHAINS * lanes(backend), 50 * style.passes)
+        rates["narrow"], rates["narrow_divide"] = 2 * flops, 2 * rates["divide"]  # twice the lanes
+    else:
+        flops = 2 * rates.pop("fma")
+        rates["narrow"] *= 2
+
+    def memory(reads: int, writes: int, n: int) -> float:
+        """Seconds of one pass over so many rows."""
+        came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
+        came_from[...], to[...] = 1.0, 0.0
+        made = record(ROWS, **{"in": backend.address(came_from)}, out=backend.address(to), reads=reads, writes=writes)
+        move = module.bind("pace_rows", Shape(THREADS, covers=2 * THREADS), made)
+        rows = _often(backend, lambda: move(n))
+        del came_from, to
+        halves = backend.empty((2, max((reads + writes) * n // 2, 1)))
+        halves[...] = 1.0
+        return min(rows, _often(backend, lambda: backend.arrays.copyto(halves[1], halves[0])))
+
+    return Ceilings(flops, rates, _remembered(memory, LARGEST * min(effort, 1)), style.divider)
 
 
-def _best(work, passes: int) -> float:
-    """Least seconds of work(passes)."""
-    work(passes)
-    times = []
-    for _ in range(BEST_OF):
-        begin = time.perf_counter()
-        work(passes)
-        times.append(time.perf_counter() - begin)
-    return min(times)
+def _often(backend, work) -> float:
+    """Least seconds of one work(), from samples of LONG or more."""
+    count = max(1, int(LONG / max(seconds(backend, work), 1e-9)))
+    return min(seconds(backend, work, count) for _ in range(BEST_OF))
 
 
-def _remembered(copy):
-    """A copy's pace by size, measured once a size (to a power of two)."""
-    known: dict[int, float] = {}
+def _remembered(memory, largest: float):
+    """Seconds that rows take, measured once for each shape; what is more than `largest` bytes is scaled."""
+    known: dict[tuple, float] = {}
 
-    def pace(size: int) -> float:
-        size = 2 ** round(np.log2(min(max(size, SMALLEST), LARGEST)))
-        if size not in known:
-            known[size] = copy(size)
-        return known[size]
+    def took(reads: int, writes: int, points: int) -> float:
+        n = int(min(points, largest / (8 * (reads + writes))))
+        shape = reads, writes, max(n // 16, 1) * 16  # whole packs
+        if shape not in known:
+            known[shape] = memory(*shape)
+        return known[shape] * points / shape[2]
 
-    return pace
-
-
-def _library():
-    from kernels.backend import cpu
-
-    source = (HERE / "ceilings.cpp").read_text()
-    folder = pathlib.Path(cpu.HERE)
-    return ffi.dlopen(str(cpu.shared_object(source, sorted((folder / "numbers").glob("*.h")), "ceilings")))
-
-
-def vector_bits() -> int:
-    """Width of the packs that this processor (or FRAME_ARCH) gets."""
-    return 64 * _library().vector_lanes()
-
-
-def _cpu(backend, effort: float) -> Ceilings:
-    library = _library()
-    passes = max(int(1e6 * effort), 1000)
-    flops = library.flops_fma(passes) / _best(library.pace_fma, passes)
-    values, results = backend.empty(512), backend.empty(512)
-    values[...] = np.linspace(0.5, 2.0, 512)
-    pointers = [ffi.cast("double *", array.ctypes.data) for array in (values, results)]
-    rates = {}
-    for name in ("divide", "root", "exp", "log", "cube_root", "start"):
-        function, passes = getattr(library, f"pace_{name}"), max(int(2e4 * effort), 20)
-        rates[name] = passes * 512 / _best(lambda count: function(*pointers, 512, count), passes)
-
-    def copy(size: int) -> float:
-        source, target = backend.empty(size // 16), backend.empty(size // 16)
-        source[...] = 1.0
-        often = max(int(2**26 * effort) // size, 1)
-        to, came_from = (ffi.cast("char *", array.ctypes.data) for array in (target, source))
-        return size * often / _best(lambda count: [ffi.memmove(to, came_from, size // 2) for _ in range(count)], often)
-
-    return Ceilings(flops, rates, _remembered(copy), divider=True)
-
-
-def _cuda(backend, effort: float) -> Ceilings:
-    from kernels.backend import cuda
-
-    template = (HERE / "ceilings.cu").read_text()
-    text = COPY
-    for name, expression in ON_DEVICE.items():
-        text += template.replace("NAME", name).replace("EXPRESSION", expression)
-    module = backend._load(cuda.machine_code(text, backend.arch, "ceilings"))
-    blocks, threads = max(int(4096 * effort), 1), 256
-
-    def least(launch) -> float:
-        launch()
-        times = []
-        for _ in range(BEST_OF):
-            begin = backend.mark()
-            launch()
-            times.append(backend.elapsed(begin, backend.mark()))
-        return min(times)
-
-    out = backend.empty(blocks * threads)
-    rates = {}
-    for name in ON_DEVICE:
-        passes = max(int((2000 if name == "fma" else 200) * effort), 2)
-        function = module.get_function(f"pace_{name}")
-        rates[name] = (
-            blocks * threads * 8 * passes / least(lambda: function((blocks,), (threads,), (out.data.ptr, passes)))
-        )
-    rates["start"] = rates["cube_root"]  # the same function on a device
-    flops = 2 * rates.pop("fma")
-
-    def copy(size: int) -> float:
-        size = int(size * min(effort, 1))
-        source, target = backend.empty(size // 16), backend.empty(size // 16)
-        function, n = module.get_function("pace_copy"), size // 16
-        return size / least(lambda: function((-(-n // threads),), (threads,), (target.data.ptr, source.data.ptr, n)))
-
-    return Ceilings(flops, rates, _remembered(copy), divider=False)
+    return took

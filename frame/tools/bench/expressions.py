@@ -140,7 +140,7 @@ class Cupy:
         self.backend = backend
 
     def prepare(self, mixture, collection: str, state: dict):
-        be, xp = self.backend, self.backend.cp
+        be, xp = self.backend, self.backend.arrays
         c = constants(mixture, xp)
         T, p, Y = (be.from_host(state[name]) for name in ("T", "p", "Y"))
         results = {}

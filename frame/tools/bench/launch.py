@@ -12,6 +12,8 @@ import time
 
 import kernels
 from kernels.backend import cache
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import record
 
 from ...errors import BackendError
 from . import fortran
@@ -22,6 +24,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 NITROGEN = ROOT / "examples" / "mixtures" / "n2.yaml"
 POINTS = 16  # next to no work: what is left is the call
 CALLS = 2000
+NOTHING = Source(
+    "nothing",
+    """#include "numbers/launch.h"
+struct Unused {
+    long unused;
+};
+POINT_FN void do_nothing(const Unused &, long) {}
+ITEM_KERNEL(nothing, Unused, 32, do_nothing)
+""",
+)
 FIRST_RESULT = (
     "from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
     "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))"
@@ -50,7 +62,7 @@ def row(
     what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None
 ) -> Row:
     """beside and takes: something to hold it against, and its seconds for as many points."""
-    made = Row("launch", what, 1, points, backend.name, seconds, points / seconds, beside)
+    made = Row("launch", what, 1, points, str(backend), seconds, points / seconds, beside)
     if takes is not None:
         made.rival_points_per_s, made.ratio = points / takes, takes / seconds
     return made
@@ -90,20 +102,9 @@ def from_python(backend, repeats: int) -> list[Row]:
 
 
 def empty_call(backend):
-    """(name, call): a call that does nothing, by the way in which launches go."""
-    if backend.name == "cuda":
-        from kernels.backend import cuda
-
-        source = 'extern "C" __global__ void frame_nothing(double *out, const long n)\n{\n}\n'
-        function = backend._load(cuda.machine_code(source, backend.arch, "nothing")).get_function("frame_nothing")
-        out = backend.empty(1)
-        return "an empty kernel through CuPy", lambda: function((1,), (32,), (out.data.ptr, 1))
-    from kernels.backend import cpu
-
-    source = 'extern "C" int frame_run(const void *, double *const *, const long *, long, int) { return 0; }\n'
-    function = cpu.ffi.dlopen(str(cpu.shared_object(source, [], "nothing"))).frame_run
-    null = cpu.ffi.NULL
-    return "an empty C function through cffi", lambda: function(null, null, null, 0, 1)
+    """(name, call): a kernel that does nothing, launched as every kernel is."""
+    run = backend.compile(NOTHING).bind("nothing", Shape(32), record("unused:whole"))
+    return "an empty kernel", lambda: run(1)
 
 
 def timed(command, **environment) -> tuple[float, str]:
@@ -119,7 +120,7 @@ def timed(command, **environment) -> tuple[float, str]:
 
 def python_starts(backend) -> list[Row]:
     """From starting the interpreter to the first result, with an empty and with a filled kernel cache."""
-    command = [sys.executable, "-c", FIRST_RESULT.format(file=str(NITROGEN), backend=backend.name)]
+    command = [sys.executable, "-c", FIRST_RESULT.format(file=str(NITROGEN), backend=str(backend))]
     takes = statistics.median(timed([sys.executable, "-c", "import numpy"])[0] for _ in range(3))
     with tempfile.TemporaryDirectory() as folder:
         cold = timed(command, FRAME_CACHE=folder)[0]
@@ -151,7 +152,7 @@ def from_fortran(backend, repeats: int) -> list[Row]:
     """Calls of the old-style entry points in a Fortran program, and its time to the first result."""
     program, told = host(), []
     with tempfile.TemporaryDirectory() as folder:
-        environment = {"FRAME_BACKEND": backend.name, "FRAME_CACHE": folder, "FRAME_TIMERS": "0", "FRAME_CHECK": "0"}
+        environment = {"FRAME_BACKEND": str(backend), "FRAME_CACHE": folder, "FRAME_TIMERS": "0", "FRAME_CHECK": "0"}
         for _ in range(1 + min(repeats, 3)):
             lines = timed([program, NITROGEN], **environment)[1].split("\n")
             told.append({name: float(value) for name, value in (line.split() for line in lines if line)})

@@ -11,7 +11,6 @@ import numpy as np
 import kernels
 from kernels import declare
 from kernels.backend import cuda
-from kernels.codegen import emit, organise, tune as tuning
 
 from ...errors import ArgumentError, BackendError
 from . import inputs
@@ -42,6 +41,8 @@ def tune(given, mixture) -> None:
 
 def tune_collection(backend, mixture, collection, points: int):
     """Lines to print: the fastest organisations and what is kept."""
+    from kernels.codegen import emit, organise, tune as tuning
+
     state = inputs.states(mixture.ns, points, "smooth")
     thermal, made, rng = (
         dict(state),

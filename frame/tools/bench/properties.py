@@ -9,7 +9,8 @@ import time
 import numpy as np
 
 from kernels.codegen import counting
-from kernels.codegen.emit import dtype_of
+from kernels.codegen.plan import dtype_of
+from kernels.codegen.tune import seconds
 from kernels.declare import collections, quantities
 from kernels.mixture import Mixture
 from kernels.species.cantera_yaml import read_cantera_yaml
@@ -22,7 +23,7 @@ CHECKED = 4096  # points compared before timing
 SAMPLE = 0.01  # seconds that a sample of ours takes at least
 RIVAL_SAMPLE = 0.1  # seconds that a sample of a slow rival takes at most: it gets a part of the same points
 NS = (1, 4, 10, 20, 50)
-POINTS = {"cpu": 100_000, "cuda": 1_000_000}
+POINTS = {"host": 100_000, "device": 1_000_000}  # by the backend's memory
 
 # Largest relative difference that passes. Two ways to round the same formulas part by 1e-12 or less at most points, but
 # c and the derivatives amplify that near the ridge of the fluid. Takahashi's factor, down to 0.01, is tabulated to
@@ -52,7 +53,7 @@ CASES = (
     Case("viscous, Takahashi", "viscous"),
     Case("thermal_viscous, Takahashi", "thermal_viscous"),
 )
-STATES = {"cpu": "random", "cuda": "smooth"}  # a warp takes 32 neighbours, and those of a flow are alike
+STATES = {"host": "random", "device": "smooth"}  # a warp takes 32 neighbours, and those of a flow are alike
 
 
 class WrongValues(BackendError):
@@ -167,13 +168,6 @@ def flat(array):
     return np.reshape(array, -1)
 
 
-def seconds(backend, work, often: int = 1) -> float:
-    begin = backend.mark()
-    for _ in range(often):
-        work()
-    return backend.elapsed(begin, backend.mark()) / often
-
-
 def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[float], list[list[float]]]:
     """Seconds of ours and of each rival in rounds, so that what else the machine does meets all of them.
     A rival is a list of works: one a round, in turn."""
@@ -243,7 +237,7 @@ def measure(
         host = {name: theirs[name] for name in results if name in theirs}
         host = {name: value if type(value) is np.ndarray else backend.to_host(value) for name, value in host.items()}
         off = difference(results, host, few, f"{label}, NS = {ns}, {rival.name}", tolerance, d_tolerance)
-        if backend.name == "cuda":
+        if backend.memory == "device":
             parts = [rival.prepare(mixture, case.collection, state)[0]], points
         else:
             parts = slices(rival, mixture, case.collection, state, points, repeats, took)
@@ -254,24 +248,30 @@ def measure(
     mine, theirs = interleaved(backend, ours.work, works, repeats)
     pace = points / of(mine)
     cost = counting.cost(mixture, collection.outputs, {name: few[name][..., :1024] for name in collection.given})
-    cost = dataclasses.replace(cost, bytes=cost.bytes * ours.program.dtype.itemsize // 8)
-    row = Row("properties", label, ns, points, backend.name, points / pace, pace)
+    plan, width = ours.program.plan, ours.program.dtype.itemsize
+    row = Row("properties", label, ns, points, str(backend), points / pace, pace)
     if precision != "single":  # the ceilings of arithmetic are those of doubles
-        bound, by = roofs.bound(cost, points)
+        reads, writes = (sum(map(plan.rows, names)) for names in (plan.reads, plan.writes))
+        bound, by = roofs.bound(cost, reads, writes, points, width)
         row = dataclasses.replace(row, bound=bound, bound_fraction=pace / bound, bound_by=by)
     rows = []
     for (rival, off, count), times in zip(taken, theirs):
         rival_pace = count / of(times)
         rows.append(
             dataclasses.replace(
-                row, rival=rival.name, rival_points_per_s=rival_pace, ratio=pace / rival_pace, max_rel_diff=off
+                row,
+                rival=rival.name,
+                rival_points_per_s=rival_pace,
+                ratio=pace / rival_pace,
+                max_rel_diff=off,
+                ours=isinstance(rival, InDouble),
             )
         )
     return rows or [row]
 
 
 def all_rivals(backend) -> list:
-    if backend.name == "cuda":
+    if backend.memory == "device":
         return [Unfused(backend), expressions.Cupy(backend)]
     return [*(fortran.Fortran(*rival) for rival in fortran.RIVALS), expressions.Numpy()]
 
@@ -292,7 +292,7 @@ def run(given, backend, say) -> Report:
     """All rows. `say` is told what is under way."""
     roofs = ceilings.measure(backend)
     rivals = [InDouble(backend)] * (given.precision != "double") + all_rivals(backend)
-    points, kind = given.points or POINTS[backend.name], given.states or STATES[backend.name]
+    points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
     rows, left_out = [], []
     for case in CASES:
         if given.cases and case.collection not in given.cases:
@@ -317,7 +317,7 @@ def run(given, backend, say) -> Report:
             if len(rows) == count:
                 left_out.append(f" '{case.name}' is left out: {given.mixture} has no Fuller volume for some species.")
     facts = [f"{points} points a pass, {kind} states, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
-    if backend.name == "cpu":
+    if backend.memory == "host":
         facts.insert(0, f"rival: {fortran.compiler()[1]}, -march=native; NumPy {np.__version__}")
     return Report(rows, facts, notes(given, backend) + "".join(left_out))
 
@@ -325,21 +325,22 @@ def run(given, backend, say) -> Report:
 def notes(given, backend) -> str:
     rival = (
         ""
-        if backend.name == "cuda"
+        if backend.memory == "device"
         else (
-            " Fortran: one point at a time; textbook: sums over pairs formed where they stand; tables: of pairs, made "
-            "once. A slow "
-            "rival gets parts of the same points, spread over all of them."
+            " Fortran: textbook: one point at a time, sums over pairs formed where they stand; tables: the same with "
+            "pairs' parameters made once; reduced: the layer's own algebra over blocks of points, which the compiler "
+            "vectorises. A slow rival gets parts of the same points, spread over all of them."
         )
     )
     text = (
-        "Ours and each rival in turns, medians; in brackets how many times faster ours is. Values are compared at up "
+        "Ours and each rival in turns, medians; how many times faster ours is: first beside the strongest rival of the "
+        "row, then in brackets beside each. Values are compared at up "
         "to "
         f"{CHECKED} points before anything is timed; allowed relative difference {TOLERANCES[given.precision]:g}, "
         f"{max(TOLERANCES[given.precision], TOLERANCE_TAKAHASHI):g} for D with Takahashi's tabulated factor.{rival} "
-        "Bound: bytes once in and once out, operations counted by running the kernels on a number type that counts; "
-        "the "
-        "slowest of the roofs. Operations that a compiler shares are counted twice, so a bound can be a little low."
+        "Bound: the slowest of the roofs, which are measured in this run: the same rows read and written without "
+        "arithmetic (or a copy of as many bytes, where that is faster), and the operations, counted by running the "
+        "kernels on a number type that counts, by the fastest of the layer's ways to each."
     )
     if not given.mixture:
         text += (
@@ -347,7 +348,7 @@ def notes(given, backend) -> str:
             "realistic "
             "in size."
         )
-    if backend.name == "cpu":
+    if backend.memory == "host":
         text += (
             " Cantera is left out: from Python it takes one state a call, so the interpreter would be timed, not "
             "Cantera, and its "

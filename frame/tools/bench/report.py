@@ -12,6 +12,7 @@ class Row:
     """One measurement beside one rival; None where a thing has no meaning (a launch has no roofline).
 
     seconds: a pass over all points, median. bound: points a second that the roofline allows; bound_by: which roof.
+    ours: the rival is the layer itself in another form.
     """
 
     bench: str
@@ -28,6 +29,7 @@ class Row:
     bound_fraction: float | None = None
     max_rel_diff: float | None = None
     bound_by: str = dataclasses.field(default="", metadata={"shown": True})
+    ours: bool = dataclasses.field(default=False, metadata={"shown": True})
 
     def record(self) -> dict:
         """The row as JSON has it."""
@@ -86,15 +88,25 @@ def _launch_cells(row: Row) -> list[str]:
 LAUNCH_HEADS = ["what", "NS", "points", "takes", "beside", "that takes", "ratio"]
 
 
+def strongest(rows) -> Row | None:
+    """Of one case's rows that of the fastest rival. What is ours in another precision is no rival."""
+    return max(
+        (row for row in rows if row.rival and not row.ours), key=lambda row: row.rival_points_per_s, default=None
+    )
+
+
 def _side_by_side(rows):
-    """One line a case and NS; of each rival its time a point and, in brackets, how many times ours that is."""
+    """One line a case and NS. Where there are several rivals, first how many times the strongest one's time ours is;
+    then of each rival its time a point and, in brackets, the same."""
     rivals = list(dict.fromkeys(row.rival for row in rows if row.rival))
+    several = len(rivals) > 1
     lines: dict[tuple, list[Row]] = {}
     for row in rows:
         lines.setdefault((row.case, row.ns, row.points), []).append(row)
     cells = []
     for (case, ns, _), same in lines.items():
         first, beside = same[0], {row.rival: row for row in same if row.rival}
+        best = strongest(same)
         worst = max((row.max_rel_diff for row in same if row.max_rel_diff is not None), default=None)
         cells.append(
             [
@@ -102,6 +114,7 @@ def _side_by_side(rows):
                 _or_dash(ns, "{}"),
                 rate(first.points_per_s),
                 span(first.seconds / max(first.points, 1)),
+                *([f"{best.ratio:.3g}x {best.rival}" if best else "-"] if several else []),
                 *(
                     f"{span(1 / beside[name].rival_points_per_s)} ({beside[name].ratio:.3g}x)"
                     if name in beside
@@ -114,7 +127,8 @@ def _side_by_side(rows):
                 _or_dash(worst, "{:.1e}"),
             ]
         )
-    return ["case", "NS", "pace", "a point", *rivals, "bound", "by", "reached", "largest rel. diff."], cells
+    heads = ["case", "NS", "pace", "a point", *(["beside the strongest"] if several else []), *rivals]
+    return [*heads, "bound", "by", "reached", "largest rel. diff."], cells
 
 
 def _grid(rows):

@@ -20,7 +20,7 @@ from . import ceilings, fortran, inputs
 from .properties import CASES, STATES, given_state, measure
 
 NS = (1, 2, 4, 7, 10, 15, 20, 25, 30, 40, 50, 60)
-POINTS = {"cpu": 20_000, "cuda": 200_000}
+POINTS = {"host": 20_000, "device": 200_000}  # by the backend's memory
 POWERS = (0, 1, 2, 3)
 SWEEPS = 3  # over all NS, least times: what else a machine does lasts for seconds, and only adds
 
@@ -53,9 +53,10 @@ def run(given, backend, say, path):
     """(rows, lines of text); draws the picture. Errors: those of measuring; ImportError says that matplotlib is
     missing."""
     roofs = ceilings.measure(backend)
-    rivals = [fortran.Fortran(style, "-O3") for style in fortran.STYLES] if backend.name == "cpu" else []
-    kind = given.states or STATES[backend.name]
-    points, counts = given.points or POINTS[backend.name], given.ns or NS
+    styles = (("textbook", "-O3"), ("tables", "-O3"), ("reduced", "-Ofast")) if backend.memory == "host" else ()
+    rivals = [fortran.Fortran(*style) for style in styles]
+    kind = given.states or STATES[backend.memory]
+    points, counts = given.points or POINTS[backend.memory], given.ns or NS
     sets = {
         (case, kij, ns): inputs.mixture(ns, kij, takahashi=case.takahashi, diffusion=case.diffusion)
         for case in CASES[:2]
@@ -92,7 +93,7 @@ def run(given, backend, say, path):
         text.append(told(f"{case}: {series} [ns]", *fits[case, series], 1e9))
     for (case, series), values in flops.items():
         text.append(told(f"{case}: {series} [flops counted]", *arrays(values), cubic(*arrays(values)), 1))
-    draw(fits, path, backend.name)
+    draw(fits, path, str(backend))
     return [row for rows in best.values() for row in rows], text
 
 

@@ -1,7 +1,6 @@
-"""The hall of fame of the species loops: every organisation, verified, timed in one run beside a copy of memory.
+"""`bench species-loops`: every organisation, verified, then timed in one run beside a copy of memory.
 
-`rows(...)` measures and stores what tuning learnt; `print_table(rows)`, `markdown(rows)` and `draw(rows, file)` show
-it.
+`rows(...)` measures; `print_table(rows)`, `markdown(rows)` and `draw(rows, file)` show it.
 """
 
 from __future__ import annotations
@@ -13,13 +12,16 @@ import sys
 
 import numpy as np
 
-import kernels
-from kernels import species_loops
+from kernels import get_backend, species_loops
+from kernels.codegen import tune as tuning
 
+from ...build import BUILD
 from ...errors import FrameError
 
 NS = (8, 16, 32, 50, 64)
 ROUNDS = 7
+ARRAYS = {"host": "NumPy", "device": "CuPy"}
+FOUND = ("device", "compiler", "type", "ns", "points", "layout", "variant", "seconds")  # what tuning writes of a row
 
 
 def add_arguments(parser, bench: bool) -> None:
@@ -47,24 +49,28 @@ def add_arguments(parser, bench: bool) -> None:
         parser.add_argument("--json", metavar="FILE", help="rows as JSON, one a line; - for standard output")
         parser.add_argument("--markdown", metavar="FILE", help="the table in Markdown; - for standard output")
         parser.add_argument("--png", metavar="FILE", type=pathlib.Path, help="the picture")
+    else:
+        parser.add_argument(
+            "--out", metavar="FILE", type=pathlib.Path, help="where what was found goes (default: build/)"
+        )
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
-def points_for(backend: str, ns: int, dtype) -> int:
+def points_for(backend, ns: int, dtype) -> int:
     """So many that the output fits no cache; on a GPU the talk's 2048*120 at 64 species (8 GB), at 16 and fewer 4
     GB."""
     size = np.dtype(dtype).itemsize
-    if backend == "cpu":
+    if backend.memory == "host":
         return max(1, 256_000_000 // (ns * ns * size))
     return 2048 * max(1, (8_053_063_680 if ns > 16 else 4_026_531_840) // (2048 * ns * ns * size))
 
 
 def rows(args) -> list[dict]:
     """Rows as the benchmarks' JSON has them, with the strategy's own facts; progress goes to standard error."""
-    eng = species_loops.engine(getattr(args, "backend", None))
+    be = get_backend(args.backend)
     out = []
     if min(args.ns) < 1:
         raise FrameError(f"--ns {min(args.ns)}; wanted 1 or more.")
@@ -72,11 +78,11 @@ def rows(args) -> list[dict]:
         if dtype not in species_loops.TYPES:
             raise FrameError(f"type '{dtype}'; wanted {' or '.join(species_loops.TYPES)}.")
         for ns in args.ns:
-            n = args.points or points_for(eng.name, ns, dtype)
+            n = args.points or points_for(be, ns, dtype)
             made = []
             for layout in species_loops.LAYOUTS:
-                made += _one(eng, layout, ns, n, dtype, getattr(args, "rounds", 5))
-                eng.backend.release()
+                made += _one(be, layout, ns, n, dtype, getattr(args, "rounds", 5))
+                be.release()
             ceiling = max(r["copy_bytes_per_s"] for r in made)  # the best seen in this run bounds both layouts
             for r in made:
                 r.update(copy_bytes_per_s=ceiling, bound_fraction=r["bytes_per_s"] / ceiling)
@@ -84,9 +90,9 @@ def rows(args) -> list[dict]:
     return out
 
 
-def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
+def _one(be, layout, ns, n, dtype, rounds) -> list[dict]:
     print(
-        f"species loops, {eng.name}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})",
+        f"species loops, {be}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})",
         file=sys.stderr,
         flush=True,
     )
@@ -95,17 +101,17 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
         if outcome.why:
             print(f"  left out: {outcome.variant.id}: {outcome.why.splitlines()[0]}", file=sys.stderr, flush=True)
 
-    flat = eng.empty(species_loops.shapes(layout, ns, n)[1], dtype)
+    flat = be.empty(species_loops.shapes(layout, ns, n)[1], dtype)
     flat.fill(1)
-    before = copy_rate(eng, flat, rounds)
+    before = copy_rate(be, flat, rounds)
     del flat
-    outcomes, fields = species_loops.tune_loops(eng, layout, ns, n, dtype, rounds, told=told)
+    outcomes, fields = species_loops.tune_loops(be, layout, ns, n, dtype, rounds, told=told)
     size = species_loops.bytes_a_point(ns, dtype)
-    copy = max(before, copy_rate(eng, fields.arrays["out"], rounds))
+    copy = max(before, copy_rate(be, fields.arrays["out"], rounds))
     fields.poison()
-    rival = _median(eng, species_loops.broadcasting(layout, ns, fields.arrays, n), 3)
+    rival = _median(be, species_loops.broadcasting(layout, ns, fields.arrays, n), 3)
     fields.check()
-    made, seen = [], set()
+    made, seen, other = [], set(), f"{ARRAYS[be.memory]} broadcasting"
 
     def add(case, seconds, error, strategy, report, variant):
         made.append(
@@ -114,10 +120,10 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
                 "case": case,
                 "ns": ns,
                 "points": n,
-                "backend": eng.name,
+                "backend": str(be),
                 "seconds": seconds,
                 "points_per_s": n / seconds,
-                "rival": eng.rival,
+                "rival": other,
                 "rival_points_per_s": n / rival,
                 "ratio": rival / seconds,
                 "bound": "copy",
@@ -130,7 +136,8 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
                 "registers": report.get("registers"),
                 "spills": report.get("spill_stores", 0) + report.get("spill_loads", 0) if report else None,
                 "variant": variant,
-                "device": eng.device,
+                "device": be.product,
+                "compiler": be.compiler,
             }
         )
 
@@ -145,24 +152,24 @@ def _one(eng, layout, ns, n, dtype, rounds) -> list[dict]:
                 outcome.report,
                 outcome.variant.id,
             )
-    add(eng.rival, rival, 0.0, "rival", {}, "")
+    add(other, rival, 0.0, "rival", {}, "")
     return made
 
 
-def copy_rate(eng, array, rounds) -> float:
+def copy_rate(be, array, rounds) -> float:
     """Bytes read and written a second when one half of the output array is copied over the other."""
     flat = array.reshape(-1)
     half = flat.size // 2 // 64 * 64  # both halves start on whole lines
-    return 2 * half * array.dtype.itemsize / _median(eng, eng.copier(flat[:half], flat[half : 2 * half]), rounds)
+    return (
+        2
+        * half
+        * array.dtype.itemsize
+        / _median(be, species_loops.copier(be, flat[:half], flat[half : 2 * half]), rounds)
+    )
 
 
-def _median(eng, run, rounds) -> float:
-    times = []
-    for _ in range(rounds + 1):
-        start = eng.backend.mark()
-        run()
-        times.append(eng.backend.elapsed(start, eng.backend.mark()))
-    return statistics.median(times[1:])
+def _median(be, run, rounds) -> float:
+    return statistics.median([tuning.seconds(be, run) for _ in range(rounds + 1)][1:])
 
 
 # ---- tables and pictures --------------------------------------------------------------------------------------------
@@ -206,18 +213,23 @@ def print_table(made, to=None) -> None:
             print(f"{cells[0]:<32}{cells[1]:<7}" + "".join(f"{c:>10}" for c in cells[2:]), file=to)
 
 
+def winners(made) -> list[dict]:
+    """The fastest row of each type, size and layout."""
+    return [
+        next(r for r in lines if r["layout"] == layout and r["strategy"] != "rival")
+        for _, lines in _groups(made)
+        for layout in species_loops.LAYOUTS
+        if any(r["layout"] == layout and r["strategy"] != "rival" for r in lines)
+    ]
+
+
 def best(made) -> list[str]:
-    """One line for each size and layout: the winner."""
-    out = []
-    for (dtype, ns, _points), lines in _groups(made):
-        for layout in species_loops.LAYOUTS:
-            first = next((r for r in lines if r["layout"] == layout and r["strategy"] != "rival"), None)
-            if first:
-                out.append(
-                    f"{dtype} NS={ns:<3} {first['bound_fraction'] * 100:5.1f} % of copy "
-                    f"{first['copy_bytes_per_s'] * 1e-12:.2f} TB/s  {first['variant']}"
-                )
-    return out
+    """A line for each winner."""
+    return [
+        f"{r['type']} NS={r['ns']:<3} {r['bound_fraction'] * 100:5.1f} % of copy "
+        f"{r['copy_bytes_per_s'] * 1e-12:.2f} TB/s  {r['variant']}"
+        for r in winners(made)
+    ]
 
 
 def markdown(made, to=None) -> None:
@@ -278,7 +290,11 @@ def run(args) -> None:
 
 
 def tune(args) -> None:
-    """`python -m frame tune`: the same measurements, the choices kept in the cache folder."""
+    """`python -m frame tune` without a mixture: the same measurements, the winners written as JSON for the user, who
+    gives a variant's id to SpeciesLoop(..., variant=id)."""
     made = rows(args)
     print("\n".join(best(made)))
-    print(f"kept in {kernels.backend.cache.folder() / kernels.codegen.tune.FILE}")
+    file = args.out or BUILD / "species_loops.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps([{key: r[key] for key in FOUND} for r in winners(made)], indent=1) + "\n")
+    print(f"Written: {file}; a variant is used where SpeciesLoop is given it: variant=.")

@@ -11,11 +11,12 @@ import os
 import numpy as np
 
 from kernels import get_backend
+from kernels.codegen.tune import seconds
 from kernels.declare import collections
 
 from ...errors import ArgumentError
 from . import inputs
-from .properties import CASES, STATES, Ours, WrongValues, given_state, seconds
+from .properties import CASES, STATES, Ours, WrongValues, given_state
 from .report import Report, Row
 
 NS = (10, 50)
@@ -34,13 +35,11 @@ def counts(cores: int) -> list[int]:
 
 
 def run(given, backend, say) -> Report:
-    if backend.name != "cpu":
-        raise ArgumentError(
-            f"bench threads: threads are the CPU's, the backend is '{backend.name}'; wanted --backend cpu."
-        )
+    if backend.threads is None:
+        raise ArgumentError(f"bench threads: threads are the CPU's, the backend is '{backend}'; wanted --backend cpu.")
     cores = len(os.sched_getaffinity(0))
     asked = sorted({1, *(given.threads or counts(cores))})
-    points, kind = given.points or max(100_000, EACH * asked[-1]), given.states or STATES["cpu"]
+    points, kind = given.points or max(100_000, EACH * asked[-1]), given.states or STATES["host"]
     rows = []
     for case in (case for case in CASES if case.name in MEASURED):
         for ns in given.ns or NS:

@@ -3,7 +3,7 @@ interpolate. Here only their largest error is found."""
 
 import numpy as np
 
-from kernels.mixture import TAKAHASHI, WINDOWS, takahashi_cubics
+from kernels.point.transport.diffusion import TAKAHASHI, WINDOWS, takahashi_cubics
 
 from .maker import Check
 
@@ -21,4 +21,4 @@ def largest_error() -> float:
     return float(abs(1.0 + table - D * brackets[0] * brackets[1]).max())
 
 
-SETS = [Check("takahashi_cubics", "mixture.py", lambda: {"absolute": largest_error()})]
+SETS = [Check("takahashi_cubics", "point/transport/diffusion.py", lambda: {"absolute": largest_error()})]

@@ -10,7 +10,7 @@ template <class M> struct OneShape {
     static constexpr double half_gap_2 = 0.25 * sum * sum - product; // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
-    static constexpr bool of_species = false, near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
+    static constexpr bool near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
 };
 
 // That of a mixture of species with a delta1 each, delta2 = (1 - delta1)/(1 + delta1), so that product = 1 - sum.
@@ -18,7 +18,7 @@ template <class M> struct OneShape {
 template <class R> struct MixedShape {
     R delta1, delta2, sum, product, half_gap_2, linear, slope;
     static constexpr double constant = 2.0;
-    static constexpr bool of_species = true, near = false, apart = false;
+    static constexpr bool near = false, apart = false;
 };
 
 template <class M> POINT_FN constexpr OneShape<M> shape(const M &, Absent) { return {}; }

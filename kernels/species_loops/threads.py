@@ -1,35 +1,15 @@
-"""The species loops on CUDA devices: variants, compiled by NVRTC with its report, launched through the CUDA backend."""
+"""The species loops on CUDA devices: every variant worth a try, and the one taken where nobody chose."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import json
-import pathlib
 
 import numpy as np
 
-from ..backend import cache, cuda, nvrtc
-from ..errors import VariantUnsuitable
-from .declaration import READS, Variant, real, sources
-from .fields import row_length
+from .declaration import Variant
 
-KERNELS = pathlib.Path(__file__).resolve().parents[1]
 MULTIPROCESSOR_SHARED = 228 * 1024  # bytes, Hopper; Ampere 164
-MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
-PARAMETERS = (
-    "const {real} *const __restrict__ ax, const {real} *const __restrict__ bx, const {real} *const __restrict__ ay, "
-    "const {real} *const __restrict__ by, {real} *const __restrict__ out, const long n, const long ld"
-)
-LOOPS = "Loops{{ax, bx, ay, by, out, n, ld}}"
-MAIN = (
-    'extern "C" __global__ void __launch_bounds__({bounds}) species_loop('
-    + PARAMETERS
-    + ")\n{{\n    {call}("
-    + LOOPS
-    + ");\n}}\n"
-)
-REST = 'extern "C" __global__ void species_loop_rest(' + PARAMETERS + ")\n{{\n    rest(" + LOOPS + ");\n}}\n"
 
 
 def variants(ns: int, dtype) -> list[Variant]:
@@ -231,6 +211,7 @@ def _right_teams(ns, dtype):
                     shared=shared,
                     resident=min(2048 // threads, MULTIPROCESSOR_SHARED // (shared + 1024)),
                     roomy=True,
+                    generation=9,
                 )
 
 
@@ -245,115 +226,3 @@ def default(layout: str, ns: int, dtype) -> Variant:
         v for v in able if v.label == "block team, flat" and v.threads == 16 * ns and v.covers == 16 and not v.resident
     ]
     return flat[0] if flat else next(v for v in able if v.label == "block team" and not v.resident)
-
-
-def source(variant: Variant, ns: int, dtype) -> str:
-    names = {
-        "real": real(dtype),
-        "call": variant.call,
-        "bounds": f"{variant.threads}, 1" if variant.roomy else variant.threads,
-    }
-    text = variant.source(ns, dtype) + MAIN.format(**names)
-    return text + (REST.format(**names) if has_rest(variant) else "")
-
-
-def has_rest(variant: Variant) -> bool:
-    """Whether the points that do not fill a vector need a launch of their own."""
-    return variant.layout == "left" and dict(variant.macros)["VECTOR"] > 1
-
-
-def machine_code(text: str, arch: str):
-    """(path of the cubin, registers and spills of its kernels); needs no device."""
-    options = [*cuda.flags([str(KERNELS)]), nvrtc.REPORT]
-    name = (
-        f"species_loop-{arch}-{cache.key(*cache.texts(text, [KERNELS]), ' '.join(cuda.OPTIONS), arch, nvrtc.version())}"
-    )
-
-    @functools.cache
-    def made():
-        cubin, log = nvrtc.compile_cubin(text, arch, options, name="species_loop.cu")
-        return cubin, json.dumps(nvrtc.resources(log))
-
-    path = cache.entry(name, ".cubin", lambda part: part.write_bytes(made()[0]))
-    report = cache.entry(f"{name}-report", ".json", lambda part: part.write_text(made()[1]))
-    return path, json.loads(report.read_text())
-
-
-class Engine:
-    """The verbs that a tuner and a caller need, on a CUDA device."""
-
-    name = "cuda"
-    rival = "CuPy broadcasting"
-
-    def __init__(self, backend):
-        self.backend, self.cp = backend, backend.cp
-        self.variants, self.default = variants, default
-        facts = self.cp.cuda.runtime.getDeviceProperties(backend.device)
-        self.shared = facts.get("sharedMemPerBlockOptin", 227 * 1024)
-        self.generation = facts["major"]
-        self.device = f"{facts['name'].decode()} {backend.arch}"
-
-    @property
-    def compiler(self) -> str:
-        return f"nvrtc {nvrtc.version()[0]}.{nvrtc.version()[1]} {sources()}"
-
-    def ahead(self, variant: Variant, ns: int, dtype):
-        """Compile into the cache, load nothing: several at a time."""
-        if variant.shared <= self.shared:
-            machine_code(source(variant, ns, dtype), self.backend.arch)
-
-    def compile(self, variant: Variant, ns: int, dtype):
-        """(loaded module, registers and spills). Raises VariantUnsuitable for what this device does not have."""
-        if variant.shared > self.shared:
-            raise VariantUnsuitable(
-                f"{variant.id}: {variant.shared} bytes of shared memory a block, the device has {self.shared}."
-            )
-        if variant.header == "bulk_team.h" and self.generation < 9:
-            raise VariantUnsuitable(f"{variant.id}: bulk stores need compute capability 9, this is {self.generation}.")
-        path, report = machine_code(source(variant, ns, dtype), self.backend.arch)
-        return self.backend._load(path), report.get("species_loop", {})
-
-    def bind(self, code, variant: Variant, ns: int, arrays, n: int):
-        """run(): all n points, queued on the current stream. Raises VariantUnsuitable when the arrays lie wrongly."""
-        addresses = [arrays[a].data.ptr for a in (*READS, "out")]
-        rows = row_length(variant, arrays, addresses)
-        blocks = -(-n // variant.covers)
-        if variant.resident:
-            blocks = min(blocks, variant.resident * self.backend.multiprocessors)
-        function = code.get_function("species_loop")
-        if variant.shared > 48 * 1024:
-            self.cp.cuda.driver.funcSetAttribute(function.ptr, MAX_DYNAMIC_SHARED, variant.shared)
-        arguments = (*addresses, n, rows)
-        rest = (
-            code.get_function("species_loop_rest") if has_rest(variant) and n % dict(variant.macros)["VECTOR"] else None
-        )
-
-        held = dict(arrays)
-
-        def run(keep=held):
-            function((blocks,), (variant.threads,), arguments, shared_mem=variant.shared)
-            if rest is not None:
-                rest((1,), (32,), arguments)
-
-        return run
-
-    def pad(self, n: int, dtype) -> int:
-        grain = 256 // np.dtype(dtype).itemsize  # as backend.pad: rows start on 256-byte boundaries
-        return -(-max(n, 1) // grain) * grain
-
-    def empty(self, shape, dtype):
-        return self.cp.empty(shape, dtype=np.dtype(dtype))
-
-    def from_host(self, array):
-        return self.backend.from_host(array, array.dtype)
-
-    def to_host(self, array):
-        return self.backend.to_host(array)
-
-    def copier(self, to, source):
-        """run(): the driver's own copy from one device array to another of the same size."""
-        runtime = self.cp.cuda.runtime
-        stream = self.cp.cuda.get_current_stream().ptr
-        return lambda keep=(to, source): runtime.memcpyAsync(
-            to.data.ptr, source.data.ptr, to.nbytes, runtime.memcpyDeviceToDevice, stream
-        )
