@@ -1,6 +1,6 @@
 #!/bin/sh
 # The species loops on a machine with an NVIDIA GPU: their GPU tests, then the hall of fame at the talk's sizes, float64 and
-# float32. What tuning learnt (tuned.json), rows, tables and pictures go to $OUT (default build/gpu_species).
+# float32. Rows, tables and pictures go to $OUT (default build/gpu_species).
 #   sh tests/gpu_species.sh          after `make setup`, or with .carry/wheels where there is no network
 # NS="8 16 32 50 64"  TYPES="float64 float32"  TESTS=1     about five minutes a type, one for the tests
 set -u
@@ -21,7 +21,6 @@ for dtype in ${TYPES:-float64 float32}; do
         sed -n '2,14p' "$name.txt"
     done
 done
-cp "$FRAME_CACHE/tuned.json" "$out/" 2> /dev/null
 if [ "${TESTS:-1}" = 1 ]; then
     timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/test_species_loops.py > "$out/pytest.log" 2>&1 || failed=1
     tail -n 4 "$out/pytest.log"

@@ -344,9 +344,9 @@ def test_species_of_any_number():
 
 def array_functions(be, monkeypatch):  # noqa: F811
     """On a stand-in, those that the expressions want are NumPy's."""
-    for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt"):
-        if not hasattr(be.cp, name):
-            monkeypatch.setattr(be.cp, name, getattr(np, name), raising=False)
+    for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt", "copyto"):
+        if not hasattr(be.arrays, name):
+            monkeypatch.setattr(be.arrays, name, getattr(np, name), raising=False)
 
 
 def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811

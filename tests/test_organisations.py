@@ -1,60 +1,85 @@
-"""Organisations of CUDA launches: every candidate gives the default's values, and what tuning keeps is what is
-compiled.
+"""Organisations of CUDA launches: every candidate gives the same values, and the table that tuning writes gives back
+what was measured to be fastest.
 
 On the stand-in that runs CUDA on the CPU (cuda_on_cpu.py): times mean nothing there, values do.
 """
 
+import types
+
 import pytest
 from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
+from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import declare
-from kernels.codegen import organise, tune
-from kernels.errors import ArgumentError
-
-
-@pytest.fixture
-def notes(tmp_path, monkeypatch):
-    monkeypatch.setattr(tune, "FILE", str(tmp_path / "tuned.json"))
-
+from kernels import Mixture, declare
+from kernels.codegen import launches
+from kernels.codegen.plan import Launch
+from kernels.codegen.tune import Outcome
+from kernels.errors import ArgumentError, BackendError
+from kernels.program import Program
 
 FEW = {
-    3: [organise.Launch(64, points=2, blocks=4, pairs=2), organise.Launch(64, blocks=4, pairs=5, constants="shared")],
+    3: [Launch(64, blocks=4, pairs=2), Launch(64, blocks=4, pairs=5, constants="shared")],
     27: [
-        organise.Launch(64, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared"),
-        organise.Launch(64, hold="shared", unroll=10, blocks=2, pairs="units", constants="shared"),
-        organise.Launch(32, hold="reload", unroll=4, blocks=1, pairs=10, constants="shared", persistent=True),
-        organise.Launch(32, hold="shared", unroll=10, blocks=1, pairs="units", constants="shared", persistent=True),
+        Launch(64, hold="reload", unroll=4, blocks=4, pairs=10, constants="shared"),
+        Launch(64, hold="shared", unroll=10, blocks=2, pairs="units", constants="shared"),
+        Launch(32, hold="reload", unroll=4, blocks=1, pairs=10, constants="shared", persistent=True),
+        Launch(32, hold="shared", unroll=10, blocks=1, pairs="units", constants="shared", persistent=True),
     ],
 }
 
 
 @pytest.mark.parametrize("ns", FEW)
 @pytest.mark.parametrize("takahashi", ["off", "smooth"])
-def test_what_tuning_keeps_is_used(be, ns, takahashi, notes, monkeypatch):  # noqa: F811
+def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_path, monkeypatch, capsys):  # noqa: F811
+    """For the mixture it was measured with; for other species, structures and sweeps nothing changes."""
     mix = inputs.mixture(ns, "dense", takahashi=takahashi)
-    monkeypatch.setattr(organise, "candidates", lambda n: FEW[n])
+    monkeypatch.setattr(launches, "candidates", lambda n: FEW[n])
+    monkeypatch.setattr(organisations.kernels, "get_backend", lambda name: be)
+    file = tmp_path / "deep" / "launches.csv"
+    given = types.SimpleNamespace(backend=None, points=130, collections=["viscous"], out=file)
+    organisations.tune(given, mix)
+    said = capsys.readouterr().out
+    assert said.count("Gpoint/s") == len(FEW[ns]) + 1 and "left out" not in said, said
+    assert f"set FRAME_LAUNCHES={file}" in said
+    fastest = said.splitlines()[2].split("Gpoint/s")[1].split("  (in force)")[0].strip()
+
+    def how(mixture, name="viscous", precision="double"):
+        c = declare.collections[name]
+        return launches.chosen(declare.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
+
+    others = [inputs.mixture(ns, "none", takahashi=takahashi), inputs.mixture(ns + 1, "dense", takahashi=takahashi)]
+    asked = [
+        *((o, "viscous", "double") for o in others),
+        (mix, "thermal_viscous", "double"),
+        (mix, "viscous", "single"),
+    ]
+    before = [how(*one) for one in asked]
+    monkeypatch.setenv("FRAME_LAUNCHES", str(file))
+    assert launches.text(how(mix)) == fastest
+    assert [how(*one) for one in asked] == before
     c = declare.collections["viscous"]
-    records = declare.resolve(c.outputs, c.given, mix.options)
-    lines = list(organisations.tune_collection(be, mix, c, 130))
-    assert len([line for line in lines if "Gpoint/s" in line]) == len(FEW[ns]) + 1 and not any(
-        "left out" in line for line in lines
-    ), lines
-    kept = organise.chosen(be.product, be.compiler, records, c.outputs, mix)
-    assert kept in [*FEW[ns], organise.default(records, mix)]
-    assert be.plan(records, c.outputs, mix).how == kept
-    other = inputs.mixture(ns, "none", takahashi=takahashi)
-    assert organise.chosen(be.product, be.compiler, records, c.outputs, other) == organise.default(records, other)
+    assert launches.text(Program(mix, c.outputs, c.given, backend=be).plan.how) == fastest
+    row = launches.read(file)[0]
+    assert (row.device, row.compiler, row.ns) == (be.product, be.compiler, ns) and len(row.date) == 10
+    assert launches.read(file)[1:] == launches.read(launches.COMMITTED)
+    if ns == 3:
+        organisations.tune(given, mix)  # measured anew: the row is replaced
+    assert len(launches.read(file)) == len(launches.read(launches.COMMITTED)) + 1
+    monkeypatch.setattr(info.kernels, "get_backend", lambda name: be)
+    told = dict(info.launch_table(mix))
+    assert str(file) in told["launches"] and "FRAME_LAUNCHES" in told["launches"]
+    assert told["  viscous"].startswith(f"line 2, of {ns} species: threads=") and "line 2," not in told["  thermal"]
 
 
-def test_a_wrong_organisation_is_left_out(be, notes, monkeypatch):  # noqa: F811
+def test_a_wrong_organisation_is_left_out(be, monkeypatch):  # noqa: F811
     mix, c = inputs.mixture(3, "none", takahashi="off"), declare.collections["viscous"]
-    monkeypatch.setattr(organise, "candidates", lambda n: [organise.Launch(64, blocks=4)])
-    right = be.prepare
+    monkeypatch.setattr(launches, "candidates", lambda n: [Launch(64, blocks=4)])
+    right = Program.bind
 
-    def wrong(code, constants, plan, arrays):
-        run = right(code, constants, plan, arrays)
-        if plan.how.threads != 64 or "mu" not in arrays:
+    def wrong(self, arrays):
+        run = right(self, arrays)
+        if self.plan.how.threads != 64 or "mu" not in arrays:
             return run
 
         def spoilt(n):
@@ -63,27 +88,83 @@ def test_a_wrong_organisation_is_left_out(be, notes, monkeypatch):  # noqa: F811
 
         return spoilt
 
-    monkeypatch.setattr(be, "prepare", wrong)
-    lines = list(organisations.tune_collection(be, mix, c, 130))
-    assert sum("left out" in line and "differ by 1.0e-03" in line for line in lines) == 1, lines
+    monkeypatch.setattr(Program, "bind", wrong)
+    outcomes = organisations.tune_collection(be, mix, c, 130)
+    assert [o.seconds is None for o in outcomes] == [False, True] and "differ by 1.0e-03" in outcomes[1].why
 
 
-def test_texts_come_back():
-    for ns in (1, 12, 13, 24, 25, 53):
-        for how in organise.candidates(ns):
-            assert organise.launch(organise.text(how)) == how
-    assert organise.launch("threads=128 lanes=3") is None
-    assert all(how.threads * how.blocks <= 1024 for ns in (4, 53) for how in organise.candidates(ns))
+def test_collections_that_sweep_alike_share_the_best():
+    """The least product of times; what is wrong in one is never taken."""
+    a, b, c = (Launch(threads) for threads in (32, 64, 128))
+    several = [
+        [Outcome(a, 1.0), Outcome(b, 2.0), Outcome(c, 0.1)],
+        [Outcome(b, 1.0), Outcome(a, 4.0), Outcome(c, None)],
+    ]
+    assert organisations.best(several) == b
+    with pytest.raises(BackendError, match="nothing is written"):
+        organisations.best([[Outcome(a, 1.0)], [Outcome(a, None)]])
 
 
-def test_unknown_collection():
-    from frame.tools import cli
+def table(*rows):
+    made = []
+    for sweeps, when, ns, threads, device in rows:
+        conditions = tuple((k, tuple(v.split("|"))) for k, v in (word.split("=") for word in when.split()))
+        made.append(launches.Row(frozenset(sweeps.split()), conditions, ns, Launch(threads), device, "", ""))
+    return made
 
-    class Given:
-        backend, points, collections = None, None, ["thermic"]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(organisations.kernels, "get_backend", lambda name: type("B", (), {"name": "cuda"}))
-        with pytest.raises(ArgumentError, match="thermic.*known: .*thermal"):
-            organisations.tune(Given, None)
+def test_the_rules_of_the_table():
+    """Device, then the first that serves, then the nearest number of species."""
+    rows = table(
+        ("only pairs", "", 10, 1, "A"),
+        ("pairs", "precision=single", 4, 2, "A"),
+        ("pairs", "", 4, 3, "A"),
+        ("pairs", "", 16, 4, "A"),
+        ("", "k_ij=none|dense", 10, 5, "B"),
+        ("", "", 10, 6, "A"),
+    )
+
+    def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
+        mixture = types.SimpleNamespace(ns=ns, options={}, structure=k_ij)
+        return launches.chosen([types.SimpleNamespace(sweeps=sweeps)], mixture, precision, device, rows).threads
+
+    assert threads("pairs", 10) == 1 and threads("pairs root", 10) == 4
+    assert threads("pairs", 11, "single") == 2
+    assert [threads("pairs", ns) for ns in (1, 7, 8, 9, 100)] == [3, 3, 4, 4, 4]  # 8 is as near to 4 as to 16
+    assert threads("", 10, device="B") == 5 and threads("", 10, k_ij="sparse", device="B") == 6
+    assert threads("pairs", 4, device="C") == 3 and threads("root", 10) == 6
+    with pytest.raises(ArgumentError, match="no row for sweeps none"):
+        launches.chosen([], types.SimpleNamespace(ns=1, options={}, structure="none"), table=rows[:4])
+
+
+def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
+    """What is written is what was read; a wrong line is named."""
+    rows, file = launches.read(launches.COMMITTED), tmp_path / "t.csv"
+    launches.write(file, rows)
+    assert file.read_text() == launches.COMMITTED.read_text()
+    lines = file.read_text().splitlines()
+    lines[3] = lines[3].replace(",False,", ",No,")
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("\n".join(lines))
+    monkeypatch.setenv("FRAME_LAUNCHES", str(wrong))
+    with pytest.raises(ArgumentError, match="wrong.csv, line 4: 'No'; wanted the columns sweeps, when, ns"):
+        launches.read(launches.in_force())
+    monkeypatch.setenv("FRAME_LAUNCHES", str(tmp_path / "none.csv"))
+    with pytest.raises(ArgumentError, match="no table of launches"):
+        launches.read(launches.in_force())
+    assert {key for row in rows for key, _ in row.when} <= {*Mixture(inputs.species(1)).options, "precision", "k_ij"}
+
+
+def test_candidates_fit_a_multiprocessor():
+    for ns in (1, 4, 12, 13, 24, 25, 53):
+        hows = launches.candidates(ns)
+        assert len(set(hows)) == len(hows) and all(how.threads * how.blocks <= 1024 for how in hows)
+
+
+def test_unknown_collection(monkeypatch):
+    given = types.SimpleNamespace(backend=None, points=None, collections=["thermic"], out=None)
+    monkeypatch.setattr(organisations.kernels, "get_backend", lambda name: types.SimpleNamespace(style="threads"))
+    with pytest.raises(ArgumentError, match="thermic.*known: .*thermal"):
+        organisations.tune(given, None)
+    monkeypatch.undo()
     assert cli.main(["tune", "--mixture", "examples/mixtures/n2.yaml", "--backend", "cpu"]) == 1

@@ -1,4 +1,4 @@
-"""The species loops: every strategy, layout, type and odd sizes against one oracle; what the tuner chooses and keeps.
+"""The species loops: every strategy, layout, type and odd sizes against one oracle; what the tuner finds.
 
 CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every
 check starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
@@ -6,9 +6,7 @@ check starts from outputs that are NaN and compares every element, the padding o
 
 import argparse
 import concurrent.futures
-import hashlib
 import json
-import multiprocessing
 import os
 import shutil
 import sys
@@ -20,29 +18,28 @@ import pytest
 from frame.tools import cli
 from frame.tools.bench import species_loops as bench_species
 from kernels import backend as backends, get_backend, species_loops
-from kernels.backend import cache
+from kernels.backend import cuda
 from kernels.codegen import tune
 from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
-from kernels.species_loops import READS, STRATEGIES, Fields, SpeciesLoop, WrongResult, cpu, cuda, oracle
+from kernels.species_loops import READS, STRATEGIES, Fields, SpeciesLoop, WrongResult, oracle, packs, threads
 
 POINTS = 67  # several vectors, a team's worth and a rest
 NS = (1, 3, 8, 16, 50)
 TYPES = ("float64", "float32")
-machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 GPU_NS = (1, 3, 8, 16, 50, 53, 64)
 
 
-def run_all(engine, ns, dtype, variants, n=POINTS):
+def run_all(backend, ns, dtype, variants, n=POINTS):
     """Each variant on poisoned outputs; compiled several at a time. Returns what was left out as unsuitable."""
     left_out = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda v: engine.ahead(v, ns, dtype), variants))
-    fields = {layout: Fields(engine, layout, ns, n, dtype) for layout in species_loops.LAYOUTS}
+        list(pool.map(lambda v: backend.compile(v.source(ns, dtype)), variants))
+    fields = {layout: Fields(backend, layout, ns, n, dtype) for layout in species_loops.LAYOUTS}
     for variant in variants:
         try:
             field = fields[variant.layout]
             field.poison()
-            engine.bind(engine.compile(variant, ns, dtype)[0], variant, ns, field.arrays, n)()
+            species_loops.bind(backend, variant, ns, field.arrays, n)()
             field.check()
         except VariantUnsuitable:
             left_out.append(variant)
@@ -56,32 +53,24 @@ def one_each(variants):
     return list({(v.label, v.layout): v for v in variants}.values())
 
 
-@pytest.fixture
-def notes(tmp_path, monkeypatch):
-    """What is learnt goes to a file of the test's own; compiled kernels stay in the cache."""
-    monkeypatch.setattr(tune, "FILE", str(tmp_path / "tuned.json"))
-    return tmp_path
-
-
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("ns", NS)
 def test_on_the_cpu(ns, dtype):
-    engine = species_loops.engine("cpu")
-    variants = engine.variants(ns, dtype)
+    variants = packs.variants(ns, dtype)
     assert {v.strategy for v in variants} == set(STRATEGIES) - {"tiled, reduced occupancy"} or ns < 2
-    assert not run_all(engine, ns, dtype, one_each(variants))
+    assert not run_all(get_backend("cpu"), ns, dtype, one_each(variants))
 
 
 def test_on_two_threads():
     """The same bits as on one, at a number of points that two threads do not share evenly."""
-    one, two = (species_loops.engine(get_backend("cpu", threads=t)) for t in (1, 2))
+    one, two = (get_backend("cpu", threads=t) for t in (1, 2))
     for layout in species_loops.LAYOUTS:
         fields = Fields(one, layout, 8, 1003, "float64")
-        for variant in [v for v in one.variants(8, "float64") if v.layout == layout and v.strategy == "block team"]:
+        for variant in [v for v in packs.variants(8, "float64") if v.layout == layout and v.strategy == "block team"]:
             results = []
-            for engine in (one, two):
+            for backend in (one, two):
                 fields.poison()
-                engine.bind(engine.compile(variant, 8, "float64")[0], variant, 8, fields.arrays, 1003)()
+                species_loops.bind(backend, variant, 8, fields.arrays, 1003)()
                 fields.check()
                 results.append(fields.arrays["out"][:, :1003].copy())
             assert np.array_equal(*results)
@@ -89,64 +78,63 @@ def test_on_two_threads():
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory):
-    """The CUDA engine on the stand-in."""
+    """The CUDA backend on the stand-in."""
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
-    folder = tmp_path_factory.mktemp("cuda")
-
-    def machine_code(text, arch):
-        path = folder / (hashlib.sha256(text.encode()).hexdigest()[:24] + ".so")
-        if not path.exists():
-            cuda_on_cpu.compile_for_cpu(text, path, [str(cuda.KERNELS)], teams="over_teams" in text)
-        return path, {}
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
+        cupy = cuda_on_cpu.make()
+        cupy.copyto = np.copyto
+        patch.setitem(sys.modules, "cupy", cupy)
         patch.setattr(backends, "_made", {})
-        patch.setattr(cuda, "machine_code", machine_code)
-        yield species_loops.engine("cuda")
+        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda")))
+        yield get_backend("cuda")
 
 
 @pytest.mark.parametrize(
     "ns, dtype", [(1, "float64"), (3, "float64"), (8, "float32"), (16, "float64"), (50, "float32")]
 )
 def test_cuda_on_the_stand_in(stand_in, ns, dtype):
-    left_out = run_all(stand_in, ns, dtype, one_each(stand_in.variants(ns, dtype)))
+    left_out = run_all(stand_in, ns, dtype, one_each(threads.variants(ns, dtype)))
     assert not left_out
     if ns == 16:
-        assert {v.strategy for v in stand_in.variants(ns, dtype)} == set(STRATEGIES)
+        assert {v.strategy for v in threads.variants(ns, dtype)} == set(STRATEGIES)
 
 
-def test_the_benchmark_on_the_stand_in(stand_in, notes, monkeypatch):
-    """The path that a GPU takes: 16-byte vectors and a rest, teams, the driver's copy, the array library's
-    broadcasting."""
-    few = [v for v in one_each(cuda.variants(3, "float32")) if v.strategy in ("naive", "unroll and jam", "block team")]
-    monkeypatch.setattr(stand_in, "variants", lambda ns, dtype: few)
-    monkeypatch.setattr(species_loops, "engine", lambda backend=None: stand_in)
+def test_what_a_device_lacks(stand_in, monkeypatch):
+    """Bulk stores need compute capability 9, and any team its shared memory: the tuner passes over them."""
+    bulk = next(v for v in threads.variants(3, "float64") if v.header == "bulk_team.h")
+    fields = Fields(stand_in, "right", 3, POINTS, "float64")
+    monkeypatch.setattr(stand_in, "shared_memory", bulk.shared - 1)
+    with pytest.raises(VariantUnsuitable, match="bytes of shared memory"):
+        species_loops.bind(stand_in, bulk, 3, fields.arrays, POINTS)
+    monkeypatch.setattr(stand_in, "generation", 8)
+    with pytest.raises(VariantUnsuitable, match="compute capability 9, this is 8"):
+        species_loops.bind(stand_in, bulk, 3, fields.arrays, POINTS)
+    assert [get_backend("cuda", arch=arch).generation for arch in ("sm_80", "sm_90a", "sm_120")] == [8, 9, 12]
+
+
+def test_the_benchmark_on_the_stand_in(stand_in, monkeypatch):
+    """The path that a GPU takes: 16-byte vectors and a rest, teams, the array library's copy and its broadcasting."""
+    few = [
+        v for v in one_each(threads.variants(3, "float32")) if v.strategy in ("naive", "unroll and jam", "block team")
+    ]
+    monkeypatch.setattr(threads, "variants", lambda ns, dtype: few)
     args = argparse.Namespace(backend="cuda", ns=[3], points=2503, types=["float32"], rounds=1)
     made = bench_species.rows(args)
     assert {r["case"] for r in made} == {*(v.label for v in few), "CuPy broadcasting"}
     assert all(r["seconds"] > 0 and r["copy_bytes_per_s"] > 0 and r["backend"] == "cuda" for r in made)
-    assert len(cache.read_notes(tune.FILE)) == 2
 
 
 @pytest.mark.parametrize("ns, dtype", [(3, "float32"), (16, "float64")])
 def test_every_cuda_variant_compiles(ns, dtype):
     """For sm_90; and no registers spilled by what is chosen without tuning."""
-    variants = cuda.variants(ns, dtype)
-    sources = {cuda.source(v, ns, dtype): v for v in variants}
+    target = get_backend("cuda", arch="sm_90")
+    variants = threads.variants(ns, dtype)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        reports = dict(
-            zip(sources.values(), pool.map(lambda text: machine_code(text, "sm_90")[1]["species_loop"], sources))
-        )
+        report = lambda v: target.compile(v.source(ns, dtype)).report["species_loop"]
+        reports = dict(zip(variants, pool.map(report, variants)))
     for layout in species_loops.LAYOUTS:
-        chosen = reports[
-            next(
-                v
-                for v in reports
-                if cuda.source(v, ns, dtype) == cuda.source(cuda.default(layout, ns, dtype), ns, dtype)
-            )
-        ]
+        chosen = reports[threads.default(layout, ns, dtype)]
         assert chosen["spill_stores"] == chosen["spill_loads"] == 0 and chosen["registers"] <= 255, chosen
     assert all(r["stack"] > 0 for v, r in reports.items() if v.strategy == "local arrays"), (
         "local arrays ended in registers"
@@ -158,9 +146,9 @@ def test_every_cuda_variant_compiles(ns, dtype):
 @pytest.mark.parametrize("ns", GPU_NS)
 def test_cuda_on_a_gpu(ns, dtype):
     """Every variant, at a number of points that leaves a rest everywhere."""
-    engine = species_loops.engine("cuda")
-    left_out = run_all(engine, ns, dtype, engine.variants(ns, dtype), n=2003)
-    assert all(v.shared > engine.shared for v in left_out), left_out
+    backend = get_backend("cuda")
+    left_out = run_all(backend, ns, dtype, threads.variants(ns, dtype), n=2003)
+    assert all(v.shared > backend.shared_memory for v in left_out), left_out
 
 
 # ---- the declared kernel and its callers
@@ -169,7 +157,7 @@ def test_cuda_on_a_gpu(ns, dtype):
 @pytest.mark.parametrize("layout", species_loops.LAYOUTS)
 def test_the_oracle_is_the_formula(layout):
     """By plain loops, at three points."""
-    fields = Fields(species_loops.engine("cpu"), layout, 3, 3, "float64")
+    fields = Fields(get_backend("cpu"), layout, 3, 3, "float64")
     a = {name: fields.sample[name] if layout == "left" else fields.sample[name].T for name in READS}
     wanted = np.array(
         [
@@ -183,7 +171,7 @@ def test_the_oracle_is_the_formula(layout):
     assert np.allclose(got if layout == "left" else got.T, wanted, rtol=4e-16, atol=0) and np.array_equal(got, size)
 
 
-def test_arrays_that_are_not_aligned_are_served(notes):
+def test_arrays_that_are_not_aligned_are_served():
     """A slice of a larger array, as hosts have them: the naive variant takes over."""
     rng, n, ns = np.random.default_rng(3), 101, 3
     arrays = {name: rng.random(ns * n + 1)[1:].reshape(ns, n) for name in READS}
@@ -209,35 +197,35 @@ def test_wrong_arrays_are_named():
 # ---- tuning
 
 
-class Broken(cpu.Engine):
-    """An engine whose block teams forget their work in one of three ways."""
+def broken(how):
+    """What binds in place of species_loops.bind: block teams forget their work in one of three ways."""
+    right = species_loops.bind
 
-    def __init__(self, backend, how):
-        super().__init__(backend)
-        self.how = how
-
-    def bind(self, code, variant, ns, arrays, n):
-        run = super().bind(code, variant, ns, arrays, n)
+    def bind(backend, variant, ns, arrays, n, module=None):
+        run = right(backend, variant, ns, arrays, n, module)
         if variant.strategy != "block team":
             return run
-        if self.how == "nothing":
+        if how == "nothing":
             return lambda: None
-        if self.how == "last":  # right at the small size that is checked whole, wrong in one value of the large
+        if how == "last":  # right at the small size that is checked whole, wrong in one value of the large
             return lambda: (run(), arrays["out"].__setitem__((0, n // 2 + 1), 2.0) if n > 1000 else None)
         return lambda: (run(), arrays["out"].__imul__(1 + 1e-13))
+
+    return bind
 
 
 @pytest.mark.parametrize(
     "how, why", [("nothing", "were not written"), ("last", "sum of all outputs"), ("scaled", "of the terms' size")]
 )
-def test_a_wrong_variant_is_never_chosen(notes, how, why):
-    engine = Broken(get_backend("cpu"), how)
-    variants = [v for v in engine.variants(3, "float64") if v.strategy in ("naive", "block team")]
-    outcomes, _ = species_loops.tune_loops(engine, "left", 3, 20_011, "float64", rounds=1, variants=variants)
+def test_a_wrong_variant_is_never_chosen(monkeypatch, how, why):
+    monkeypatch.setattr(species_loops, "bind", broken(how))
+    variants = [v for v in packs.variants(3, "float64") if v.strategy in ("naive", "block team")]
+    outcomes, _ = species_loops.tune_loops(
+        get_backend("cpu"), "left", 3, 20_011, "float64", rounds=1, variants=variants
+    )
     assert outcomes[0].variant.strategy == "naive" and outcomes[0].seconds > 0
     bad = [o for o in outcomes if o.variant.strategy == "block team"]
     assert len(bad) == 6 and all(o.seconds is None and "WrongResult" in o.why and why in o.why for o in bad), bad[0].why
-    assert "naive" in tune.choice(species_loops.key(engine, "left", 3, 20_011, "float64"))
 
 
 def test_verified_before_timed_and_unsuitable_ones_are_passed_over():
@@ -264,58 +252,35 @@ def test_verified_before_timed_and_unsuitable_ones_are_passed_over():
     assert outcomes[2].why == "unsuitable: too much shared memory" and outcomes[3].seconds is None
 
 
-def test_the_choice_is_kept_and_used(notes):
-    """By device, shape, type and compiler; other points take the nearest, other species and compilers the default."""
-    loop = SpeciesLoop(8, "left", backend="cpu")
-    default = loop.engine.default("left", 8, loop.dtype)
-    assert loop.chosen(1000) == default
-    tiled, jam = (
-        next(v for v in loop.engine.variants(8, "float64") if v.layout == "left" and v.label == label)
-        for label in ("tiled by 4", "unroll and jam by 8")
-    )
-    tune.keep(species_loops.key(loop.engine, "left", 8, 1000, "float64"), tiled.id, 1.0)
-    tune.keep(species_loops.key(loop.engine, "left", 8, 10**6, "float64"), jam.id, 1.0)
-    assert [loop.chosen(n) for n in (1, 1000, 20_000, 40_000, 10**9)] == [tiled, tiled, tiled, jam, jam]
-    assert SpeciesLoop(8, "left", "float32", backend="cpu").chosen(1000).strategy == "block team"
-    assert SpeciesLoop(8, "right", backend="cpu").chosen(1000).layout == "right"
-    loop.engine.compiler = "another"
-    assert loop.chosen(1000) == default
-    (notes / "tuned.json").write_text("{ half a")
-    assert SpeciesLoop(8, "left", backend="cpu").chosen(1000) == default
-
-
-def add_one(folder, number):
-    os.environ["FRAME_CACHE"] = folder
-    for _ in range(20):
-        cache.change_notes("count.json", lambda notes: notes.update(total=notes.get("total", 0) + number))
-
-
-def test_processes_that_store_at_once_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=add_one, args=(str(tmp_path), 1)) for _ in range(3)]
-    for w in workers:
-        w.start()
-    for w in workers:
-        w.join()
-    assert cache.read_notes("count.json") == {"total": 60}
+def test_a_variant_by_its_id():
+    """As tuning writes it; nobody else's choice is taken."""
+    tiled = next(v for v in packs.variants(8, "float64") if v.layout == "left" and v.label == "tiled by 4")
+    assert SpeciesLoop(8, "left", backend="cpu", variant=tiled.id).variant == tiled
+    assert SpeciesLoop(8, "left", backend="cpu").variant == packs.default("left", 8, "float64")
+    with pytest.raises(ArgumentError, match="no variant 'left: tiled by 3"):
+        SpeciesLoop(8, "left", backend="cpu", variant="left: tiled by 3")
+    with pytest.raises(ArgumentError, match="for 8 species, layout 'right'"):
+        SpeciesLoop(8, "right", backend="cpu", variant=tiled.id)
 
 
 @pytest.mark.parametrize("command", ["tune", "bench species-loops"])
-def test_the_commands(notes, tmp_path, monkeypatch, capsys, command):
+def test_the_commands(tmp_path, monkeypatch, capsys, command):
     monkeypatch.setattr(bench_species, "points_for", lambda *_: 3000)
-    few = [v for v in cpu.variants(3, "float64") if v.strategy in ("naive", "block team", "warp team")]
-    monkeypatch.setattr(cpu, "variants", lambda ns, dtype: few)
+    few = [v for v in packs.variants(3, "float64") if v.strategy in ("naive", "block team", "warp team")]
+    monkeypatch.setattr(packs, "variants", lambda ns, dtype: few)
     files = (
         ["--json", f"{tmp_path}/rows.json", "--png", f"{tmp_path}/rows.png", "--markdown", f"{tmp_path}/rows.md"]
         if command != "tune"
-        else []
+        else ["--out", f"{tmp_path}/found.json"]
     )
     assert cli.main([*command.split(), "--backend", "cpu", "--ns", "3", *files]) == 0
     said = capsys.readouterr().out
     assert "% of copy" in said
-    assert len(cache.read_notes(tune.FILE)) == 2
-    if files:
+    if command == "tune":
+        found = json.loads((tmp_path / "found.json").read_text())
+        assert [r["layout"] for r in found] == ["left", "right"]
+        assert {v.id for v in few} >= {r["variant"] for r in found}
+    else:
         made = [json.loads(line) for line in (tmp_path / "rows.json").read_text().splitlines()]
         assert {
             "bench",

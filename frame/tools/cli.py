@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add(commands)
     learn = commands.add_parser(
         "tune",
-        help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; keep the fastest",
+        help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; write the fastest",
     )
     species_loops.add_arguments(learn, bench=False)
     _add_mixture(learn, required=False)

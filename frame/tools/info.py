@@ -6,10 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 import kernels
+from kernels import declare
+from kernels.codegen import launches
 from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 
 from ..config import Config
+from ..errors import ArgumentError, FrameError
 from . import machine
 
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
@@ -199,6 +202,29 @@ def binaries(species) -> list[str]:
     )
 
 
+def launch_table(mixture=None) -> list[tuple[str, str]]:
+    """Which table of CUDA launches is in force; of a mixture on a device also which of its rows serve."""
+    path = launches.in_force()
+    why = "FRAME_LAUNCHES" if path != launches.COMMITTED else "the project's own; FRAME_LAUNCHES names another"
+    measured = dict.fromkeys(f"{row.device}, {row.compiler}, {row.date}" for row in launches.read(path))
+    rows = [("launches", f"{path} ({why}), measured on {'; '.join(measured)}")]
+    try:
+        backend = kernels.get_backend(Config().backend)
+    except FrameError:  # a line above says why there is none
+        return rows
+    if mixture is None or backend.style != "threads":
+        return rows
+    for c in kernels.collections.values():
+        try:
+            row = launches.serving(
+                declare.resolve(c.outputs, c.given, mixture.options), mixture, "double", backend.product
+            )
+        except ArgumentError:  # not for these options
+            continue
+        rows.append((f"  {c.name}", f"line {row.line}, of {row.ns} species: {launches.text(row.how)}"))
+    return rows
+
+
 def report(mixture) -> str:
     """Everything above, as text."""
     species = mixture.species
@@ -235,7 +261,7 @@ def add(commands, add_mixture) -> None:
 
 def main(given, mixture: kernels.Mixture | None) -> None:
     """Print the machine's lines, then the mixture's where one is named."""
-    rows = machine.rows(Config())
+    rows = machine.rows(Config()) + launch_table(mixture)
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))

@@ -1,14 +1,16 @@
 """How CUDA launches of point programs are organised: a table of what was measured to be fastest, read by three rules.
 
-The table is launches.csv, or the file that FRAME_LAUNCHES names; `python -m frame tune` writes such files. A row serves
-a program whose kernels sweep all that its `sweeps` name, and whose mixture and precision meet its `when`. Of the rows
-that serve
+The table is launches.csv, or the file that FRAME_LAUNCHES names; `python -m frame tune --mixture FILE` writes such
+files. A row serves a program whose kernels sweep all that its `sweeps` name, and whose mixture and precision meet its
+`when`. One with the word `only` before its sweeps, as tuning writes them, serves programs that sweep nothing else, at
+its own number of species. Of the rows that serve
 
-1. those of this device count, or all where the device is in no row;
-2. those that name most sweeps count, of them those with most conditions;
-3. the one whose number of species is nearest in ratio is taken, the larger number of two as near.
+1. those of this device count, or all where none is of this device;
+2. the first from the top says which: those with its sweeps and conditions (the table goes from special to general);
+3. of these the one whose number of species is nearest in ratio is taken, the larger number of two as near.
 
-A point's last bits may depend on the launch, so the table in force is told by `python -m frame info`.
+A point's last bits may depend on the launch, so `python -m frame info` says which table is in force. No cache folder
+has a part in the choice.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ COLUMNS = ("sweeps", "when", "ns", *LAUNCH, "device", "compiler", "date")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """sweeps: words, see declare.PointKernel. when: option -> values, with `precision` and `k_ij` (its structure) as
-    further options. how: `unroll` 0 stands for the number of species."""
+    """sweeps: words, see declare.PointKernel, and `only`. when: option -> values, with `precision` and `k_ij` (its
+    structure) as further options. how: `unroll` 0 stands for the number of species. line: of the file."""
 
     sweeps: frozenset[str]
     when: tuple[tuple[str, tuple[str, ...]], ...]
@@ -41,15 +43,19 @@ class Row:
     device: str
     compiler: str
     date: str
+    line: int = dataclasses.field(default=0, compare=False)
 
-    def serves(self, sweeps, facts) -> bool:
-        return self.sweeps <= sweeps and all(facts.get(key) in values for key, values in self.when)
+    def serves(self, sweeps, facts, ns: int) -> bool:
+        if "only" in self.sweeps and (self.ns != ns or sweeps != self.sweeps - {"only"}):
+            return False
+        return self.sweeps - {"only"} <= sweeps and all(facts.get(key) in values for key, values in self.when)
 
     def cells(self) -> list[str]:
         """As they stand in the file."""
         when = " ".join(f"{key}={'|'.join(values)}" for key, values in self.when)
         how = [str(getattr(self.how, name)) for name in LAUNCH]
-        return [" ".join(sorted(self.sweeps)), when, str(self.ns), *how, self.device, self.compiler, self.date]
+        sweeps = sorted(self.sweeps, key=lambda word: (word != "only", word))
+        return [" ".join(sweeps), when, str(self.ns), *how, self.device, self.compiler, self.date]
 
 
 def in_force() -> pathlib.Path:
@@ -65,21 +71,21 @@ def read(path: pathlib.Path) -> tuple[Row, ...]:
     try:
         with open(path, newline="") as file:
             for line, cells in enumerate(csv.DictReader(file), 2):
-                rows.append(_row(cells, f"{path}, line {line}"))
+                rows.append(_row(cells, path, line))
     except OSError as error:
         raise ArgumentError(f"no table of launches {str(path)!r} (FRAME_LAUNCHES): {error.strerror}.") from None
     return tuple(rows)
 
 
-def _row(cells, where: str) -> Row:
+def _row(cells, path, line: int) -> Row:
     try:
         how = {name: cells[name] if not cells[name].isdecimal() else int(cells[name]) for name in LAUNCH}
         how["persistent"] = {"True": True, "False": False}[cells["persistent"]]
         when = tuple((key, tuple(v.split("|"))) for key, v in (w.split("=") for w in cells["when"].split()))
         sweeps, ns = frozenset(cells["sweeps"].split()), int(cells["ns"])
-        return Row(sweeps, when, ns, Launch(**how), cells["device"], cells["compiler"], cells["date"])
+        return Row(sweeps, when, ns, Launch(**how), cells["device"], cells["compiler"], cells["date"], line)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ArgumentError(f"{where}: {error}; wanted the columns {', '.join(COLUMNS)}.") from None
+        raise ArgumentError(f"{path}, line {line}: {error}; wanted the columns {', '.join(COLUMNS)}.") from None
 
 
 def write(path: pathlib.Path, rows) -> None:
@@ -97,18 +103,39 @@ def facts_of(mixture, precision: str) -> dict[str, str]:
     return {**mixture.options, "precision": precision, "k_ij": mixture.structure}
 
 
-def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Launch:
-    """The launch of a program by the rules above."""
-    rows = read(in_force()) if table is None else table
+def serving(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Row:
+    """The row that serves a program, by the rules above. device: as Backend.product has it. table: rows, in place of
+    the table in force. Raises ArgumentError where no row serves."""
     sweeps, facts = sweeps_of(kernels), facts_of(mixture, precision)
-    rows = [row for row in rows if row.serves(sweeps, facts)]
+    rows = read(in_force()) if table is None else table
+    rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
     if not rows:
         raise ArgumentError(f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
-    most = max((len(row.sweeps), len(row.when)) for row in rows)
-    rows = [row for row in rows if (len(row.sweeps), len(row.when)) == most]
-    best = min(rows, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns))
-    return best.how if best.how.unroll else dataclasses.replace(best.how, unroll=mixture.ns)
+    alike = [row for row in rows if (row.sweeps, row.when) == (rows[0].sweeps, rows[0].when)]
+    return min(alike, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns))
+
+
+def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Launch:
+    """The launch of a program: that of the row that serves it."""
+    how = serving(kernels, mixture, precision, device, table).how
+    return how if how.unroll else dataclasses.replace(how, unroll=mixture.ns)
+
+
+def measured(kernels, mixture, precision: str, how: Launch, backend, date: str) -> Row:
+    """The row of what was found to be fastest for a program on this device: it holds for what the committed table
+    distinguishes."""
+    facts = facts_of(mixture, precision)
+    known = sorted({key for row in read(COMMITTED) for key, _ in row.when})
+    sweeps, when = sweeps_of(kernels) | {"only"}, tuple((key, (facts[key],)) for key in known)
+    return Row(sweeps, when, mixture.ns, how, backend.product, backend.compiler, date)
+
+
+def with_measured(rows, found) -> list[Row]:
+    """A table's rows behind those found, which take the place of rows for the same programs on the same device."""
+    place = lambda row: (row.sweeps, row.when, row.ns, row.device)
+    known = {place(row) for row in found}
+    return [*found, *(row for row in rows if place(row) not in known)]
 
 
 def candidates(ns: int) -> list[Launch]:
@@ -130,7 +157,7 @@ def candidates(ns: int) -> list[Launch]:
                     Launch(threads, hold=hold, blocks=resident // threads, constants="shared", **how) for how in sums
                 ]
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
-    return [how for how in out if how.blocks]
+    return list(dict.fromkeys(how for how in out if how.blocks))
 
 
 def text(how: Launch) -> str:

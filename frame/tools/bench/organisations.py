@@ -1,18 +1,23 @@
-"""`python -m frame tune --mixture FILE`: every organisation of a collection's CUDA launch, verified, then timed; the
-best is kept."""
+"""`python -m frame tune --mixture FILE`: every organisation of the collections' CUDA launches, verified, then timed; the
+best are written as rows of a table of launches."""
 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import datetime
+import math
 import os
 
 import numpy as np
 
 import kernels
 from kernels import declare
-from kernels.backend import cuda
+from kernels.codegen import launches, tune as tuning
+from kernels.program import Program
 
-from ...errors import ArgumentError, BackendError
+from ...build import BUILD
+from ...errors import ArgumentError, BackendError, FrameError
 from . import inputs
 
 COMPARED = 4096  # points
@@ -21,34 +26,60 @@ SHOWN = 5
 
 
 def tune(given, mixture) -> None:
-    """Tune the collections asked for (all) and print what was best."""
+    """Tune the collections asked for (all that start from T, p, Y), print what was best, write the table.
+
+    Collections whose kernels sweep alike are served by one row: it gets the launch with the least product of times.
+    Raises ArgumentError for an unknown collection, BackendError without a device or where no organisation is right.
+    """
     backend = kernels.get_backend(given.backend)
-    if backend.name != "cuda":
+    if backend.style != "threads":
         raise BackendError(
             "tune --mixture: organisations are those of CUDA launches; the CPU has one (FRAME_BACKEND, --backend)."
         )
-    points = given.points or 10**6
     names = given.collections or [
         c for c in declare.collections if {"T", "p", "Y"} <= set(declare.collections[c].given) <= {"T", "p", "Y", "rho"}
     ]
     unknown = [name for name in names if name not in declare.collections]
     if unknown:
         raise ArgumentError(f"--collections: no collection '{unknown[0]}'; known: {', '.join(declare.collections)}.")
+    points, alike = given.points or 10**6, {}
     for name in names:
-        for line in tune_collection(backend, mixture, declare.collections[name], points):
-            print(line, flush=True)
+        collection = declare.collections[name]
+        records = declare.resolve(collection.outputs, collection.given, mixture.options)
+        outcomes = tune_collection(backend, mixture, collection, points)
+        in_force = launches.chosen(records, mixture, device=backend.product)
+        print(f"{name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}:")
+        print(*shown(outcomes, in_force, points), sep="\n", flush=True)
+        alike.setdefault(launches.sweeps_of(records), []).append((records, outcomes))
+    today = datetime.date.today().isoformat()
+    found = [
+        launches.measured(some[0][0], mixture, "double", best([outcomes for _, outcomes in some]), backend, today)
+        for some in alike.values()
+    ]
+    file = given.out or BUILD / "launches.csv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    launches.read.cache_clear()
+    known = launches.read(file if file.is_file() else launches.in_force())
+    launches.write(file, launches.with_measured(known, found))
+    launches.read.cache_clear()
+    print(f"Written: {file}; to use it, set FRAME_LAUNCHES={file.resolve()}")
 
 
-def tune_collection(backend, mixture, collection, points: int):
-    """Lines to print: the fastest organisations and what is kept."""
-    from kernels.codegen import emit, organise, tune as tuning
+def best(several) -> launches.Launch:
+    """The launch that is fastest over several lists of outcomes. Raises BackendError where none is right in all."""
+    times = [{o.variant: o.seconds for o in outcomes if o.seconds is not None} for outcomes in several]
+    able = [how for how in times[0] if all(how in one for one in times)]
+    if not able:
+        raise BackendError("no organisation is right for all collections that sweep alike; nothing is written.")
+    return min(able, key=lambda how: math.prod(one[how] for one in times))
 
+
+def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Outcome]:
+    """What became of each organisation (see tune.search); the launch in force is the first to be verified, and its
+    values are those that the others are held against."""
     state = inputs.states(mixture.ns, points, "smooth")
-    thermal, made, rng = (
-        dict(state),
-        {q for k in declare.kernels.values() for q in k.writes if not k.given},
-        np.random.default_rng(1),
-    )
+    thermal, rng = dict(state), np.random.default_rng(1)
+    made = {q for k in declare.kernels.values() for q in k.writes if not k.given}
     for name in collection.given:  # what is no property of the state is a velocity or a change of Q or U
         if name not in state:
             rows = declare.quantities[name].rows(mixture.ns)
@@ -57,50 +88,50 @@ def tune_collection(backend, mixture, collection, points: int):
                 if name in made
                 else rng.normal(size=(rows, points))
             )
-    records = declare.resolve(collection.outputs, collection.given, mixture.options)
-    plans = {how: emit.plan(records, collection.outputs, mixture, how) for how in organise.candidates(mixture.ns)}
-    default = organise.default(records, mixture)
-    plans.setdefault(default, emit.plan(records, collection.outputs, mixture, default))
-    plans = {how: plan for how, plan in plans.items() if emit.shared_bytes(plan) <= backend.shared_memory}
-    arrays = {a: backend.empty((plans[default].rows(a), backend.pad(points))) for a in plans[default].arguments}
+
+    def program(how=None):
+        return Program(mixture, collection.outputs, collection.given, backend=backend, name=collection.name, how=how)
+
+    first = program()
+    hows = [first.plan.how, *(how for how in launches.candidates(mixture.ns) if how != first.plan.how)]
+    programs = {first.plan.how: first}
+
+    def ahead(how):
+        with contextlib.suppress(FrameError):  # whoever prepares it gets to hear
+            programs[how] = program(how)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # all cores at work
+        list(pool.map(ahead, hows[1:]))
+    arrays = {a: backend.empty((first.plan.rows(a), backend.pad(points))) for a in first.plan.arguments}
     for a in state.keys() & arrays.keys():
         arrays[a][:, :points] = backend.from_host(np.ascontiguousarray(state[a]).reshape(-1, points))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # into the cache, all cores at work
-        list(pool.map(lambda plan: cuda.program_code(plan, backend.arch, collection.name), plans.values()))
     expected: dict[str, np.ndarray] = {}
 
     def prepare(how):
-        plan = plans[how]
-        constants, keep = emit.pack_constants(plan, backend)
-        run = backend.prepare(backend.compile(plan, collection.name), constants, plan, arrays)
-        return (lambda: run(points)), {"kept": keep}
+        run = (programs.get(how) or program(how)).bind(arrays)
+        return (lambda: run(points)), {}
 
     def verify(how, run):
-        for a in collection.outputs:
+        for a in first.writes:
             arrays[a][...] = np.nan
         run()
-        got = {a: backend.to_host(arrays[a][:, : min(points, COMPARED)]) for a in collection.outputs}
+        got = {a: backend.to_host(arrays[a][:, : min(points, COMPARED)]) for a in first.writes}
         if not expected:
             expected.update(got)
         scales = {a: np.maximum(np.abs(wanted), 1e-3 * np.median(np.abs(wanted))) for a, wanted in expected.items()}
         worst = float(np.max([np.max(np.abs(got[a] - wanted) / scales[a]) for a, wanted in expected.items()]))
         if not worst <= TOLERANCE:  # nor where it is NaN
-            raise BackendError(f"results differ by {worst:.1e} from those of the default organisation.")
+            raise BackendError(f"results differ by {worst:.1e} from those of the launch in force.")
         return worst
 
-    def clock(run):
-        begin = backend.mark()
-        run()
-        return backend.elapsed(begin, backend.mark())
+    return tuning.search(hows, prepare, verify, lambda run: tuning.seconds(backend, run), rounds=7)
 
-    outcomes = tuning.search([default, *(how for how in plans if how != default)], prepare, verify, clock, rounds=7)
-    best = outcomes[0]
-    key = organise.key(backend.product, backend.compiler, records, collection.outputs, mixture, points)
-    tuning.keep(key, organise.text(best.variant), best.seconds)
-    given = f"{collection.name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}"
-    yield f"{given}: {len(outcomes)} organisations"
+
+def shown(outcomes, in_force: launches.Launch, points: int):
+    """Lines to print: the fastest organisations, the one in force, and those left out."""
+    yield f"  {len(outcomes)} organisations"
     for outcome in outcomes:
-        if outcome in outcomes[:SHOWN] or outcome.variant == default or outcome.why:
+        if outcome in outcomes[:SHOWN] or outcome.variant == in_force or outcome.why:
             pace = f"{points / outcome.seconds * 1e-9:7.3f} Gpoint/s" if outcome.seconds else "   left out    "
-            default_one = "  (default)" if outcome.variant == default else ""
-            yield f"  {pace}  {organise.text(outcome.variant)}{default_one} {outcome.why}"
+            said = "  (in force)" if outcome.variant == in_force else ""
+            yield f"  {pace}  {launches.text(outcome.variant)}{said} {outcome.why}"

@@ -51,7 +51,10 @@ def add_arguments(parser, bench: bool) -> None:
         parser.add_argument("--png", metavar="FILE", type=pathlib.Path, help="the picture")
     else:
         parser.add_argument(
-            "--out", metavar="FILE", type=pathlib.Path, help="where what was found goes (default: build/)"
+            "--out",
+            metavar="FILE",
+            type=pathlib.Path,
+            help="where what was found is written (default: build/launches.csv, or build/species_loops.json)",
         )
 
 
