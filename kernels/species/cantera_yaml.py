@@ -517,7 +517,8 @@ def _pairs(names, nodes, model, read):
                 pairs.fail("names the species itself, wanted another one.")
             value = read(pairs, other)
             if said.setdefault((min(i, j), max(i, j)), value) != value:
-                pairs.fail(f"{other}: got {value} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+                got = ", ".join(f"{number:g}" for number in np.ravel(value))
+                pairs.fail(f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair.")
             yield i, j, value
 
 
