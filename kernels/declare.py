@@ -83,9 +83,11 @@ class PointKernel:
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel as these options have it: with those of its optional reads that are made."""
+        if len(self.reads) == len(self.order):
+            return self
         made = {name for k in kernels.values() if k.serves(options) for name in k.writes}
         reads = tuple(name.rstrip("?") for name in self.order if name[-1] != "?" or name[:-1] in made)
-        return self if reads == self.reads else dataclasses.replace(self, reads=reads)
+        return dataclasses.replace(self, reads=reads)
 
 
 @dataclasses.dataclass(frozen=True)

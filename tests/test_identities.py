@@ -169,4 +169,5 @@ def test_derivative(ns, model, law):
     error = np.abs(left - right)
     worst = np.argmax(error / tolerance)
     assert (error <= tolerance).all(), f"{law}: {left[worst]} and {right[worst]} at {T[worst]} K, {p[worst]} Pa"
-    assert np.median(np.maximum(error - rounding, 0) / np.abs(right)) < 1e-11
+    beyond = np.maximum(error - rounding, 0)  # 0 of van der Waals' a, which does not depend on T
+    assert np.median(beyond / np.maximum(np.abs(right), 1e-300)) < 1e-11

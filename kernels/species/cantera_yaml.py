@@ -4,9 +4,9 @@ SpeciesData.
 What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
 beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
 acentric-factor, binary-a; Redlich-Kwong: a0 or [a0, a1] of a = a0 + a1 T, b, binary-a), `critical-parameters`,
-`transport` (gas), with the file's `units` and explicit ones. Keys that Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's
-c, for the equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with
-`association-factor`, `diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of
+`transport` (gas), with the file's `units` and explicit ones. Keys that Cantera leaves alone: `critical-molar-volume`
+(measured) in critical-parameters; `volume-translation` (Peneloux's c, for the equation that is used) in
+equation-of-state or critical-parameters; in a species a map `real-gas` with `association-factor`, `diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of
 viscosity, temperature, exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess,
@@ -517,7 +517,8 @@ def _pairs(names, nodes, model, read):
                 pairs.fail("names the species itself, wanted another one.")
             value = read(pairs, other)
             if said.setdefault((min(i, j), max(i, j)), value) != value:
-                pairs.fail(f"{other}: got {value} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+                got = ", ".join(f"{number:g}" for number in np.ravel(value))
+                pairs.fail(f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair.")
             yield i, j, value
 
 

@@ -14,7 +14,8 @@ from .others import comparable, compare_departures, equation, not_installed
 from .report import mole_fractions
 
 SUBSET = 5000
-# Its name, its alpha, tolerance: its constants are solved for by iteration, to some eps. Its van der Waals equation is left out: constants good to 1e-13 and no heat capacity.
+# Its name, its alpha, tolerance: its constants are solved for by iteration, to some eps. Its van der Waals equation is
+# left out: constants good to 1e-13 and no heat capacity.
 EQUATIONS = {"pr": ("PR", "Classic", 256.0), "srk": ("SRK", "Classic", 256.0), "rk": ("SRK", "RK", 1024.0)}
 # Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976: none of these is so heavy.
 NAMES = {
