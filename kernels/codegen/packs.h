@@ -9,7 +9,8 @@
 #include "numbers/launch.h"
 
 typedef number<real>::stored stored;
-// Rows lie slightly more than a block apart: a distance of 4 KiB, or a multiple of it, would cost cache conflicts.
+// Rows lie slightly more than a block apart, so that no two are a multiple of 4 KiB apart: such rows would share the
+// same few lines of the L1 cache.
 constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored), LANES = number<real>::lanes;
 
 struct Array {
