@@ -1,6 +1,7 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
-# make test        sets up the same way and runs every test that needs no GPU
+# make test        sets up the same way and runs the tests that need no GPU, each law at some sizes and options
+# make test-full   the same, each law at all of them; before an issue is called done
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
@@ -41,7 +42,7 @@ CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
-.PHONY: demo castles test lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
+.PHONY: demo castles test test-full lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -52,10 +53,16 @@ castles: setup
 	@$(MAKE) --no-print-directory build/castles
 	$(MPIRUN) -n $(RANKS) build/castles $(CASTLES_NAMELIST)
 
-# Files in parallel, the large ones first: half of the time is the compiler's.
+# JOBS processes take one test file after the other, in the order that tests/conftest.py gives.
+PYTEST = $(PY) -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
 test: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
-	ls -S tests/test_*.py | xargs -n 1 -P $(JOBS) $(PY) -m pytest -q
+	$(PYTEST)
+
+test-full: setup-test
+	@$(MAKE) --no-print-directory build/libframe.so
+	$(PYTEST) -m "not gpu"
 
 # All four, also where one finds something.
 lint: setup-lint

@@ -108,7 +108,7 @@ class Bound:
         begin, used = self.backend.mark(), time.process_time()
         for _ in range(often):
             self.run(self.n)
-        if self.backend.name == "cpu":
+        if self.backend.describe()["name"] == "cpu":
             return (time.process_time() - used) / often
         return self.backend.elapsed(begin, self.backend.mark()) / often
 

@@ -1,4 +1,4 @@
-"""Calling programs on whole arrays: broadcasting, shapes, NumPy and CuPy."""
+"""Calls of programs on whole arrays of NumPy or CuPy: checks of shapes, broadcasting, copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ def _on_device(array) -> bool:
 
 
 def call(mixture, what, names, arrays, backend, precision) -> dict:
-    """Run the program `what` (keywords of Mixture.program) on named arrays; see Mixture.properties."""
+    """Run a program on named arrays; returns {name: array} for `names`.
+
+    what: keywords of Mixture.program that choose the program. Shapes, units and errors: see Mixture.properties.
+    backend: a Backend, its name, or None (that of the arrays).
+    """
     unknown = [n for n in [*names, *arrays] if n not in quantities]
     if unknown:
         raise ArgumentError(f"unknown quantity '{unknown[0]}'; known: {', '.join(sorted(quantities))}.")
@@ -91,8 +95,8 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
 
 
 def _contiguous(xp, array, shape, copy):
-    """The array spread to `shape`, rows contiguous; a copy only where needed (or asked for, when a kernel updates it).
-    xp: NumPy or CuPy."""
+    """The array broadcast to `shape`, with contiguous rows. It is copied only where needed, or where `copy` asks for it
+    (a kernel updates it). xp: NumPy or CuPy."""
     if tuple(array.shape) == tuple(shape) and array.flags.c_contiguous:
         return array.copy() if copy else array
     return (

@@ -1,8 +1,9 @@
-"""Declarations: quantities, point kernels, options, constants, collections; how kernels join by the names they read and
-write.
+"""Declarations of quantities, point kernels, options, constants and collections; and the search for the kernels that
+lead from given quantities to wanted ones.
 
-A declaration says everything about a kernel except its formula, which stands once, as a C++ function template
-over the number type, in the header named here. Emitter, views, tests, timers and tables read these records.
+A declaration says everything about a kernel except its formula. The formula stands once, in the header named in the
+declaration, as a C++ function template over the number type. Code generation, views, tests, timers and tables read
+these records.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ PER = {
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A named field: one value a point, or `ns`, `ns*ns`, `nq` or `nq*nq` values a point with nq = ns + 4 variables of
-    a flow solver."""
+    """A named field. per: "" (one value at each point), or "ns", "ns*ns", "nq" or "nq*nq" values at each point; nq =
+    ns + 4 is the number of variables of a flow solver."""
 
     name: str
     unit: str
@@ -37,27 +38,29 @@ class Quantity:
     per: str = ""
 
     def rows(self, ns: int) -> int:
+        """Number of values at each point for ns species."""
         return PER[self.per](ns)
 
 
 @dataclasses.dataclass(frozen=True)
 class PointKernel:
-    """One quantity, or the few that fall out of one sweep over the species, at one point.
+    """A formula at one point: one quantity, or several that one sweep over the species gives.
 
-    reads, writes: quantity names in the order of the C++ arguments; a name in both is updated in place.
-    order: the reads with those marked `?` that are only read where some kernel for the same options makes them; else
-    the body gets an Absent in their place.
-    constants: names of the mixture constants that the body uses as members of its first argument.
-    packs: on the CPU a value is so many, 1, 2 or 4, what was measured to be fastest; 4 are 2 in sweeps over more than
-    10 species, and so is whatever looks up a table in single precision.
-    alone: on the CPU it is a loop over points of its own: so long that the processor does not look beyond it.
-    given: names that must be given, not computed, for it to be taken, while what it writes is not: what an inversion
-    starts from. Without this T would follow from h and h from T.
-    sweeps: what it asks of a GPU's registers beyond one value at a time, which decides how a launch is organised:
-    "pairs" (sums over pairs of species whose terms depend on the state), "viscosities" (numbers of each species are
-    held), "states" (whole states are alive at once), "root" (the equation of state is solved).
+    reads, writes: quantity names in the order of the C++ arguments. A name in both is updated in place.
+    order: the reads in full. Those marked `?` are read only where some kernel for the same options makes them;
+    otherwise the body gets an Absent in their place.
+    constants: names of the mixture constants that the body reads as members of its first argument.
+    packs: how many packs form one value on the CPU: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in
+    sweeps over more than 10 species, and a kernel that looks up a table in single precision has 2.
+    alone: on the CPU the kernel has its own loop over points: it is so long that the processor cannot overlap it with
+    the next kernel.
+    given: names that must be given, not computed, for this kernel to be chosen; what it writes must not be given. These
+    are the inputs of an inversion. Without this rule T would follow from h, and h from T.
+    sweeps: the kernel's need of GPU registers beyond one value at a time; it decides how a launch is organised: "pairs"
+    (sums over pairs of species whose terms depend on the state), "viscosities" (numbers of each species are held),
+    "states" (whole states are held at once), "root" (the equation of state is solved).
     instead: ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
-    double_only: why it is refused where the arithmetic is single precision; empty where it is not.
+    double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
     """
 
     name: str
@@ -78,20 +81,22 @@ class PointKernel:
     order: tuple[str, ...] = ()
 
     def serves(self, options: dict) -> bool:
-        """Whether this kernel is the one for these model options (`when` lists the values it is for)."""
+        """Whether this kernel is for these model options; `when` lists the values it is for."""
         return all(options.get(key) in values for key, values in self.when)
 
     def for_options(self, options: dict) -> PointKernel:
-        """This kernel as these options have it: with those of its optional reads that are made."""
+        """This kernel for these options: its optional reads are kept where some kernel makes them."""
+        if len(self.reads) == len(self.order):
+            return self
         made = {name for k in kernels.values() if k.serves(options) for name in k.writes}
         reads = tuple(name.rstrip("?") for name in self.order if name[-1] != "?" or name[:-1] in made)
-        return self if reads == self.reads else dataclasses.replace(self, reads=reads)
+        return dataclasses.replace(self, reads=reads)
 
 
 @dataclasses.dataclass(frozen=True)
 class Collection:
-    """A named set of outputs, computed from `given` in one launch. optional: names used as well where the caller has
-    them. aliases: other names that hosts launch it by, in any case."""
+    """A named set of outputs, computed from `given` in one launch. optional: names that are also used where the caller
+    gives them. aliases: other names by which hosts launch it, in upper or lower case."""
 
     name: str
     given: tuple[str, ...]
@@ -103,9 +108,12 @@ class Collection:
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """A choice between models. values: the first is the default. what: one line for people. switch: of the compiled
-    code; None: one for each value, `name_value`; a name: one, true where the value is not the default; "": none.
-    needs: species fields that a value cannot do without."""
+    """A choice between models.
+
+    values: the first is the default. what: one line of description. switch: the compile-time switches; None: one for
+    each value, `name_value`; a name: one switch, true where the value is not the default; "": no switch. needs: the
+    species fields that a value requires.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -114,6 +122,7 @@ class Option:
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def switches(self, value: str) -> dict[str, bool]:
+        """{switch: on} for this value."""
         if self.switch is None:
             return {f"{self.name}_{known}": known == value for known in self.values}
         return {self.switch: value != self.values[0]} if self.switch else {}
@@ -121,7 +130,7 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class SpeciesNumber:
-    """A positive number of each species that a mixture may be given, with its default."""
+    """A positive number for each species that may be given to a mixture, with its default."""
 
     name: str
     default: float
@@ -130,15 +139,15 @@ class SpeciesNumber:
 
 @dataclasses.dataclass
 class Constants:
-    """What a model makes of the species, once for a mixture. Bodies find all of it in their first argument `m`.
+    """What a model computes from the species, once for a mixture. Bodies find all of it in their first argument `m`.
 
-    values: name -> vector of doubles (or what becomes one), `m.name[i]`.
+    values: name -> vector of doubles (or what NumPy makes one of), read as `m.name[i]`.
     pairs: name -> matrix over pairs, laid out for each backend by codegen: symmetric (ns, ns) for quadratic forms, or
-    (terms, ns, ns) with zeros on the diagonal, which is multiplied by vectors.
-    tables: name -> (windows, rows, 4) in single precision, cubics of each window.
+    (terms, ns, ns) with zeros on the diagonal for products with vectors.
+    tables: name -> (windows, rows, 4) in single precision, the cubics of each window.
     sizes: name -> int or bool known to the compiler, `M::name`. numbers: name -> double known to the compiler.
-    members: C++ text, static members of the struct behind `M`: functions of one species or of the mixture.
-    notes: lines for people, in `python -m frame info`.
+    members: C++ text of static members of the struct `M`: functions of one species or of the mixture.
+    notes: lines that `python -m frame info` prints.
     """
 
     values: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -152,7 +161,7 @@ class Constants:
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
-    """Who makes the constants of these names: `make(species, options)` returns Constants."""
+    """The function that makes the constants of these names: `make(species, options)` returns Constants."""
 
     names: tuple[str, ...]
     make: Callable[..., Constants]
@@ -168,7 +177,7 @@ exclusions: list[tuple[Callable[[dict], bool], str]] = []
 providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
-_aliases: dict[str, str] = {}  # other name of a collection, in lower case -> its name
+_aliases: dict[str, str] = {}  # alias of a collection, in lower case -> its name
 _folder: contextvars.ContextVar[pathlib.Path | None] = contextvars.ContextVar(
     "folder of the declarations", default=None
 )
@@ -179,7 +188,7 @@ def _split(names) -> tuple[str, ...]:
 
 
 class Names(list):
-    """Values of an option that kernels are for, those added later too."""
+    """A list of an option's values that may grow after kernels were declared for it."""
 
     __hash__ = object.__hash__
 
@@ -189,7 +198,7 @@ def _condition(when) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
-    """Declare a field. Declaring it again with another unit or shape is an error."""
+    """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
     new = Quantity(name, unit, what, per)
     old = quantities.get(name)
     if per not in PER:
@@ -205,9 +214,9 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
 def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> Option:
     """Declare a choice between models, beside the model that reads it.
 
-    values: names with blanks, or a list; the first is the default. Declared again, it has these values, too: a model
-    in a file of its own adds its own value. switch: see Option. needs = {value: species fields that must be known}:
-    a Mixture of other species raises MixtureError.
+    values: names with blanks, or a list; the first is the default. A second declaration adds its values: so a model in
+    another file adds its own. switch: see Option. needs = {value: species fields that must be known}: a Mixture raises
+    MixtureError where one is unknown.
     """
     old = options.get(name) or Option(name, (), what, switch)
     values = tuple(dict.fromkeys(old.values + _split(values)))
@@ -216,26 +225,26 @@ def option(name: str, values, what: str = "", *, switch: str | None = None, need
 
 
 def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
-    """Declare that values of options do not go together: where `excluded(options)` is true. `say` is the error's text
-    and may name options in braces: "translation = '{translation}' shifts a cubic's volume"."""
+    """Declare that options with `excluded(options)` true cannot be combined. say: the text of the ArgumentError; it may
+    have options in braces: "translation = '{translation}' shifts a cubic's volume"."""
     exclusions.append((excluded, say))
 
 
 def species_number(name: str, default: float, what: str) -> SpeciesNumber:
-    """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by
-    name. A provider of constants finds it in `options` as an array (ns,)."""
+    """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
+    The functions that make constants find it in `options` as an array (ns,)."""
     species_numbers[name] = SpeciesNumber(name, default, what)
     return species_numbers[name]
 
 
 def constants(names, make: Callable[..., Constants], *, when=None) -> Provider:
-    """Declare who makes the constants that kernels ask for by these names (one string with blanks, or a list).
+    """Declare the function that makes the constants of these names (one string with blanks, or a list).
 
-    make(species, options) -> Constants is called once for a mixture, when a kernel asks for one of the names; options
-    also holds the declared numbers, as arrays. It may make fewer than its names (kernels mark those with `?`), never
-    others. It raises MixtureError where the species lack data: the kernel that asked is then refused with that text.
-    when = {option: value or values}: as for kernels. Raises ArgumentError where another provider of a name serves the
-    same options.
+    make(species, options) -> Constants is called once for a mixture, when a kernel first reads one of the names;
+    options also holds the declared numbers of each species, as arrays (ns,). It may leave out names that kernels mark
+    with `?`; it may not make others. It raises MixtureError where the species lack data: the kernel that reads the
+    constant is then refused with that text. when = {option: value or values}: as for kernels. Raises ArgumentError
+    where a name already has a function for the same options.
     """
     new = Provider(_split(names), make, _condition(when))
     for old in list(providers):
@@ -251,7 +260,8 @@ def constants(names, make: Callable[..., Constants], *, when=None) -> Provider:
 
 
 def checked_options(given: dict) -> dict[str, str]:
-    """All options with their values; ArgumentError names an unknown option or value and lists the known ones."""
+    """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
+    value and lists the known ones, or says why values cannot be combined."""
     for key, value in given.items():
         if key not in options:
             raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(options)}.")
@@ -282,8 +292,12 @@ def point_kernel(
     sweeps="",
     instead=None,
 ) -> PointKernel:
-    """Declare a kernel. `header`: a path; relative to the folder of the declaration file that is being loaded, if one
-    is. `when` = {option: value or values} it is for."""
+    """Declare a kernel; the arguments are the fields of PointKernel.
+
+    header: a path, relative to the declaration file if one is being loaded. Lists of names may be strings with blanks.
+    when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
+    quantities that are not declared, or a name that is taken.
+    """
     path = ((_folder.get() or pathlib.Path()) / header).resolve()
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
@@ -320,7 +334,8 @@ def point_kernel(
 
 
 def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
-    """Declare a collection: the outputs wanted and the names that are given."""
+    """Declare a collection; the arguments are the fields of Collection, lists of names may be strings with blanks.
+    Raises ArgumentError for quantities that are not declared, or a name that is taken."""
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
     if unknown:
@@ -335,12 +350,13 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Col
 
 
 def name_of(tag: str) -> str:
-    """The name behind what a host calls: a collection's by any of its aliases, else the tag itself."""
+    """The collection with this alias, or the tag itself where it is no alias."""
     return _aliases.get(tag.lower(), tag)
 
 
 def load_declarations(path) -> list[str]:
-    """Run a declaration file of the host's own; returns the names of the kernels and collections it added."""
+    """Run a host's declaration file; returns the names of the kernels and collections it added. Raises ArgumentError
+    where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
     if not path.is_file():
         raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
@@ -360,13 +376,13 @@ def load_declarations(path) -> list[str]:
 
 
 def resolve(outputs, given, options) -> list[PointKernel]:
-    """The kernels that lead from `given` to `outputs`, in an order in which each finds its inputs.
+    """The kernels that lead from `given` to `outputs`, in an order in which the inputs of each are known.
 
-    A name may have several makers; the first declared that serves the options and whose inputs can be had is taken,
-    those that ask for given names before the others, the most demanding first. A kernel that updates a name in place is
-    taken only where that name is both given and wanted: what was not asked for stays as it came. With all it reads
-    given it comes first: others read what it has updated.
-    Raises ArgumentError that names what is missing.
+    Several kernels may write a name. Chosen is the first declared that is for these options and whose inputs can be
+    computed; kernels with `given` names are tried before the others, those with the most first. A kernel that updates a
+    name in place is chosen only where this name is both given and among the outputs: other inputs are never changed. If
+    all its reads are given, it runs first, and the other kernels read the updated values.
+    Raises ArgumentError, which names the missing quantities.
     """
     makers: dict[str, list[PointKernel]] = {}
     order: list[PointKernel] = []
@@ -382,7 +398,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             if updates and set(kernel.reads) <= set(given):
                 order.append(kernel)
     have = set(given).union(*(kernel.writes for kernel in order))
-    missing: set[str] = set()  # what no kernel makes: for the message
+    missing: set[str] = set()  # quantities that no kernel can compute, for the message
 
     def make(name, underway) -> bool:
         if name in have:
@@ -390,7 +406,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         able = [k for k in makers.get(name, ()) if k not in underway]
         for kernel in able:
             mark, known = len(order), set(have)
-            found = [make(read, underway | {kernel}) for read in kernel.reads]  # all are tried: each may be missing
+            found = [make(read, underway | {kernel}) for read in kernel.reads]  # no early exit: the message names all
             if all(found):
                 if kernel not in order:
                     order.append(kernel)
@@ -418,13 +434,13 @@ def resolve(outputs, given, options) -> list[PointKernel]:
 
 
 def _instead(name, options) -> str:
-    """What may be given in place of a name: the fewest names of each kernel that inverts."""
+    """Text for the message: the names that may be given in the place of `name`, one shortest set for each inversion."""
     ways = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
     ways = sorted(" and ".join(way) for way in ways if not any(set(other) < set(way) for other in ways))
     return f" (or {', or '.join(ways)})" if ways else ""
 
 
 def described(kernel: PointKernel) -> str:
-    """One line for tables: name, what it makes, from what, by which source."""
+    """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""
     what = "; ".join(f"{w} [{quantities[w].unit}] {quantities[w].what}" for w in kernel.writes)
     return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"

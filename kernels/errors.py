@@ -1,14 +1,14 @@
-"""Exceptions of the layer. `status` is what the Fortran entry points hand to the host."""
+"""Exceptions of the layer. `status` is the number that the Fortran entry points return to the host."""
 
 
 class FrameError(Exception):
-    """Base class: something the layer could not do."""
+    """Base class of all errors that the layer raises."""
 
     status = 4
 
 
 class ArgumentError(FrameError, ValueError):
-    """A name, shape, bound or value that the caller passed is not usable."""
+    """The caller passed a name, shape, bound or value that cannot be used."""
 
     status = 3
 
@@ -18,7 +18,7 @@ class MixtureError(ArgumentError):
 
 
 class StateError(FrameError):
-    """A kernel met a state outside its validity, found in check mode."""
+    """A quantity is stale or was never filled, a call came out of order, or check mode found an invalid result."""
 
 
 class BackendError(FrameError):
@@ -26,4 +26,4 @@ class BackendError(FrameError):
 
 
 class VariantUnsuitable(FrameError):
-    """A strategy says that it cannot serve this device, shape or memory: a tuner goes on with the next."""
+    """A way of execution cannot be used with this device, shape or memory; a tuner then tries the next one."""

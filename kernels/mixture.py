@@ -1,8 +1,9 @@
-"""Mixture: species data and model options, the constants that models make of them, and the way to call kernels on
-arrays. It knows no model: options and constants are declared beside the bodies (declare.py)."""
+"""Mixture: species data, model options, the constants that models compute from them, and calls of kernels on arrays. No
+model is named here: options and constants are declared beside the models' bodies (declare.py)."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -20,9 +21,12 @@ KINDS = ("values", "pairs", "tables")
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """A constant that a kernel asks for. kind: "values", "pairs" or "tables", the field of Constants that it stands in,
-    and its array; both None where the model did not make it for these species and options. of: all that was made with
-    it: a program has to have its sizes, numbers and members, whichever of its names it asks for."""
+    """A constant that a kernel reads.
+
+    kind: "values", "pairs" or "tables", the field of Constants that holds it. array: its numbers. Both are None where
+    the model did not make it for these species and options. of: the Constants it belongs to; a program that reads one
+    of their names also needs their sizes, numbers and members.
+    """
 
     kind: str | None
     array: np.ndarray | None
@@ -30,7 +34,8 @@ class Constant:
 
 
 def by_species(key: str, given, names) -> np.ndarray:
-    """Positive numbers (ns,): one for all, one for each species, or some by name with the default for the others."""
+    """Positive numbers (ns,) from `given`: one number for all species, ns numbers, or {species name: number} with the
+    default for the others. key: name of the declared number. Raises ArgumentError."""
     if isinstance(given, dict):
         unknown = [name for name in given if name not in names]
         if unknown:
@@ -48,12 +53,12 @@ def by_species(key: str, given, names) -> np.ndarray:
 
 
 class Mixture:
-    """Species, options, constants. `kernels.OPTIONS` lists the options (`python -m frame compile --help`, too); beside
-    them the numbers `lewis` and `schmidt` may be given: one for all species, one for each, or by name.
+    """Species with model options and constants.
 
-    species: SpeciesData, or NoSpecies(ns) where only kernels run that need no constants. Constants are made when a
-    kernel first asks for them. Raises MixtureError for species data that the chosen equation cannot work with,
-    ArgumentError for options.
+    species: SpeciesData, or NoSpecies(ns) for kernels that need no constants. options: see `kernels.OPTIONS` or
+    `python -m frame compile --help`; also the numbers `lewis` and `schmidt`: one for all species, one for each, or by
+    name. Constants are computed when a kernel first reads them. Raises MixtureError for species data that the chosen
+    equation cannot use, ArgumentError for options.
     """
 
     def __init__(self, species: SpeciesData, **options):
@@ -64,14 +69,15 @@ class Mixture:
             key: by_species(key, options.pop(key, known.default), self.names) for key, known in species_numbers.items()
         }
         self.options = checked_options(options)
-        self._made: dict[declare.Provider, Constants | str] = {}  # or why it could not be made
+        self._made: dict[declare.Provider, Constants | str] = {}  # text: why they could not be made
         self._programs: dict = {}
         for key, value in self.options.items():
             species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
 
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:
-        """Read a Cantera YAML file; `phase` names the phase when there are several."""
+        """A Mixture from a Cantera YAML file. phase: its name; None: the first phase that the equation can use. Raises
+        MixtureError for the file, ArgumentError for options."""
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
 
         chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
@@ -80,6 +86,7 @@ class Mixture:
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:
+        """A Mixture from species data; as Mixture(species, **options)."""
         return cls(species, **options)
 
     def __repr__(self):
@@ -87,8 +94,8 @@ class Mixture:
 
     # ---- constants
     def constant(self, name: str) -> Constant | None:
-        """What a kernel asks for; None where no model that serves these options knows the name. Raises MixtureError (an
-        ArgumentError) with the reason where the species lack the data."""
+        """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
+        ArgumentError), with the reason, where the species lack the data."""
         for provider in declare.providers:
             if name in provider.names and provider.serves(self.options):
                 made = self._make(provider)
@@ -124,29 +131,30 @@ class Mixture:
         return value
 
     def _all(self) -> list[Constants]:
-        """Of every model that serves these options, refused ones left out."""
+        """The constants of all models for these options, except those that could not be made."""
         made = [self._make(provider) for provider in declare.providers if provider.serves(self.options)]
         return [some for some in made if isinstance(some, Constants)]
 
     def switches(self) -> dict[str, bool]:
-        """Compile-time switches of the options in force."""
+        """Compile-time switches {name: on} of this mixture's options."""
         return {k: v for key, value in self.options.items() for k, v in declare.options[key].switches(value).items()}
 
     @property
     def structure(self) -> str:
-        """How k_ij are summed: none, sparse, lowrank, dense; or pairs, in each pair's critical point."""
+        """How k_ij enters the sums over pairs: "none", "sparse", "lowrank", "dense", or "pairs" (each pair has its own
+        critical point)."""
         kinds = {k[4:]: on for made in self._all() for k, on in made.sizes.items() if k.startswith("kij_")}
         return next((kind for kind, on in kinds.items() if on), "pairs" if kinds else "none")
 
     @property
     def lacks(self) -> dict[str, str]:
-        """Constant: why this mixture does not have it."""
+        """{constant: reason} for the constants that this mixture cannot have."""
         made = [(p, self._make(p)) for p in declare.providers if p.serves(self.options)]
         return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of results should know: numbers that the file did not give, and what models say of theirs."""
+        """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""
         filled = [
             f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}."
             for name, fields in self.species.origin.items()
@@ -154,9 +162,25 @@ class Mixture:
         ]
         return list(dict.fromkeys([*filled, *(note for made in self._all() for note in made.notes)]))
 
+    def moved(self, move) -> Mixture:
+        """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
+        self._all()
+        other = copy.copy(self)
+        other._programs = {}
+        other._made = {
+            provider: made
+            if isinstance(made, str)
+            else dataclasses.replace(
+                made, **{kind: {k: move(v) for k, v in getattr(made, kind).items()} for kind in ("values", "pairs")}
+            )
+            for provider, made in self._made.items()
+        }
+        return other
+
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
-        """A compiled launch, kept: by outputs and given names, or by kernel names. See kernels.program.Program."""
+        """A compiled Program for outputs and given names, or for kernel names; made once and kept. See
+        kernels.program.Program."""
         from .backend import get_backend
         from .program import Program
 
@@ -171,12 +195,13 @@ class Mixture:
     def properties(self, names, *, backend=None, precision="double", **arrays) -> dict:
         """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
 
-        names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X [(ns, ...)], also u, v, w for h0, or any
-        quantity by its name. Shapes after the species axis broadcast against each other. NumPy in, NumPy out (on
-        backend "cpu" or "cuda"); CuPy in, CuPy out. precision: "double"; "mixed" (arrays are rounded to float32 and
-        come back as float32, the arithmetic stays double) or "single" (that too is float32; T from h, s or e is
-        refused). Returns a dict name -> array (species quantities (ns, ...)). Raises ArgumentError for unknown names,
-        missing inputs or shapes that do not fit. A point outside the validity of a kernel gives NaN there.
+        names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
+        any other quantity by its name. Shapes after the species axis broadcast against each other. NumPy arrays give
+        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays.
+        precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic
+        is float32 too, and T from h, s or e is refused.
+        Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
+        inputs, or shapes that do not fit. A point outside the validity of a kernel gives NaN at this point.
         """
         from .arrays import call
 
@@ -184,8 +209,8 @@ class Mixture:
         return call(self, dict(outputs=names, given=list(arrays)), names, arrays, backend, precision)
 
     def kernel(self, name):
-        """A single kernel as a function of its declared arguments: `mix.kernel("internal_energy")(p=..., vol=...,
-        h=...)`."""
+        """A single kernel as a function of its declared arguments, such as
+        `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes and errors as `properties`."""
         from .arrays import call
 
         if name not in declare.kernels:

@@ -37,7 +37,7 @@ step "build libframe" 120 "$python" -m frame build
 step "info" 120 "$python" -m frame info --mixture examples/mixtures/ch4_o2.yaml
 cat "$out/step.log"
 case " ${BACKENDS:-cpu cuda} " in *" cuda "*)
-    step "pytest -m gpu" 400 "$python" -m pytest -q -m gpu --durations=8 tests
+    step "pytest -m gpu" 480 "$python" -m pytest -q -m gpu --durations=8 tests
     tail -n 3 "$out/step.log" >> "$summary"
 esac
 for ranks in ${RANKS:-1 2 4}; do

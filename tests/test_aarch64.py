@@ -16,7 +16,7 @@ from states import random_states
 
 from kernels import Mixture, declare
 from kernels.backend import cpu
-from kernels.codegen import emit
+from kernels.codegen import packs, plan as plans
 from kernels.species.kinetic_theory import friction_fit
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
@@ -44,14 +44,12 @@ int main(int argc, char **argv)
         constants[what[0]] = (long)part(in, what[1]);
     }
     const long *rows = part(in, head[2]);
-    double *array[COUNT];
-    long ld[COUNT];
-    for (long a = 0; a < COUNT; ++a) {
-        ld[a] = head[3];
-        array[a] = (double *)part(in, rows[a]*ld[a]);
-    }
-    if (frame_run(constants, array, ld, head[3], 2)) return 4;
-    for (long a = 0; a < COUNT; ++a) fwrite(array[a], 8, rows[a]*ld[a], out);
+    Arguments<Program::COUNT> given;
+    given.constants = (const Mixture *)constants;
+    for (long a = 0; a < Program::COUNT; ++a)
+        given.array[a] = {(double *)part(in, rows[a]*head[3]), head[3]};
+    if (frame_run(&given, head[3], 2)) return 4;
+    for (long a = 0; a < Program::COUNT; ++a) fwrite(given.array[a].at, 8, rows[a]*head[3], out);
     return fclose(out);
 }
 """
@@ -59,10 +57,10 @@ int main(int argc, char **argv)
 
 def build(folder, compiler, plan, *flags):
     """The plan's generated source with the driver behind it, as a static program."""
-    (folder / "kernel.cpp").write_text(emit.cpu_source(plan) + DRIVER)
+    (folder / "kernel.cpp").write_text(packs.render(plan).text + DRIVER)
     program = folder / compiler
     own = [flag for flag in cpu.FLAGS if flag not in ("-shared", "-fPIC")]
-    include = dict.fromkeys([cpu.HERE, *(h.parent for h in emit.headers(plan))])
+    include = [cpu.HERE, *plans.folders(plan)]
     subprocess.run(
         [compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
         check=True,
@@ -83,7 +81,7 @@ def results(command, folder, plan, given):
     direct, apart, place = b"", [], 0
     for name, _ in plan.constants:
         values = plan.values[name]
-        if values.size > emit.LARGE:
+        if values.size > plans.LARGE:
             apart.append(words(place, values.size) + values.tobytes())
             values = np.zeros(1)
         direct, place = direct + values.tobytes(), place + values.size
@@ -113,8 +111,8 @@ def test_neon(tmp_path, collection, ns):
     if ns == 4:
         data = data.subset(["CH4", "O2", "CO2", "H2O"])
     mix, c = Mixture(data), declare.collections[collection]
-    plan = emit.plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
-    assert collection == "thermal" or any(length > emit.LARGE for _, length in plan.constants)  # Takahashi's table
+    plan = plans.make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    assert collection == "thermal" or any(length > plans.LARGE for _, length in plan.constants)  # Takahashi's table
     T, p, Y = random_states(ns, POINTS)
     given = dict(T=T, p=p, Y=Y)
     given["rho"] = mix.properties("rho", **given)["rho"]

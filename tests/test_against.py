@@ -7,8 +7,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "benchmarks"))
 
-import against  # noqa: E402
-import against_cases  # noqa: E402
+import against
+import against_cases
 
 STATES = {"T": np.array([100.0, 200.0, 300.0]), "p": np.full(3, 1e5)}
 

@@ -459,7 +459,7 @@ def test_block_call_updates_in_place_before_it_uses():
     host.frame.register_kernel(str(OWN_KERNEL))
     T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
     inputs = {"rho": field(1.2), "e": np.asfortranarray(T * (690 + 0.045 * T)), "T": field(300.0)}
-    sutherland = lambda T: 1.458e-6 * T**1.5 / (T + 110.4)  # noqa: E731
+    sutherland = lambda T: 1.458e-6 * T**1.5 / (T + 110.4)
     for names in (("mu", "T"), ("T", "mu"), ("mu",)):
         out = {name: field(np.nan) for name in names}
         asked(host, "air", inputs, **out)

@@ -20,7 +20,7 @@ from reference import derivatives, diffusion as diffusion_oracle, oracle, specie
 from states import impossible_states, random_states
 
 from frame.tools.bench import inputs
-from kernels import Mixture, backend as backends, declare, get_backend
+from kernels import Mixture, backend as backends, get_backend
 from kernels.backend import cuda
 from kernels.errors import ArgumentError, BackendError
 from kernels.marshal import Block, Marshal
@@ -157,7 +157,7 @@ def test_takahashi_of_pairs(be, which):
     random, n = np.random.default_rng(7), 40_000 if which == "cpu" or is_gpu(be) else 1500
     Y = random.dirichlet(np.full(10, 0.2), n).T
     k = random.integers(0, 10, n)
-    Tc, pc = mix.constants["Tc"], mix.constants["pc"]
+    Tc, pc = mix.constant("Tc").array, mix.constant("pc").array
     T, p = random.uniform(0.6, 2.5, n) * Tc[k], random.uniform(0.05, 6, n) * pc[k]
     backend = "cpu" if which == "cpu" else be
     got, low, X = (

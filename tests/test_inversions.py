@@ -29,16 +29,23 @@ FAMILY = {
 KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernel_alone(name):
+ALONE = (
+    (10, 300, "file", "pr"),
+    (1, 100, "file", "pr"),
+    (2, 100, "file", "srk-translated"),
+    (10, 100, "dense", "pairs"),
+    (2, 100, "dense", "rkpr"),
+    (53, 40, "dense", "pr"),
+)
+
+
+@pytest.mark.parametrize(
+    "name, ns, n, kij, family",
+    [(name, *case) for name in KERNELS for case in ALONE if not name.startswith("ideal") or case[3] == "pr"],
+)
+def test_kernel_alone(name, ns, n, kij, family):
     """Against bisection in the oracle."""
-    check_single(name, 10, 300)
-    check_single(name, 1, 100)
-    if not name.startswith("ideal"):
-        check_single(name, 2, 100, **FAMILY["srk-translated"])
-        check_single(name, 10, 100, "dense", **FAMILY["pairs"])
-        check_single(name, 2, 100, "dense", **FAMILY["rkpr"])
-    check_single(name, 53, 40, "dense")
+    check_single(name, ns, n, kij, **FAMILY[family])
 
 
 def pairs(mix, s):

@@ -24,14 +24,14 @@ def test_viscosity_and_conductivity_of_53_species():
     compare("mu lam", got, expected(53, 10000, pairs=False), "NS=53")
 
 
-def test_diffusion_of_53_species():
+@pytest.mark.parametrize("block", range(10))
+def test_diffusion_of_53_species(block):
     """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in
     longdouble."""
-    for block in range(10):
-        names = "D D_mole D_mass" + " D_ij" * (block == 0)
-        s = {k: states(53, 500, block)[k] for k in "TpY"}
-        q = evaluate(species_set(53), **s, fit=fit(53), table_error=TABLE_ERROR)
-        compare(names, mixture(53).properties(names, **s), q, f"NS=53 block {block}")
+    names = "D D_mole D_mass" + " D_ij" * (block == 0)
+    s = {k: states(53, 500, block)[k] for k in "TpY"}
+    q = evaluate(species_set(53), **s, fit=fit(53), table_error=TABLE_ERROR)
+    compare(names, mixture(53).properties(names, **s), q, f"NS=53 block {block}")
 
 
 @pytest.mark.parametrize("ns", (10, 53))

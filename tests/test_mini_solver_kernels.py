@@ -15,6 +15,7 @@ from kernels import Mixture
 
 POINTS = 60
 R = species.R
+PAIRS = dict(mixing="pseudocritical")
 
 
 def states(ns, n=POINTS, seed=3, **options):
@@ -32,7 +33,7 @@ def textbook(data, T, rho_k, equation="pr"):
     sp = species.arrays(data)
     T, n_k = np.asarray(T, LD), np.asarray(rho_k, LD) / sp.W[:, None]
     n = n_k.sum(0)
-    X, v, eos = n_k / n, 1 / n, cubic.EQUATIONS[equation]
+    X, v, eos = n_k / n, 1 / n, cubic.of_mixture(n_k, sp, dict(equation=equation))
     a, a_T, _, b = cubic.mixture_ab(T, X, sp, equation=equation)
     _, h0, _ = ideal_gas.mixture(T, np.full_like(T, 1e5), X, sp)
     p = R * T / (v - b) - a / cubic.attraction(v, b, eos)[0]
@@ -71,6 +72,8 @@ def declared():
         (10, "file", "pr"),
         (10, "none", "pr"),
         (10, "dense", "srk"),
+        (2, "file", "vdw"),
+        (10, "dense", "rkpr"),
         (10, "low_rank", "pr"),
         (10, "sparse", "pr"),
         (53, "file", "pr"),
@@ -100,10 +103,15 @@ def test_states_and_slopes(ns, kij, equation):
     assert (np.abs(q["eps_k"] - (e_k - e_T / p_T * p_k)) < tight * (scale + e_T / p_T * np.abs(p_k))).all()
 
 
-@pytest.mark.parametrize("ns", [1, 2, 10])
-def test_temperature_of_pressure_and_of_energy(ns):
-    mix = Mixture(species_set(ns))
-    T, p, rho_k = states(ns, 400)
+@pytest.mark.parametrize(
+    "ns, options",
+    [*((ns, {}) for ns in (1, 2, 10)), *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr")), (10, PAIRS)],
+    ids=lambda x: " ".join(x.values()) if isinstance(x, dict) else str(x),
+)
+def test_temperature_of_pressure_and_of_energy(ns, options):
+    """By a quadratic, or by Newton's method where alpha is general or pairs have their own."""
+    mix = Mixture(species_set(ns), **options)
+    T, p, rho_k = states(ns, 400, **options)
     q = mix.properties("p_eos e_vol cv_vol gruneisen", T=T, rho_k=rho_k)
     back = mix.properties("T", p=q["p_eos"], rho_k=rho_k)["T"]
     # an error eps p in p moves T by eps p/p_T; the sums behind p are larger than p by the factor that size_p above has

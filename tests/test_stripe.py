@@ -7,6 +7,7 @@ import pytest
 import kernels
 from frame import stripe
 from frame.errors import ArgumentError
+from kernels.marshal import Marshal
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EMPTY = (0, 0, 0, 0)

@@ -1,5 +1,4 @@
-"""What fills the fringe at the sides of the domain: walls, inlets, outlets. Each writes the three layers beside its
-side."""
+"""Walls, inlets and outlets: each fills the three fringe layers beside its side of the domain."""
 
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ class Side:
             )
         self.shape = Q[0][self._ghost[1:]].shape
         self.points = int(np.prod(self.shape))
-        # whether filling is launches alone, always the same ones
+        # whether `fill` is always the same launches, so that a graph can repeat it
         self.still = self.kind not in ("inlet", "supersonic_inlet") and not (self.kind == "wall" and given["T"])
         parts = self._parts()
         self._moves = Moves(flow.backend, parts) if parts else None
@@ -78,7 +77,8 @@ class Side:
         self._prepare()
 
     def _parts(self):
-        """What of the fringe is copied from inside: the edge at outlets, the mirror at walls, where velocities turn."""
+        """Copies that fill the fringe from inside: of the edge at outlets; at walls of the mirrored cells, where
+        velocities change sign."""
         Q, ns = self.flow.Q4, self.flow.ns
         ghost, mirror = Q[self._ghost], Q[self._mirror]
         if self.kind in ("supersonic_outlet", "outlet"):
@@ -135,20 +135,19 @@ class Side:
                 self._row("T")[...] = value("T")
             else:
                 self._h = value("h")
-                self._row("T")[...] = 300.0  # Newton's start; afterwards the last temperature
+                self._row("T")[...] = 300.0  # where Newton's method starts; later from the last temperature
             if self.kind == "supersonic_inlet":
                 self._row("p")[...] = value("p")
 
     def _closed(self, convective, viscous):
-        """Nothing but pressure and friction passes a wall. The fluxes (rows, nz, ny, nx) of the wall's direction come
-        from fringe values that no longer mirror the inside where the wall has a temperature; mass must not leak by
-        that."""
+        """Parts that let only pressure, friction and heat pass a wall, of fluxes (rows, nz, ny, nx) in its direction.
+        Where the wall has a temperature, the fringe does not mirror the inside: without this, mass would leak."""
         ns, d = self.flow.ns, self.d
         place = FRINGE if self.side == 0 else self.flow.Q4.shape[3 - d] - FRINGE
         face = lambda rows, at: (rows, *(slice(None) if axis != 2 - d else slice(at, at + 1) for axis in range(3)))
         zero = lambda view: (view, view, 0.0, 0.0)
         parts = [zero(convective[face(slice(a, b), place)]) for a, b in ((0, ns + d), (ns + d + 1, ns + 5))]
-        if viscous is not None:  # the divergence of these also takes the faces one further
+        if viscous is not None:  # their divergence takes one face beyond the wall, too
             inside, outside = (place + 1, place - 1) if self.side == 0 else (place - 1, place + 1)
             species = slice(0, ns)
             parts += [
@@ -158,7 +157,7 @@ class Side:
         return parts
 
     def close(self):
-        """The fluxes through a wall, once the stencils have written them."""
+        """Set the fluxes through a wall, after the stencils have written them."""
         self._closing()
 
     def _row(self, name):
@@ -203,7 +202,7 @@ class Side:
             ghost[ns + 4] = self._row("T")
 
     def _solve_enthalpy(self):
-        """T of (h, p, Y): Newton with the layer's h and cp, no step beyond 30 %."""
+        """T of (h, p, Y): Newton's method with the layer's h and cp, no step beyond 30 %."""
         T, tolerance = self._row("T"), 1e-13
         for _ in range(30):
             self._enthalpy(self.points)

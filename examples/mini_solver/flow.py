@@ -19,6 +19,7 @@ import pathlib
 import numpy as np
 
 import kernels
+from kernels.backend import cuda_devices, get_backend
 from kernels.errors import BackendError
 
 from .boundaries import Side, composition
@@ -34,7 +35,7 @@ RUNGE_KUTTA = {
     "ssp33": ((0.0, 1.0), (0.75, 0.25), (1 / 3, 2 / 3)),
     "ssp43": ((0.0, 0.5), (0.0, 0.5), (2 / 3, 1 / 6), (0.0, 0.5)),
 }
-SAMPLE = 16  # of so many steps on a device one is timed in parts
+SAMPLE = 16  # on a device the parts of every 16th step are timed
 PRIMITIVE = ("u", "v", "w", "p")
 
 
@@ -81,7 +82,7 @@ class Flow:
             if given["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
         ]
         self.graphed = (
-            self.backend.name == "cuda"
+            self.backend.memory == "device"
             and case.parallel["graph"]
             and self.exchange.way in ("none", "ipc")
             and all(s.still for s in self.sides)
@@ -95,7 +96,7 @@ class Flow:
 
     # ---- set-up
     def _array(self, rows):
-        # a pack may read beyond the last cell: room for it, and finite numbers there
+        # the last pack reads beyond the last cell: there is room, and finite numbers
         array = self.backend.empty((rows, self.backend.pad(self.size + 64)))
         array[...] = 1.0
         return array
@@ -134,16 +135,17 @@ class Flow:
         if has_source:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
-        a["rate"][...] = 0.0  # the fringe's is never written: it must not be the largest
+        a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
         self._largest_rates = Largest(self.backend, a["rate"][:, : self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
     def _check_memory(self, rows):
-        """CaseError where this block takes more than the machine has: a host would end the process without a word."""
+        """CaseError where this block takes more memory than the machine has: the system would end the process without a
+        word."""
         wanted = 8 * rows * self.size / 2**30
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-        if self.backend.name == "cpu" and wanted > have:
+        if self.backend.memory == "host" and wanted > have:
             size = " x ".join(map(str, self.cells[: self.dimensions]))
             raise CaseError(
                 f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine "
@@ -236,7 +238,7 @@ class Flow:
         """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
         its name."""
         ns, Q = self.ns, self._interior(self.arrays["Q"])
-        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
+        host = lambda x: np.array(self.backend.to_host(x), order="C")
         if name == "rho":
             return host(Q[:ns].sum(0))
         if name in PRIMITIVE:
@@ -260,7 +262,7 @@ class Flow:
         """(T or None, p, rho or None, velocity, Y) from the case's expressions; two of T, p, rho."""
         given, x = self.case.initial, self.coordinates()
         shape = self.cells[::-1]
-        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)  # noqa: E731
+        value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)
         known = {k: value(k) for k in ("T", "p", "rho") if given[k] != ""}
         for k, v in known.items():
             if not (v > 0).all():
@@ -278,9 +280,9 @@ class Flow:
     def start(self, state):
         """Set the flow: `velocity` (3, nz, ny, nx), `Y` (ns, ...), and two of T, p, rho."""
         a, shape = self.arrays, (self.cells[2], self.cells[1], self.cells[0])
-        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)  # noqa: E731
+        flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)
         Y, u = flat(state["Y"]), flat(state["velocity"])
-        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)  # noqa: E731
+        call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)
         if "rho" in state:
             rho = flat(state["rho"])
             p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)["p_eos"]
@@ -298,7 +300,7 @@ class Flow:
             )
         put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(
             Ellipsis, self.backend.from_host(value)
-        )  # noqa: E731
+        )
         ns = self.ns
         put("Q", slice(0, ns), rho * Y)
         put("Q", slice(ns, ns + 3), u)
@@ -318,11 +320,11 @@ class Flow:
 
     def state(self) -> dict:
         """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        host = lambda x: np.array(self.backend.to_host(x), order="C")  # noqa: E731  a copy: the fields go on
+        host = lambda x: np.array(self.backend.to_host(x), order="C")
         return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns :])}
 
     def set_state(self, U, Q):
-        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))  # noqa: E731
+        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))
         put(self._interior(self.arrays["U"]), U)
         put(self._interior(self.arrays["Q"])[: self.ns], U[: self.ns])
         put(self._interior(self.arrays["Q"])[self.ns :], Q)
@@ -389,7 +391,7 @@ class Flow:
         return lo, hi
 
     def _fluxes(self, part):
-        """Convective fluxes of the faces that need no fringe still under way ("inside"), of the others ("rim"), or of
+        """Convective fluxes of the faces that do not wait for a message ("inside"), of the others ("rim"), or of
         all."""
         threshold = 1 / self.case.numerics["threshold"]
         with self.timed("flux"):
@@ -403,7 +405,7 @@ class Flow:
                     cells = faces = part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
-                # faces are numbered by the cell behind them: n + 1 of them; a face sees 3 cells on each side
+                # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
                 if self.sensing:
@@ -482,12 +484,12 @@ class Flow:
         raise FlowError(texts[0] if texts else "a state has no time step.")
 
     def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned. Where no host takes part in it, a step is a CUDA graph; the
-        timers then see every SAMPLEth step, launched one by one, and count it for the others (`watch` True: all are;
-        False: none)."""
+        """One Runge-Kutta step of the length returned. Where the host takes no part in it, a step is a CUDA graph, and
+        has no timers inside. Every SAMPLEth step is launched kernel by kernel, and its times count for the others too
+        (`watch` True: every step is; False: none)."""
         dt = self.dt = self.time_step(limit)
         self.arrays["length"][...] = dt
-        # the first steps load what is launched: that is no part of a graph
+        # the first launches load the kernels, which a graph cannot record
         seen = self.watch or self._fresh < 2 or self.watch is None and self.steps % SAMPLE == 0
         if self.graphed and not seen and self._replay is None:
             self._record()
@@ -504,7 +506,7 @@ class Flow:
         return dt
 
     def _record(self):
-        """The launches of a step, to be repeated at once; when the device refuses, steps stay as they were."""
+        """Record the launches of a step as a graph. Where the device refuses, they stay single launches."""
         self._recording = True
         try:
             self._replay = self.backend.record(self._advance)
@@ -514,12 +516,12 @@ class Flow:
             self._recording = False
 
     def _advance(self):
-        """From one state to the next, by the length of the step that lies in memory."""
+        """From one state to the next. The length of the step is read from memory."""
         case = self.case
         inv_dx = [1 / h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
-        # between devices a fringe takes less time than the launches for a rim
+        # between devices, messages take less time than the launches that a rim of its own needs
         overlap = self.ranks.size > 1 and case.parallel["overlap"] and self.frozen and self.exchange.way != "ipc"
         for number, (w0, w1) in enumerate(RUNGE_KUTTA[case.numerics["runge_kutta"]]):
             if number:
@@ -551,8 +553,8 @@ class Flow:
             self._fluxes("all")
 
     def close(self):
-        """Collective, when the flow is no longer needed: gives back what other ranks have open. FlowError if an
-        exchange failed since."""
+        """Collective, when the flow is no longer needed: gives back memory that other ranks have open. FlowError if an
+        exchange has failed."""
         complaints = [c for c in self.ranks.everyone(self.exchange.complaint()) if c]
         self.exchange.close()
         if complaints:
@@ -565,7 +567,7 @@ class Flow:
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)
-        inner = lambda name: self._interior(self.arrays[name])[0]  # noqa: E731
+        inner = lambda name: self._interior(self.arrays[name])[0]
         kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
         parts = [
             *(float(Q[k].sum()) for k in range(ns)),
@@ -576,7 +578,7 @@ class Flow:
         return volume * self.ranks.total(parts)
 
     def momentum_scale(self) -> float:
-        """Integral of rho |u|, what changes of momentum are measured in."""
+        """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
         volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
         Q, ns = self._interior(self.arrays["Q"]), self.ns
         rho = Q[:ns].sum(0)
@@ -585,13 +587,7 @@ class Flow:
 
 def backend_of(name):
     """The backend "auto", "cpu" or "cuda"; of several GPUs the one for this rank on its node."""
-    from kernels.backend import get_backend
-
     if name == "auto":
-        name = None
-    backend = get_backend(name)
-    if backend.name == "cuda":
-        from kernels.backend.cuda import device_count
-
-        backend = get_backend("cuda", device=rank_on_node() % max(device_count(), 1))
-    return backend
+        name = os.environ.get("FRAME_BACKEND") or name
+    devices = cuda_devices(name)
+    return get_backend("cuda", device=rank_on_node() % devices) if devices else get_backend(name)

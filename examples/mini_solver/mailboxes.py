@@ -1,10 +1,10 @@
-"""Fringes from device to device of one node: each rank packs into memory of its neighbours, which CUDA IPC opens to it.
+"""Fringes between devices of one node: each rank packs into memory of its neighbours, which CUDA IPC opens to it.
 
-Order comes from numbers: after packing, a kernel stores the message's number into the neighbour's word, and a kernel of
-one thread waits on the device until the own word has it. So the host never waits, no event has to be handed over, and
-numbers and slots live on the device, where a CUDA graph may repeat them. (IPC events would need the hosts' agreement on
-which record is meant, at each message.) Two slots suffice: who packs message n + 2 has seen n + 1, which its neighbour
-sent after it had unpacked n.
+Messages are numbered. After packing, a kernel of one thread stores the message's number in a word of the neighbour's;
+before unpacking, it waits on the device until its own word has that number. So the host never waits. Numbers and slots
+live on the device, so that a CUDA graph can repeat them. (With IPC events the hosts would have to agree, at each
+message, which record of the event is meant.)
+Two slots suffice: a rank that packs message n + 2 has seen n + 1, and its neighbour sent n + 1 after it had unpacked n.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import platform
 
 import numpy as np
 
+from kernels.errors import BackendError
+
 from .errors import NoWay
 from .moves import Box, Signal
 
-LINE, WORDS = 128, 4096  # bytes: one word a line; all words
+LINE, WORDS = 128, 4096  # bytes: of a line, which holds one word; of all words
 PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
 
 
@@ -33,21 +35,19 @@ class Mailboxes:
     """Memory that neighbours write into, and theirs. messages: (direction, side) -> (rank there, shape of the message).
 
     alarm: device address of a number that becomes NaN when a wait is given up (0: none). sharing: whether two ranks may
-    use one device (without MPS they take turns on it, and a waiting one uses its turn up).
-    Collective. Raises NoWay, on all ranks, where one of them cannot; the text says which and why.
+    use one device. Without MPS they take turns on it, and a rank that waits uses its turn up.
+    Collective. Raises NoWay on all ranks where one of them cannot; the text says which and why.
     """
 
     def __init__(self, ranks, backend, messages, alarm=0, sharing=True):
         self._ranks, self._backend, self._messages = ranks, backend, messages
-        self._runtime = runtime = backend.cp.cuda.runtime
+        self._peers = backend.peers
         self._opened, self._at, self._base, self._alarm, size = {}, {}, 0, alarm, WORDS
         for key, (_, shape) in messages.items():
             self._at[key] = size
             size += 2 * self._slot(shape)
         card = {"node": node(), "at": self._at, "handle": b""}
-        card["device"] = card["node"], runtime.deviceGetPCIBusId(backend.device)
-        # one plain allocation: a handle always means the whole of one, and a pool's would be shared with other arrays
-        backend._use()
+        card["device"] = card["node"], self._peers.place
         self._together("exporting memory", lambda: self._export(size, card))
         self._cards = ranks.everyone(card)
         if not sharing and len({c["device"] for c in self._cards}) < ranks.size:
@@ -57,24 +57,22 @@ class Mailboxes:
         self.signal = [self._signal(d) for d in range(ranks.dimensions)]
 
     def _export(self, size, card):
-        self._base = self._runtime.malloc(size)
-        self._runtime.memset(self._base, 0, WORDS)
-        self._runtime.streamSynchronize(0)
-        card["handle"] = self._runtime.ipcGetMemHandle(self._base)
+        self._base = self._peers.allocate(size, zeros=WORDS)
+        card["handle"] = self._peers.handle(self._base)
 
     def _open(self):
         here = self._cards[self._ranks.rank]["node"]
         for other in sorted({other for other, _ in self._messages.values()}):
             if self._cards[other]["node"] != here:
                 raise NoWay(f"rank {other} is on another node")
-            self._opened[other] = self._runtime.ipcOpenMemHandle(self._cards[other]["handle"])
+            self._opened[other] = self._peers.open(self._cards[other]["handle"])
 
     def _together(self, doing, work):
         text = ""
         try:
             work()
-        except (self._runtime.CUDARuntimeError, NoWay) as error:
-            text = f"rank {self._ranks.rank}, device {self._backend.device}, {doing}: {error}"
+        except (BackendError, NoWay) as error:
+            text = f"rank {self._ranks.rank}, {doing}: {error}"
         texts = [t for t in self._ranks.everyone(text) if t]
         if texts:
             self.close()
@@ -85,13 +83,13 @@ class Mailboxes:
         return -(-8 * int(np.prod(shape)) // 256) * 256
 
     def receive(self, d, side) -> Box:
-        """Where messages of that side arrive. It is read when the number has grown already: the other way round than
-        `send`."""
+        """Where messages of that side arrive. They are unpacked after their number was counted, and packed before: so
+        the slots of even and odd numbers are the other way round than for `send`."""
         _, shape = self._messages[d, side]
         return Box.packed(self._base + self._at[d, side] + self._slot(shape), shape, -self._slot(shape) // 8)
 
     def send(self, d, side) -> Box:
-        """Where the neighbour at that side takes its messages in: at its other side."""
+        """Where messages to that side go: the neighbour takes them in at its other side."""
         other, shape = self._messages[d, side]
         return Box.packed(self._opened[other] + self._cards[other]["at"][d, 1 - side], shape, self._slot(shape) // 8)
 
@@ -112,17 +110,15 @@ class Mailboxes:
         )
 
     def complaint(self) -> str:
-        """What a wait that was given up waited for; "" when there was none. Waits for a copy of three words."""
-        late = np.zeros(3, np.int64)
-        self._runtime.memcpy(late.ctypes.data, self._base + LINE * 12, late.nbytes, self._runtime.memcpyDeviceToHost)
+        """Which message this rank has given up waiting for; "" when none. Waits for a copy of three words."""
+        late = self._peers.words(self._base + LINE * 12, 3)
         if not late[0]:
             return ""
         side = int(late[0]) - 1
         others = [self._messages[d, s][0] for d, s in self._messages if s == side]
         return (
-            f"rank {self._ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side (from "
-            "rank "
-            f"{' or '.join(map(str, others))}); it has seen {late[2]}."
+            f"rank {self._ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side "
+            f"(from rank {' or '.join(map(str, others))}); it has seen {late[2]}."
         )
 
     def close(self):
@@ -132,8 +128,8 @@ class Mailboxes:
         self._backend.synchronize()
         self._ranks.everyone(None)
         for address in self._opened.values():
-            self._runtime.ipcCloseMemHandle(address)
+            self._peers.close(address)
         self._ranks.everyone(None)
         if self._base:
-            self._runtime.free(self._base)
+            self._peers.free(self._base)
         self._ranks, self._opened, self._base = None, {}, 0

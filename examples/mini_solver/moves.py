@@ -1,89 +1,45 @@
-"""Boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the largest value
-of rows."""
+"""Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the
+largest value of each row."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 
-import cffi
 import numpy as np
 
-from kernels.backend import cpu, cuda
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import layout, record
 
-from .stencil import HERE, LAYER
+from .stencil import HERE
 
 MOST_PARTS, THREADS = 24, 128  # so many parts are 3.6 of the 4 KiB that a launch takes along
-PART = np.dtype(
-    [
-        ("from", np.int64),
-        ("to", np.int64),
-        ("from_row", np.int64),
-        ("to_row", np.int64),
-        ("from_stride", np.int64, 3),
-        ("to_stride", np.int64, 3),
-        ("cells", np.int64, 3),
-        ("rows", np.int64),
-        ("from_slot", np.int64),
-        ("to_slot", np.int64),
-        ("start", np.int64),
-        ("factor", np.float64),
-        ("added", np.float64),
-    ]
+# The structures of moves.h.
+PART = layout(
+    "from:address to:address from_row:whole to_row:whole from_stride:whole:3 to_stride:whole:3 cells:whole:3 "
+    "rows:whole from_slot:whole to_slot:whole start:whole factor:real added:real"
 )
-MOVES = np.dtype([("part", PART, MOST_PARTS), ("parts", np.int64), ("total", np.int64), ("count", np.int64)])
-SIGNAL = np.dtype(
-    [
-        ("theirs", np.int64, 2),
-        ("mine", np.int64, 2),
-        ("count", np.int64),
-        ("late", np.int64),
-        ("alarm", np.int64),
-        ("post", np.int64),
-        ("wait", np.int64),
-        ("patience", np.int64),
-    ]
-)
-ffi = cffi.FFI()
-ffi.cdef(
-    "void move_boxes(const void *moves); void largest(const double *values, long ld, long n, long rows, unsigned long "
-    "long *out);"
-)
+MOVES = np.dtype([("part", PART, MOST_PARTS), *layout("parts:whole total:whole count:address").descr])
+LARGEST = "values:address out:address ld:whole rows:whole"
+SIGNAL = "theirs:address:2 mine:address:2 count:address late:address alarm:address post:whole wait:whole patience:whole"
+SOURCE = Source("flow-moves", f'#define MOST_PARTS {MOST_PARTS}\n#include "moves.h"\n', (HERE,))
 
 
-def source(on_cuda):
-    """(C++, the headers it includes)."""
-    text = f'#define MOST_PARTS {MOST_PARTS}\n#include "numbers/platform.h"\n' + (HERE / "moves.h").read_text()
-    return text, [LAYER / "numbers" / "platform.h"], [str(LAYER)]
-
-
+@functools.cache
 def code(backend):
-    """The compiled kernels, one for each backend."""
-    if backend not in _codes:
-        text, depends, folders = source(backend.name == "cuda")
-        if backend.name == "cpu":
-            _codes[backend] = ffi.dlopen(str(cpu.shared_object(text, depends, "flow-moves")))
-        else:
-            _codes[backend] = backend._load(cuda.machine_code(text, backend.arch, "flow-moves", folders, depends))
-    return _codes[backend]
-
-
-_codes: dict = {}
+    """The compiled kernels, one module for each backend."""
+    return backend.compile(SOURCE)
 
 
 @dataclasses.dataclass
 class Box:
     """Where (rows, nz, ny, nx) float64 values lie: an address, and strides in elements, which may be negative or 0.
-    slot: how much further they lie for messages of odd number."""
+    slot: for messages of odd number they lie so much further, in elements."""
 
     address: int
     shape: tuple
     strides: tuple
     slot: int = 0
-
-    @classmethod
-    def of(cls, view):
-        address = view.ctypes.data if isinstance(view, np.ndarray) and not hasattr(view.data, "ptr") else view.data.ptr
-        return cls(address, view.shape, tuple(s // 8 for s in view.strides))
 
     @classmethod
     def packed(cls, address, shape, slot=0):
@@ -93,67 +49,46 @@ class Box:
 class Moves:
     """One launch. parts: (to, from) or (to, from, factor, added), views of arrays (rows, nz, ny, nx) or Boxes of one
     shape; `from` may have 1 where `to` has more. No part may read what another writes. count: device address of the
-    number of messages, for slots."""
+    number of messages so far, where boxes have slots. Raises ValueError for shapes that do not go together."""
 
     def __init__(self, backend, parts, keep=(), count=0):
-        self._filled, self._keep, total = np.zeros(1, MOVES), (parts, keep), 0
+        filled, total = np.zeros(1, MOVES), 0
         if not 0 < len(parts) <= MOST_PARTS:
             raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
+        box = lambda a: a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
         for k, (to, source, *how) in enumerate(parts):
-            to, source = (b if isinstance(b, Box) else Box.of(b) for b in (to, source))
-            part, cells = self._filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))
+            to, source = box(to), box(source)
+            part, cells = filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))
             if any(n not in (1, m) for n, m in zip(source.shape, to.shape)) or not 0 < cells < 2**31:
                 raise ValueError(f"part {k}: from {source.shape} to {to.shape} values.")
             steps = [0 if n == 1 else s for n, s in zip(source.shape, source.strides)]
-            part["from"], part["to"], part["from_row"], part["to_row"] = (
-                source.address,
-                to.address,
-                steps[0],
-                to.strides[0],
-            )
+            part["from"], part["from_row"], part["from_slot"] = source.address, steps[0], source.slot
+            part["to"], part["to_row"], part["to_slot"] = to.address, to.strides[0], to.slot
             part["from_stride"], part["to_stride"], part["cells"] = steps[:0:-1], to.strides[:0:-1], to.shape[:0:-1]
-            part["rows"], part["start"], part["from_slot"], part["to_slot"] = to.shape[0], total, source.slot, to.slot
+            part["rows"], part["start"] = to.shape[0], total
             part["factor"], part["added"] = how or (1.0, 0.0)
             total += cells
-        self._filled["parts"], self._filled["total"], self._filled["count"] = len(parts), total, count
-        if backend.name == "cpu":
-            run, pointer = code(backend).move_boxes, ffi.cast("void *", self._filled.ctypes.data)
-            self._run = lambda: run(pointer)
-        else:
-            run, grid, arguments = (
-                code(backend).get_function("move_boxes"),
-                (-(-total // THREADS),),
-                (cuda.by_value(self._filled),),
-            )
-            self._run = lambda: run(grid, (THREADS,), arguments)
+        filled["parts"], filled["total"], filled["count"] = len(parts), total, count
+        run = code(backend).bind("move_boxes", Shape(THREADS), filled, keep=(parts, keep))
+        self._run = lambda: run(total)
 
     def __call__(self):
         self._run()
 
 
 class Signal:
-    """What orders messages between devices: `post` tells the neighbours the next number, `wait` waits on the device
+    """The order of messages between devices: `post` tells the neighbours the next number, `wait` waits on the device
     until theirs is there. theirs, mine: device addresses of the words at the low and the high side, 0 where no
-    neighbour is. late: address of three words; after `patience` looks the first is 1 + side, then the number and the
-    one that was seen. alarm: of a number that is NaN then."""
+    neighbour is. late: address of three words. After `patience` looks a wait is given up: the words become 1 + side,
+    the number waited for and the number seen, and the number at address `alarm` becomes NaN."""
 
     def __init__(self, backend, theirs, mine, count, late, alarm, patience):
-        self._run = code(backend).get_function("signal_neighbours")
-        self._filled = np.zeros(1, SIGNAL)
-        for name, value in (
-            ("theirs", theirs),
-            ("mine", mine),
-            ("count", count),
-            ("late", late),
-            ("alarm", alarm),
-            ("patience", patience),
-        ):
-            self._filled[name] = value
-        self._arguments = (cuda.by_value(self._filled),)
+        self._filled = record(SIGNAL, theirs=theirs, mine=mine, count=count, late=late, alarm=alarm, patience=patience)
+        self._run = code(backend).bind("signal_neighbours", Shape(1), self._filled)
 
     def __call__(self, post, wait):
         self._filled["post"], self._filled["wait"] = post, wait
-        self._run((1,), (1,), self._arguments)
+        self._run(1)
 
 
 class Largest:
@@ -161,27 +96,19 @@ class Largest:
 
     def __init__(self, backend, array):
         rows, n = array.shape
-        if backend.name == "cpu":
-            out, run = np.zeros(rows), code(backend).largest
-            values, into = ffi.cast("double *", array.ctypes.data), ffi.cast("unsigned long long *", out.ctypes.data)
-
-            def find(keep=array):
-                out[...] = 0.0
-                run(values, array.strides[0] // 8, n, rows, into)
-                return out
-        else:
-            out, run = backend.empty((rows,)), code(backend).get_function("largest")
-            arguments, grid = (
-                (array.data.ptr, array.strides[0] // 8, n, out.data.ptr),
-                (max(1, min(1024, n // 1024)), rows),
-            )
-
-            def find(keep=array):
-                out[...] = 0.0
-                run(grid, (256,), arguments)
-                return np.array(backend.to_host(out))
-
-        self._find = find
+        self._backend, self._out = backend, backend.empty((rows,))
+        filled = record(
+            LARGEST,
+            values=backend.address(array),
+            out=backend.address(self._out),
+            ld=array.strides[0] // 8,
+            rows=rows,
+        )
+        shape = Shape(threads=256, covers=1024, resident=8, rows=rows)
+        run = code(backend).bind("largest", shape, filled, keep=array)
+        self._run = lambda: run(n)
 
     def __call__(self) -> np.ndarray:
-        return self._find()
+        self._out[...] = 0.0
+        self._run()
+        return np.array(self._backend.to_host(self._out))

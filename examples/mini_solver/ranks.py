@@ -1,15 +1,15 @@
-"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. Serial without mpirun, and then without
-mpi4py."""
+"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. A run without mpirun is serial and needs
+no mpi4py."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 
 import numpy as np
 
-from kernels.backend import cuda
+from kernels.backend.base import DOUBLE
+from kernels.errors import BackendError
 
 from .case import FRINGE
 from .errors import CaseError, NoWay
@@ -38,8 +38,8 @@ def rank_on_node() -> int:
 
 
 def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
-    """Ranks in x, y, z: the smallest surface of which every block keeps 3 cells or more. CaseError when there is
-    none."""
+    """Ranks in x, y, z: of the grids whose blocks have 3 cells or more in each direction, the one with the smallest
+    surface between blocks. CaseError when there is none."""
     rest = (1,) * (3 - dimensions)
     if wanted:
         grid = (*wanted, *rest)
@@ -53,12 +53,12 @@ def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int
     if not able:
         size = " x ".join(map(str, cells[:dimensions]))
         raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
-    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))  # noqa: E731
+    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
     return min(able, key=lambda g: (surface(g), g))
 
 
 def share(n: int, parts: int, which: int) -> tuple[int, int]:
-    """(first, count) of part `which`: the first n % parts have one more."""
+    """(first, count) of part `which` of n cells: the first n % parts have one cell more."""
     small, more = divmod(n, parts)
     return which * small + min(which, more), small + (which < more)
 
@@ -121,10 +121,10 @@ class Exchange:
     """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later
     directions.
 
-    On the CPU buffers go to MPI as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
+    On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
     neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
-    memory), "nccl" (from device to device, in order with the kernels), "auto": ipc where all ranks can and each has a
-    device, or MPS, else cuda_mpi where Open MPI says that it can, else staged.
+    memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
+    device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
     `complaint` says for what.
     """
@@ -139,20 +139,24 @@ class Exchange:
             for at, other in sides.items()
             if other not in (None, ranks.rank)
         }
-        self.way = "none" if ranks.size == 1 else "host" if backend.name != "cuda" else self._choose(way, remote)
+        self.way = "none" if ranks.size == 1 else "host" if backend.memory == "host" else self._choose(way, remote)
         if self.way == "ipc":
             boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
         else:
             boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
             self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
         if self.way == "staged":
-            self._pinned = {at: [_pinned(backend, shape) for _ in range(2)] for at, (_, shape) in remote.items()}
+            self._staging = {at: (backend.staging(), backend.staging()) for at in remote}  # of what is sent, received
+            self._pinned = {
+                at: [s.rows(1, int(np.prod(shape)), DOUBLE) for s in self._staging[at]]
+                for at, (_, shape) in remote.items()
+            }
         elif self.way == "nccl":
-            self._messages = _nccl(ranks, backend)
+            self._messages = _communicator(ranks, backend)
         self._pack, self._unpack = [], []
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
-            # a direction with one periodic block copies its own other side
+            # where one block fills a periodic direction, its fringe is a copy of its own other side
             into = [
                 (
                     self._slab(d, side, inside=False),
@@ -172,8 +176,8 @@ class Exchange:
                     self.ranks,
                     self.backend,
                     remote,
-                    0 if self._alarm is None else self._alarm.data.ptr,
-                    sharing=way == "ipc" or cuda.mps().startswith("running"),
+                    0 if self._alarm is None else self.backend.address(self._alarm),
+                    sharing=way == "ipc" or self.backend.peers.at_once,
                 )
                 return "ipc"
             except NoWay as error:
@@ -212,29 +216,27 @@ class Exchange:
             return []
         if self.way == "staged":
             for side, _, out, _ in mine:
-                _copy(self.backend, self._pinned[d, side][0], out)
+                self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
         if self.way != "host":
             self.backend.synchronize()
         waiting = []
         for side, other, out, into in mine:
             send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
-            # a tag says from which side the sender sends: two blocks may be neighbours twice
+            # a tag says which side of the sender a message leaves: two blocks may be neighbours twice
             waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
             waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
         return waiting
 
     def _device_messages(self, mine):
-        """NCCL has no tags: messages between two ranks pair up in their order. What one sends from its low side the
-        other, where both are neighbours twice, takes in at its high side: so high comes first among what is
-        received."""
-        nccl, comm = self._messages
-        stream = self.backend.cp.cuda.get_current_stream().ptr
-        nccl.groupStart()
-        for _, other, out, _ in mine:
-            comm.send(out.data.ptr, out.size, nccl.NCCL_FLOAT64, other, stream)
-        for _, other, _, into in reversed(mine):
-            comm.recv(into.data.ptr, into.size, nccl.NCCL_FLOAT64, other, stream)
-        nccl.groupEnd()
+        """Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends from
+        its low side the other takes in at its high side: so high comes first among what is received."""
+        self._messages.exchange(
+            [(out, other) for _, other, out, _ in mine], [(into, other) for _, other, _, into in reversed(mine)]
+        )
+
+    def _copy(self, to, source, nbytes, in_):
+        """Between device and pinned memory, in the order of the current stream; the host does not wait."""
+        self.backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, in_)
 
     def finish(self, d, waiting):
         """Wait, unpack."""
@@ -244,22 +246,22 @@ class Exchange:
             self.mailboxes.signal[d](post=False, wait=True)
         for side in (0, 1):
             if self.way == "staged" and (d, side) in self._buffers:
-                _copy(self.backend, self._buffers[d, side][2], self._pinned[d, side][1])
+                into = self._buffers[d, side][2]
+                self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
         if self._unpack[d]:
             self._unpack[d]()
 
     def complaint(self) -> str:
-        """What went wrong on the device, where nobody could say so; "" if nothing."""
+        """What went wrong on the device, where no error can be raised; "" if nothing."""
         return self.mailboxes.complaint() if self.mailboxes else ""
 
     def close(self):
-        """Collective, at the end: memory that neighbours have open is freed, and NCCL's communicator."""
+        """Collective, at the end: frees memory that neighbours have open, and NCCL's communicator."""
         if self.mailboxes:
             self.mailboxes.close()
             self.mailboxes = None
-        if self._messages:  # NCCL waits for the other ranks here: not when some garbage is collected
-            self.backend.synchronize()
-            self._messages[1].destroy()
+        if self._messages:  # this waits for the other ranks, so it cannot be left to the garbage collector
+            self._messages.close()
             self._messages = None
 
     def traffic(self) -> str:
@@ -280,46 +282,22 @@ def cuda_aware() -> bool:
     return False
 
 
-def _nccl_module(backend):
-    nccl = getattr(backend.cp.cuda, "nccl", None)
-    if nccl is None:  # CuPy 14 loads it when it is imported
-        try:
-            nccl = importlib.import_module("cupy.cuda.nccl")
-        except ImportError:
-            return None
-    return nccl if nccl is not None and getattr(nccl, "available", True) else None
-
-
 def ways(backend) -> list[str]:
     """The ways from device to device that are there."""
-    if backend.name != "cuda":
+    if backend.memory == "host":
         return ["auto"]
-    return ["ipc", "staged", *["nccl"] * (_nccl_module(backend) is not None), *["cuda_mpi"] * cuda_aware()]
+    return ["ipc", "staged", *["nccl"] * backend.peers.has_nccl, *["cuda_mpi"] * cuda_aware()]
 
 
-def _nccl(ranks, backend):
-    """(CuPy's NCCL module, a communicator of these ranks)."""
-    nccl = _nccl_module(backend)
-    if not all(ranks.everyone(nccl is not None)):
+def _communicator(ranks, backend):
+    """NCCL's communicator of these ranks. NoWay without NCCL, CaseError where it refuses."""
+    if not all(ranks.everyone(backend.peers.has_nccl)):
         raise NoWay(
             "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
             "'staged'."
         )
-    name = ranks.comm.bcast(nccl.get_unique_id() if ranks.rank == 0 else None)
+    name = ranks.comm.bcast(backend.peers.name_of_communicator() if ranks.rank == 0 else None)
     try:
-        return nccl, nccl.NcclCommunicator(ranks.size, name, ranks.rank)
-    except nccl.NcclError as error:
+        return backend.peers.communicator(ranks.size, ranks.rank, name)
+    except BackendError as error:
         raise CaseError(f"[parallel] exchange = 'nccl': {error}; it needs a GPU for each rank.") from None
-
-
-def _pinned(backend, shape):
-    size = int(np.prod(shape)) * 8
-    memory = backend.cp.cuda.alloc_pinned_memory(size)
-    return np.frombuffer(memory, np.float64, size // 8).reshape(shape)
-
-
-def _copy(backend, to, source):
-    """Between device and pinned memory, in the order of the current stream; the host does not wait."""
-    runtime, address = backend.cp.cuda.runtime, lambda a: a.ctypes.data if isinstance(a, np.ndarray) else a.data.ptr  # noqa: E731
-    kind = runtime.memcpyDeviceToHost if to.__class__ is np.ndarray else runtime.memcpyHostToDevice
-    runtime.memcpyAsync(address(to), address(source), source.nbytes, kind, backend.cp.cuda.get_current_stream().ptr)

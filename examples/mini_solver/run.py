@@ -17,10 +17,7 @@ from .errors import CaseError, FlowError
 from .flow import RUNGE_KUTTA, SAMPLE, Flow
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-SETTLED = (
-    100,
-    1000,
-)  # steps after which memory is looked at: what a run and its libraries take once should be there by then
+SETTLED = (100, 1000)  # steps after which memory is looked at: by then a run and its libraries have what they need
 
 
 def resident() -> float:
@@ -50,7 +47,7 @@ class Run:
         self.frames = output.Frames(flow, self.folder, case.output["frame"], case.output["frame_ms"], bool(restart))
         self.asked_to_stop = False
         self._momentum_scale = flow.momentum_scale()
-        self._changes, self._memory = {}, []  # largest so far of what should stay; memory of all ranks, in words
+        self._changes, self._memory = {}, []  # largest changes of what should stay; memory, for the summary
 
     def say(self, text=""):
         if self.flow.ranks.rank == 0:
@@ -66,7 +63,7 @@ class Run:
             f"({', '.join(f.mixture.names[:8])}), "
             f"{f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
             f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, "
-            f"backend {f.backend.name}, "
+            f"backend {f.backend}, "
             f"exchange: {f.exchange.traffic()}"
         )
         self.say(
@@ -113,7 +110,7 @@ class Run:
         )
 
     def _watch(self, sums, mass):
-        """Keep the largest changes of what the sides of this case let stay, and the memory once the run has settled."""
+        """Keep the largest changes of the sums that the sides of this case should not change."""
         f, sides = self.flow, self.case.boundary
         kinds = {d: {s["kind"] for s in pair} for d, pair in sides.items()}
         everywhere = set().union(*kinds.values())
@@ -259,7 +256,7 @@ class Run:
 
 
 def main(case, comm=None, restart=None, folder=None) -> int:
-    """Run a case; messages for the user on stderr. One rank that fails ends all: the last restart file stays."""
+    """Run a case; messages for the user on stderr. A rank that fails ends all; the last restart file stays."""
     rank = comm.rank if comm is not None else 0
     try:
         run = Run(case, comm, restart, folder)

@@ -1,7 +1,7 @@
 """python -m examples.mini_solver scaling, under mpirun: the same flow on 1, 2, 4, ... of the ranks, up to all of them.
 
 Strong: one grid, shared by more and more ranks; the fields at the end have to be the same to the bit. Weak: a block of
-that size for each rank. On a GPU each way of the exchange that is asked for. The ranks left out sleep.
+that size for each rank. On a GPU with each way of exchange that is asked for. Ranks that take no part sleep.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS = {
 def layer_case(
     cells, blocks=(1, 1, 1), scheme="double_flux", viscous=True, species=("CH4", "O2"), options=None, **parallel
 ) -> Case:
-    """A layer of cold O2 below warm CH4, 3-D; `blocks` of it beside each other in x and z. `cells`: of all of them."""
+    """A layer of cold O2 below warm CH4, 3-D, repeated `blocks` times in x, y, z. cells: of all blocks together."""
     return Case(
         dict(
             mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
@@ -66,9 +66,9 @@ def grid_of(n) -> tuple[int, int, int]:
 
 
 def measure(flow, steps) -> dict:
-    """Of some rounds the fastest: seconds a step (of the slowest rank). And the shares of a step's time, mean over the
-    ranks: of the fastest round, or where steps are graphs, which have no timers inside, of other steps that are
-    launched one by one ("launched": seconds)."""
+    """Seconds a step (of the slowest rank) in the fastest of some rounds, and the shares of its parts (mean over the
+    ranks). Where steps are graphs, which have no timers inside, the shares are those of steps that are launched kernel
+    by kernel, which take "launched" seconds."""
 
     def rounds(watch):
         flow.watch, best = watch, None
@@ -97,7 +97,7 @@ def measure(flow, steps) -> dict:
         return best
 
     best = rounds(True)
-    if flow.backend.name == "cuda":  # graph or not: every flow takes the same number of steps, for the bits
+    if flow.backend.memory == "device":  # with or without graphs: all flows take as many steps
         fast = rounds(False)
         if flow.graphed:
             best |= {"launched": best["step"], "step": fast["step"]}
@@ -105,7 +105,7 @@ def measure(flow, steps) -> dict:
 
 
 def digest(flow) -> str:
-    """Of every bit of the flow's state, on rank 0."""
+    """A digest of all bits of the flow's state, on rank 0."""
     text = hashlib.sha256()
     for row in flow.state()["U"]:
         field = whole(flow, row)

@@ -17,10 +17,14 @@ import abc
 import contextlib
 import dataclasses
 import pathlib
+import typing
 
 import numpy as np
 
 from ..errors import ArgumentError, BackendError
+
+if typing.TYPE_CHECKING:
+    from .peers import Peers
 
 DOUBLE = np.dtype(np.float64)
 
@@ -82,12 +86,14 @@ class Module(abc.ABC):
 class Backend(abc.ABC):
     """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
     memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. generation: of a device,
-    the major number of its compute capability."""
+    the major number of its compute capability. peers: verbs for data between the devices of several processes, None
+    without a device."""
 
     style: str
     memory: str
     threads: int | None = None  # of a CPU
     arrays = np
+    peers: Peers | None = None
     generation = 0
 
     # ---- kernels

@@ -1,7 +1,8 @@
-"""Compiled kernels on disk. One entry is one file and its checksum; ranks that need the same entry wait for one maker.
+"""Compiled kernels on disk. An entry is one file and its checksum. If several ranks need the same entry, one makes it
+and the others wait.
 
-Keyed by everything that decides the machine code: source, headers, flags, compiler and processor. A broken entry
-(a full disk, a killed job) is rebuilt. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
+The key of an entry holds everything that decides the machine code: source, headers, flags, compiler and processor. A
+broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..errors import BackendError
 
 
 def folder() -> pathlib.Path:
+    """The cache's folder, made if it does not exist. Raises BackendError where it cannot be made."""
     named = os.environ.get("FRAME_CACHE")
     path = (
         pathlib.Path(named)
@@ -34,6 +36,7 @@ def folder() -> pathlib.Path:
 
 
 def key(*parts) -> str:
+    """Name of the entry for these parts (bytes, or anything with a text): 32 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode()
@@ -46,8 +49,8 @@ _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def included(source: str, folders) -> list[pathlib.Path]:
-    """Every file that `source` includes by "name", directly or not: each is looked for beside the file that includes
-    it, then in `folders`. A name that is nowhere is left to the compiler."""
+    """Every file that `source` includes by "name", directly or through another file. A name is looked for beside the
+    file that includes it, then in `folders`. A name that is not found is left to the compiler."""
     found: dict[pathlib.Path, None] = {}
 
     def follow(text, here):
@@ -65,13 +68,13 @@ def included(source: str, folders) -> list[pathlib.Path]:
 
 
 def essence(text: str) -> str:
-    """What of C++ decides the machine code: no comments, no layout of blanks within a line, no empty lines."""
+    """The C++ text that decides the machine code: without comments, extra blanks and empty lines."""
     plain = _COMMENT.sub(lambda m: m.group() if m.group().startswith('"') else " ", text)
     return "\n".join(" ".join(line.split()) for line in plain.splitlines() if line.strip())
 
 
 def texts(source: str, folders) -> list[str]:
-    """What decides the machine code of `source`: its own essence and that of every file it includes."""
+    """The texts that decide the machine code of `source`: its own and those of all files it includes."""
     return [essence(source), *(essence(path.read_text()) for path in included(source, folders))]
 
 
@@ -85,14 +88,15 @@ def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
 @contextlib.contextmanager
 def _locked(path: pathlib.Path):
     with open(path, "w") as handle:
-        with contextlib.suppress(OSError):  # a file system without locks: the atomic rename below still holds
+        with contextlib.suppress(OSError):  # a file system without locks: the rename in `entry` is still atomic
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
-    """The file of entry `name`; `make(path)` writes it when it is not there or not sound, and may return a report,
-    which is kept beside it (see `report`). Returns its path."""
+    """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it. `make` may
+    return a text, which is kept beside the entry (see `report`). Raises BackendError where the folder cannot be
+    written."""
     where = folder()
     path, check = where / (name + suffix), where / (name + ".sha256")
     if _sound(path, check):
@@ -101,7 +105,7 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
         with _locked(where / (name + ".lock")):
             if _sound(path, check):  # another rank made it while this one waited
                 return path
-            own = f"{name}.{platform.node()}.{os.getpid()}"  # on a shared file system without locks too
+            own = f"{name}.{platform.node()}.{os.getpid()}"  # unique, also on a shared file system without locks
             part, part_check = where / (own + suffix), where / (own + ".sha256")
             try:
                 told = make(part) or ""
@@ -119,5 +123,5 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
 
 
 def report(path: pathlib.Path) -> str:
-    """What the maker of this entry told."""
+    """The text that `make` returned for this entry."""
     return path.with_suffix(".sha256").read_text().partition("\n")[2]

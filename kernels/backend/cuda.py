@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 import pathlib
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, VariantUnsuitable
 from . import cache, nvrtc
 from .base import DOUBLE, Backend, Module, Source
+from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -46,12 +46,6 @@ def device_count() -> int:
         return runtime.getDeviceCount()
     except runtime.CUDARuntimeError:
         return 0
-
-
-def mps() -> str:
-    """Whether a CUDA MPS daemon serves this node's processes: its control pipe tells."""
-    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
-    return f"running ({folder})" if os.path.exists(os.path.join(folder, "control")) else "not running"
 
 
 def machine_code(source: Source, arch: str) -> pathlib.Path:
@@ -224,7 +218,7 @@ class CudaBackend(CudaTarget):
         self.shared_memory = facts.get("sharedMemPerBlockOptin", 48 * 1024)
         self.multiprocessors = facts["multiProcessorCount"]
         self._memory_size = facts["totalGlobalMem"]
-        self._pinned = PinnedMemory(self._runtime)
+        self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)
 
     def use(self):
         """Make the device current for the calling thread (a host may call from several)."""

@@ -1,6 +1,7 @@
-"""NVRTC, CUDA's run-time compiler, by ctypes: it compiles without a GPU, a driver or CuPy.
+"""NVRTC, CUDA's run-time compiler, called through ctypes. It compiles without a GPU, a driver or CuPy.
 
-So a login node can fill the cache for compute nodes, and a machine without a GPU can test every CUDA source.
+A login node can therefore fill the cache for compute nodes, and a machine without a GPU can compile every CUDA source
+in tests.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..errors import BackendError
 
 
 def _candidates():
-    """Where libnvrtc may be: NVIDIA's wheels in this Python, the loader's path, a toolkit."""
+    """Places of libnvrtc, in the order of search: NVIDIA's wheels in this Python, the loader's path, a toolkit."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or []) if spec else []:
         for pattern in ("cu1[0-9]/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
@@ -48,16 +49,17 @@ def _check(code: int, what: str) -> None:
 
 @functools.cache
 def version() -> str:
-    """ "13.0" or so."""
+    """NVRTC's version, such as "13.0"."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "version")
     return f"{major.value}.{minor.value}"
 
 
 def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
-    """Compile CUDA C++ to machine code for `arch` ("sm_90"). Returns (cubin, compiler's log).
+    """Compile CUDA C++ to machine code for `arch` ("sm_90"). Returns (cubin, the compiler's log).
 
-    Raises BackendError with the log when the source does not compile.
+    options: the compiler's flags. name: the file name in messages. Raises BackendError, with the log, where the source
+    does not compile.
     """
     lib, prog = library(), ctypes.c_void_p()
     _check(lib.nvrtcCreateProgram(ctypes.byref(prog), source.encode(), name.encode(), 0, None, None), "create")
@@ -81,7 +83,8 @@ def _fetch(size_of, read, prog) -> bytes:
 
 
 def resources(log: str) -> dict[str, dict[str, int]]:
-    """Registers and spills by kernel, out of the log of a compile with REPORT."""
+    """{kernel: {"registers", "stack", "spill_stores", "spill_loads", "constant"}}, read from the compiler's log. The
+    options of the compile must contain REPORT. All but registers in bytes."""
     out = {}
     for part in re.split(r"Compiling entry function '", log)[1:]:
         found = {key: re.search(pattern, part) for key, pattern in _FIGURES.items()}

@@ -1,7 +1,7 @@
-"""The host's memory as a CUDA device sees it: what is pinned, and buffers that copies are staged in.
+"""Pinned memory of the host: ranges that were pinned for CUDA, and pinned buffers through which copies are staged.
 
-No address is kept longer than the host says: when memory is freed, its pinned pages stay with the driver, and a later
-array at the same address would be another one.
+Memory stays pinned only as long as the host says. If the host freed it while it is pinned, the driver would keep the
+pages, and a new array at the same address would lie on other pages.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ import numpy as np
 from ..errors import BackendError
 
 PAGE = 4096
-PIN_FROM = 2**20  # bytes; below, pinning (about 0.04 ms/MiB) costs more than staging
+PIN_FROM = 2**20  # bytes; for smaller arrays pinning (about 0.04 ms/MiB) costs more than staging
 PAGEABLE, PINNED, DEVICE, MANAGED = range(4)  # cudaMemoryType
 
 
 class PinnedMemory:
-    """Ranges of the host's memory that were pinned, in whole pages, each page once. runtime: CuPy's."""
+    """The ranges of the host's memory that were pinned, in whole pages, each page once. runtime: CuPy's CUDA
+    runtime."""
 
     def __init__(self, runtime):
         self._runtime = runtime
-        self._given: list[tuple[int, int]] = []  # what `pin` was given: address, end
-        self._registered: list[tuple[int, int]] = []  # the whole pages that were pinned for it: address, end
+        self._given: list[tuple[int, int]] = []  # (address, end) of the ranges given to `pin`
+        self._registered: list[tuple[int, int]] = []  # (address, end) of the whole pages pinned for them
 
     def kind(self, low: int, high: int) -> int:
-        """cudaMemoryType of the bytes low .. high - 1; pageable unless both of its ends are the same kind."""
+        """cudaMemoryType of the bytes low .. high - 1; PAGEABLE where its two ends differ in kind."""
         kinds = [self._runtime.pointerGetAttributes(end).type for end in (low, high - 1)]
         if kinds[0] != kinds[1]:
             return PAGEABLE
-        # both ends may lie on pages of pinned neighbours, with others between them
+        # both ends may lie on pages that were pinned for neighbours, with pages between them that are not pinned
         if kinds[0] == PINNED and self._registered and self._gaps(low, high) not in ([], [(low, high)]):
             return PAGEABLE
         return kinds[0]
 
     def pin(self, address: int, nbytes: int) -> None:
-        """Pin this memory until `unpin`. Pages that the host itself has pinned, and the device's memory, are left as
-        they are. Raises BackendError."""
+        """Pin this memory until `unpin`. Pages that the host itself has pinned and memory of the device are left as
+        they are. Raises BackendError where the driver refuses."""
         self._given.append((address, address + nbytes))
         if self._runtime.pointerGetAttributes(address).type in (DEVICE, MANAGED):
             return
@@ -55,7 +56,8 @@ class PinnedMemory:
                     )
 
     def unpin(self, address: int, nbytes: int) -> None:
-        """Nothing may be under way there. Pages that another pinned array shares stay until that one goes."""
+        """End the pinning of a range given to `pin`. No copy may be under way there. Pages that it shares with another
+        pinned array stay pinned until that one is unpinned."""
         self._given.remove((address, address + nbytes))
         for start, end in list(self._registered):
             if not any(low < end and start < high for low, high in self._given):
@@ -63,13 +65,14 @@ class PinnedMemory:
                 self._registered.remove((start, end))
 
     def release(self) -> None:
+        """Unpin everything."""
         for address, end in list(self._given):
             self.unpin(address, end - address)
 
     @contextlib.contextmanager
     def lasting(self, ranges):
-        """Memory at these (address, end) is pinned until the end. What the driver refuses to pin (pinned already, or
-        over the system's limit) and small arrays are left as they are."""
+        """Pin the memory of these (address, end) while the context lasts. Small arrays, and memory that the driver
+        refuses (it is pinned already, or over the system's limit), are left as they are."""
         pinned = []
         for low, high in _pages(ranges):
             for start, end in self._gaps(low, high):
@@ -82,7 +85,7 @@ class PinnedMemory:
                 self._runtime.hostUnregister(address)
 
     def _register(self, start: int, end: int) -> str | None:
-        """None, or the driver's refusal."""
+        """Pin start .. end; returns None, or the text of the driver's refusal."""
         try:
             self._runtime.hostRegister(start, end - start, 0)
         except self._runtime.CUDARuntimeError as error:
@@ -90,7 +93,7 @@ class PinnedMemory:
         return None
 
     def _gaps(self, low: int, high: int) -> list[tuple[int, int]]:
-        """What of low .. high `pin` has not pinned."""
+        """The parts (address, end) of low .. high that `pin` has not pinned."""
         out = []
         for start, end in sorted(self._registered):
             if start < high and low < end:
@@ -101,14 +104,14 @@ class PinnedMemory:
 
 
 class Staging:
-    """A pinned buffer that grows as asked. It is not written again before the copy that was queued last is through.
-    cuda: CuPy's."""
+    """A pinned buffer that grows as needed. It is written again only when the last queued copy has ended. cuda: CuPy's
+    module cupy.cuda."""
 
     def __init__(self, cuda):
         self._cuda, self._memory, self._size, self._event = cuda, None, 0, None
 
     def rows(self, n: int, row: int, dtype) -> np.ndarray:
-        """An array (n, row) in pinned memory, aligned to 64 bytes."""
+        """An array (n, row) in pinned memory, aligned to 64 bytes. Waits for the last queued copy."""
         if self._event is not None:
             self._event.synchronize()
         need = dtype.itemsize * n * row + 64
@@ -119,7 +122,7 @@ class Staging:
         return np.frombuffer(flat, dtype=dtype).reshape(n, row)
 
     def used(self) -> None:
-        """A copy from or to the buffer was queued."""
+        """To be called after a copy from or to the buffer was queued."""
         if self._event is None:
             self._event = self._cuda.Event(disable_timing=True)
         self._event.record()
@@ -129,7 +132,7 @@ class Staging:
 
 
 def _pages(ranges) -> list[tuple[int, int]]:
-    """(address, end) of the whole pages under these ranges; what shares a page becomes one range, for a page cannot be
+    """(address, end) of the whole pages under these ranges. Ranges that share a page become one: a page cannot be
     pinned twice."""
     merged: list[list[int]] = []
     for low, high in sorted((low // PAGE * PAGE, -(-high // PAGE) * PAGE) for low, high in ranges if low < high):

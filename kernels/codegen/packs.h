@@ -1,7 +1,7 @@
-// The loop around a point program on a CPU: blocks of BLOCK points, whose intermediates stay in L1, in stages over
-// packs. Before this file: `real`, `Mixture`. Behind it a structure P says what the program is (packs.py writes it):
+// The loop around a point program on a CPU: blocks of BLOCK points, whose intermediates stay in the L1 cache, in stages
+// over packs. `real` and `Mixture` are defined before this file. After it packs.py defines a structure P, the program:
 //   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
-//   composed(m, scratch)                       what follows from the composition alone, where it is the same everywhere
+//   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
 #pragma once
 #include <fenv.h>
@@ -9,7 +9,8 @@
 #include "numbers/launch.h"
 
 typedef number<real>::stored stored;
-// Rows lie a little more than a block apart, so that no two are a multiple of 4 KiB apart.
+// Rows lie slightly more than a block apart, so that no two are a multiple of 4 KiB apart: such rows would share the
+// same few lines of the L1 cache.
 constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored), LANES = number<real>::lanes;
 
 struct Array {
@@ -21,8 +22,9 @@ template <int COUNT> struct Arguments {
     Array array[COUNT];
 };
 
-// Asks memory for the next block's share of an array: there are more streams than hardware foresees, and those that are
-// written have to be read too. Each stage asks for its part of the rows, so that requests spread over the block's time.
+// Prefetches an array's values of the next block: the hardware prefetcher does not follow so many streams, and a stream
+// that is written has to be read too. Each stage prefetches its part of the rows, which spreads the requests over the
+// time of a block.
 template <int POINTS, bool WRITE>
 static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts) {
     for (int r = part; r < rows; r += parts)
@@ -30,8 +32,9 @@ static inline void ask_ahead(const stored *now, long stride, int rows, int part,
             __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
 }
 
-// A whole block where it lies. A partial one, or one of arrays of another type than the stages work on, on copies that
-// are filled up to whole packs with the last point: there is no remainder loop, and a point's place does not matter.
+// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is copied
+// first; the copy is filled up to whole packs with the last point. So there is no remainder loop, and a point's results
+// do not depend on its place in the block.
 template <class P>
 static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
     stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
@@ -63,7 +66,7 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
             }
 }
 
-// 0: done, 1: no memory for the scratch
+// Returns 0 when done, 1 when there is no memory for the scratch.
 template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long n, const int threads) {
     const Mixture &m = *arguments.constants;
     const Array *const array = arguments.array;
@@ -71,7 +74,8 @@ template <class P> static int run_program(const Arguments<P::COUNT> &arguments, 
     for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
     {
-        fenv_t host; // these are the host's own threads, and it may have set traps for floating-point exceptions
+        fenv_t
+            host; // OpenMP's threads are shared with the host, which may have set traps for floating-point exceptions
         if (threads > 1) feholdexcept(&host), fesetenv(FE_DFL_ENV);
         stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
         failed = !scratch;

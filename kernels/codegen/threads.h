@@ -1,8 +1,11 @@
-// The frame of a point program on CUDA: a thread a point, everything between stays in registers. threads.py says How:
-//   THREADS of a block; CONSTANTS, units of 8 bytes to copy to shared memory (0: read where they are); COLUMNS, whether
-//   species values lie in shared memory; PERSISTENT, whether a block takes one stretch of points after the other
-// work(m, first, column, arrived) does the points of a block from `first` on; it calls arrived() once its column is
-// filled.
+// The frame of a point program on CUDA: one thread for each point, all intermediates in registers. threads.py defines a
+// structure How:
+//   THREADS: threads of a block
+//   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
+//   COLUMNS: whether species values lie in shared memory
+//   PERSISTENT: whether a block works on several groups of THREADS points, one after the other
+// work(m, first, column, arrived) computes a block's points from `first` on. It starts the copies into its column and
+// calls arrived(), which waits for them.
 #pragma once
 #include "numbers/launch.h"
 
@@ -39,7 +42,7 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
                     __syncwarp();
                 }
             });
-            if constexpr (How::COLUMNS) __syncwarp(); // other lanes have read this one's column
+            if constexpr (How::COLUMNS) __syncwarp(); // other lanes of the warp may still read this column
         }
     } else work(constants, blockIdx.x * long(How::THREADS), column, all_copied);
 }

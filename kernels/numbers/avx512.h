@@ -1,6 +1,6 @@
-// Division, roots, exp and log of a pack of eight for AVX-512: exponents and mantissas are taken apart by the
-// instructions for it, and tables of sixteen numbers are looked up within registers, so that the polynomials are short.
-// Included by pack.h.
+// Division, roots, exp and log of a pack of eight doubles with AVX-512. The processor has instructions that take
+// exponents and mantissas apart. Tables of sixteen numbers are looked up within registers, which keeps the polynomials
+// short. Included by pack.h.
 #pragma once
 #include "numbers/binary_powers.h"
 
@@ -9,10 +9,10 @@ POINT_FN lanes_d looked_up(const Sixteen &table, lanes_i index) { // by the low 
     return (lanes_d)_mm512_permutex2var_pd(_mm512_loadu_pd(table.at), (__m512i)index, _mm512_loadu_pd(table.at + 8));
 }
 
-// Intel's divider takes 16 cycles for 8 quotients and 24 or more for 8 roots: there the 14 bits that the processor
-// looks up are refined by fused multiply-adds (AMD, which has SSE4A, divides faster than that). The last correction
-// starts from 42 bits, so that a result is the correctly rounded one but for about one in 2^30. Where a divisor is 0 or
-// infinite: NaN.
+// Intel's divider takes 16 cycles for 8 quotients and 24 or more for 8 roots. On Intel a looked-up start of 14 bits is
+// therefore refined by fused multiply-adds. AMD's divider is faster than that (SSE4A tells an AMD processor). The last
+// correction starts from 42 bits: about one result in 2^30 is not the correctly rounded one. A divisor that is 0 or
+// infinite gives NaN.
 #ifndef __SSE4A__
 #define OWN_DIVISION
 POINT_FN lanes_d reciprocal_start(lanes_d b) {
@@ -28,7 +28,7 @@ POINT_FN vec operator/(double a, vec b) {
     const lanes_d y = reciprocal_start(b.v);
     return vec(y + y * (1.0 - b.v * y));
 }
-// 1/x with two roundings instead of one, for what is rounded in many steps anyway
+// 1/x with two roundings instead of one, for results that are rounded in many steps anyway
 POINT_FN vec inverse(vec x) {
     const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(x.v)), e = 1.0 - x.v * y, better = y + y * e;
     return vec(better + better * (e * e));
@@ -44,7 +44,8 @@ POINT_FN vec sqrt(vec a) {
 POINT_FN vec sqrt(vec a) { return vec((lanes_d)_mm512_sqrt_pd(LANES(a.v))); }
 #endif
 
-// x^(-1/2) and x^(-1/4) of x > 0 from 14 and 13 bits by the series of (1 - e)^(-1/2) and (1 - e)^(-1/4)
+// x^(-1/2) and x^(-1/4) of x > 0. The starts have 14 and 13 bits; the series of (1 - e)^(-1/2) and (1 - e)^(-1/4)
+// correct them.
 POINT_FN vec inverse_root(vec x) {
     const lanes_d y = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), e = 1.0 - (x.v * y) * y;
     return vec(y + y * (e * (0.5 + e * (3.0 / 8 + e * (5.0 / 16)))));
@@ -55,12 +56,13 @@ POINT_FN vec inverse_fourth_root(vec x) {
     return vec(y + y * (e * (0.25 + e * (5.0 / 32 + e * (15.0 / 128 + e * (195.0 / 2048))))));
 }
 
-// x = k ln 2 + r, k = n + j/16, |r| <= ln(2)/32: 2^n 2^(j/16) exp(r), of which the last by a polynomial
-// (fits/exponentials.py: error 1.2e-17; where 1 is taken away, of what is left, 3.5e-18).
+// exp(x) = 2^n 2^(j/16) exp(r) with x = k ln 2 + r, k = n + j/16, |r| <= ln(2)/32. exp(r) is a polynomial
+// (fits/exponentials.py: error 1.2e-17). expm1 has a polynomial for exp(r) - 1
+// (fits/exponentials.py: relative error 3.5e-18).
 struct Exponent {
     lanes_d k, r_high;
     lanes_i j;
-}; // r is r_high less k times the rest of ln 2
+}; // r = r_high - k LN2_REST; LN2_REST is the part of ln 2 that r_high leaves out
 constexpr double LN2_REST = 1.90821492927058770002e-10;
 POINT_FN Exponent exponent(vec x) { // |x| < 1e13
     const lanes_d shifted = x.v * 1.4426950408889634074 + SIXTEENTHS, k = shifted - SIXTEENTHS;
@@ -83,7 +85,7 @@ POINT_FN vec expm1(vec x) { // x < 709
     return vec(scale * (r + r2 * q) + (scale - 1.0));
 }
 
-// 2^(a b), a b = n + j/16 + f, where the product is not rounded; |a b| < 1e13
+// 2^(a b) with a b = n + j/16 + f. The product a b is not rounded; |a b| < 1e13.
 struct BinaryExponent {
     lanes_d k, f;
     lanes_i j;
@@ -113,9 +115,9 @@ POINT_FN vec where_positive(vec x, lanes_d y) { // y where x is positive and fin
     return vec((lanes_d)_mm512_mask_mov_pd(LANES(y), out, _mm512_set1_pd(NOT_A_NUMBER)));
 }
 
-// x = 2^k m, 0.75 <= m < 1.5, m = (1 + r)/c with c from the first bits of m: k ln 2 - ln c + ln(1 + r), the last by a
-// polynomial (fits/logarithms.py: error 1.1e-17). c = 1 on both sides of m = 1, so that nothing cancels there. Zero,
-// negative numbers, infinity and NaN give NaN.
+// log(x) = k ln 2 - ln c + ln(1 + r) with x = 2^k m, 0.75 <= m < 1.5, m = (1 + r)/c. The first bits of m give c.
+// ln(1 + r) is a polynomial (fits/logarithms.py: error 1.1e-17). c = 1 on both sides of m = 1: there nothing cancels.
+// Zero, negative numbers, infinity and NaN give NaN.
 constexpr Sixteen LOG_C = {{1.0, 0.9142857142857143, 0.8648648648648649, 0.8205128205128205, 0.7804878048780488,
                             0.7441860465116279, 0.7111111111111111, 0.6808510638297872, 1.3061224489795917,
                             1.2549019607843137, 1.2075471698113207, 1.1636363636363636, 1.1228070175438596,
@@ -140,8 +142,8 @@ POINT_FN vec log(vec x) {
     return where_positive(x, large + (r + (r2 * q + k * 1.90821492927058770002e-10)));
 }
 
-// x = 8^q m, 1 <= m < 8: from s (fits/roots.py: within 5.7e-6 of m^(-1/3)), y = m s^2 and its relative error, a series
-// in e = 1 - y s.
+// x = 8^q m, 1 <= m < 8. s is a start for m^(-1/3) (fits/roots.py: within 5.7e-6), y = m s^2 a start for m^(1/3). A
+// series in e = 1 - y s corrects y.
 constexpr Sixteen THIRD_POWERS = {{1.0, 0.7937005259840998, 0.6299605249474366}}; // of 1/2
 POINT_FN vec cbrt(vec x) {
     const lanes_d k = (lanes_d)_mm512_getexp_pd(LANES(x.v));

@@ -1,9 +1,9 @@
-// A double that counts what is done to it, so that the operations of any kernel are known by running it. CPU only, one
-// thread. A fused multiply-add counts as two; what a branch leaves out at a point is not counted at that point.
+// A double that counts the operations done to it: running a kernel on it gives the kernel's operation counts. CPU only,
+// one thread. A fused multiply-add counts as two. At each point only the branch that is taken counts.
 #pragma once
 #include "numbers/launch.h"
 
-// Order of counting.py's KINDS.
+// In the order of KINDS in counting.py.
 enum { ADD, MULTIPLY, DIVIDE, ROOT, EXP, LOG, CUBE_ROOT, START, CHOICE, TABLE, NARROW, NARROW_DIVIDE, KINDS };
 static double operations[KINDS];
 struct counted {
@@ -11,7 +11,8 @@ struct counted {
     counted() {}
     counted(double x) : v(x) {}
 };
-// What the kernels calculate in single precision for results in double (Takahashi's factor): it has a pace of its own.
+// For intermediates in single precision of results in double (Takahashi's factor). Their operations take another time
+// than those in double and have counters of their own.
 struct counted_narrow {
     double v;
     counted_narrow() {}
@@ -39,7 +40,8 @@ BINARY(counted_narrow, -, NARROW)
 BINARY(counted_narrow, *, NARROW)
 BINARY(counted_narrow, /, NARROW_DIVIDE)
 #undef BINARY
-static inline counted operator-(counted a) { return counted(-a.v); } // joins the operation before or behind it
+// A change of sign is free: the compiler merges it with a neighbouring operation.
+static inline counted operator-(counted a) { return counted(-a.v); }
 static inline counted &operator+=(counted &a, counted b) { return a = a + b; }
 static inline counted &operator-=(counted &a, counted b) { return a = a - b; }
 static inline counted &operator*=(counted &a, counted b) { return a = a * b; }
@@ -108,7 +110,7 @@ template <> struct number<counted> {
     typedef int index;
 };
 
-// Hands out what was counted and starts again from zero.
+// Writes the counts to `into` and sets them to zero.
 struct Counts {
     double *into;
 };

@@ -1,16 +1,18 @@
-// How a kernel is declared, for both kinds of backend: one record of arguments `a`, and a number of items.
+// How a kernel is declared, for a CPU and for CUDA: it takes one record of arguments `a` and a number of items.
 //
-//   KERNEL(name, Record, threads[, blocks]) { ... }      on a device a thread's work; on a CPU all of it, threads given
+//   KERNEL(name, Record, threads[, blocks]) { ... }      on a device the work of one thread; on a CPU all the work,
+//                                                        with the number of CPU threads as an argument
 //   ITEM_KERNEL(name, Record, threads, body)             body(a, item) for each item
-//   RANGE_KERNEL(name, Record, threads, body)            body(a, first, count, row, rows): a stretch of items, and the
-//                                                        row of blocks out of `rows` that share their other dimension
+//   RANGE_KERNEL(name, Record, threads, body)            body(a, first, count, row, rows): the items from `first` on,
+//                                                        in row `row` of a grid of blocks that has `rows` rows
 //
-// threads, blocks: of a block, and blocks a multiprocessor, as the shape of the launch has them; a CPU ignores them.
+// threads: threads of a block. blocks: blocks on a multiprocessor. Both come from the shape of the launch; a CPU
+// ignores them.
 #pragma once
 #include "numbers/platform.h"
 
 #ifdef ON_DEVICE
-#ifndef KERNEL // the tests' stand-in for a GPU has its own
+#ifndef KERNEL // the tests' stand-in for a GPU defines its own
 #define KERNEL(name, Record, ...) \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const Record a, const long items)
 #endif
@@ -26,7 +28,7 @@
     }
 #else
 // clang-format off
-// Status 0: done; else there was no memory for scratch.
+// A kernel returns 0 when it is done, another number when there was no memory for its scratch.
 #define KERNEL(name, Record, ...) extern "C" int name(const Record *record, const long items, const int threads)
 #define ITEM_KERNEL(name, Record, device_threads, body)                                                                \
     KERNEL(name, Record) {                                                                                             \

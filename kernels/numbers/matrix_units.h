@@ -1,14 +1,15 @@
-// FP64 matrix units of a GPU (sm_80 and later by m8n8k4, here m16n8k4 of sm_90): a warp multiplies the species values
-// of its 32 points, 16 at a time, by a constant matrix over pairs of species. Every lane forms the operands of the
-// (point, species) places that the unit wants of it, so nothing is passed through shared memory; the columns of a tile
-// are numbered such that a lane finds the products of those very places in its own accumulators. Constants: tiles() in
-// emit.py. In single precision operands are formed as such and widened, once a species and point, and sums are rounded:
-// the units for less than doubles lose too much.
+// The FP64 matrix units of a GPU (sm_80 and later have m8n8k4; here m16n8k4 and longer ones of sm_90 are used). A warp
+// multiplies the species values of its 32 points, 16 at a time, by a constant matrix over pairs of species. Each lane
+// itself forms the operands (point, species) that the unit reads from it: nothing is passed through shared memory. The
+// columns of a tile are numbered so that a lane finds the products for the same (point, species) in its own
+// accumulators. tiles() in plan.py lays the matrix out. In single precision an operand is formed in float and converted
+// to double, once for each species and point, and the sums are rounded to float: the units for shorter types lose too
+// many digits.
 #pragma once
 #include "numbers/thread.h"
 #define MATRIX_UNITS
 
-// c += a b over 4 STEPS species: a[step][row], b one number a lane and step.
+// c += a b over 4 STEPS species: a[step][row]; b[step] is this lane's number of the matrix.
 #ifdef FRAME_STAND_IN
 template <int STEPS> static inline void multiply_add(double (&c)[4], const double (*a)[2], const double *b) {
     for (int i = 0; i < STEPS; ++i) matrix_unit(c, a[i], b[i]);
@@ -36,8 +37,8 @@ template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a
 }
 #endif
 
-// Hides where a number comes from, so that what follows from it, or in single precision itself, is not kept in
-// registers over a loop.
+// Both functions hide from the compiler where a number comes from. Otherwise it would keep values derived from it (in
+// single precision the converted number) in registers over a loop.
 #ifdef FRAME_STAND_IN
 static inline int fresh(int x) { return x; }
 static inline double widened(double x) { return x; }
@@ -54,8 +55,8 @@ POINT_FN double widened(float x) {
 }
 #endif
 
-// Rows of the matrix product: the lane's two of the 16 points (half 0 or 1 of the warp), and its four species of each
-// step.
+// Where a lane stands in the matrix product: it has two of the 16 points (of half 0 or 1 of the warp), its rows, and
+// one of the four species of each step.
 struct Lane {
     int lane, row, species;
     POINT_FN Lane() : lane(fresh(threadIdx.x & 31)), row(lane >> 2), species(lane & 3) {}
@@ -68,8 +69,8 @@ struct Lane {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
-    // Sums over the four lanes that share a row, handed to the thread whose point it is: an odd lane adds up the second
-    // row.
+    // Sum over the four lanes that share a row, given to the thread that owns the point. Even lanes add up the first
+    // row, odd lanes the second.
     POINT_FN void to_owners(const double (&rows)[2], int half, scalar &x) const {
         const bool odd = lane & 1;
         double sum = (odd ? rows[1] : rows[0]) + __shfl_xor_sync(WARP, odd ? rows[0] : rows[1], 1);
@@ -79,9 +80,9 @@ struct Lane {
     }
 };
 
-// Here and below the two halves of the warp are a loop that is not unrolled: their operands would fill the registers
-// twice. yKy, yKz, zKz; pair(s, n, x, y, z) forms the two vectors' elements from a species value and one number of the
-// point.
+// The quadratic forms yKy, yKz, zKz. pair(s, n, x, y, z) forms the elements y and z of the two vectors from species
+// value n and one number x of the point. Here and below the loop over the two halves of the warp is not unrolled: the
+// operands of both would take twice the registers.
 template <class M, class R, class Species, class Pair>
 POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
     constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8;
@@ -163,19 +164,20 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
     return total + total;
 }
 
-// A constant that stands outside the struct is in device memory, where nothing writes to it.
+// OUTSIDE: the constant does not lie in the struct but in device memory, and no kernel writes to it.
 template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
     if constexpr (OUTSIDE) return __ldg(address);
     else return *address;
 }
 
-// The four species of a half of a tile, a constant where the tile is one.
+// The step (four species) of half Q of a tile. A compile-time constant where the tile is one.
 template <int T, int Q> POINT_FN constexpr Constant<2 * T + Q> step_of(Constant<T>, Constant<Q>) { return {}; }
 template <int Q> POINT_FN int step_of(int tile, Constant<Q>) { return 2 * tile + Q; }
 
-// D_k of diffusion.h: sum_j f_kj x_j is a polynomial in one number of the point, a constant matrix for each power. Many
-// species: both halves of the warp at once, which share what is read of the matrix. In single precision, where a
-// species' mass is read again sooner than made of its amount in double, the tiles are a loop.
+// D_k of diffusion.h. sum_j f_kj x_j is a polynomial in one number of the point, with a constant matrix for each power.
+// With more than 24 species both halves of the warp are done at once and share the loads of the matrix. In single
+// precision the loop over tiles is not unrolled: reading a species' mass again is cheaper than converting it from its
+// amount in double.
 template <class M, class R, class Species, class Others, class Out>
 POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale,
                                 Out &D) {

@@ -1,6 +1,6 @@
-// The CPU number type: a pack holds one value for each of several neighbouring points, in compiler vector extensions:
-// doubles, or with FRAME_SINGLE floats, whose own part is pack_single.h. Everything is IEEE arithmetic on lanes;
-// nothing here needs or survives -ffast-math.
+// The CPU number type. A pack holds one value for each of several neighbouring points, in the compiler's vector types.
+// The values are doubles, or floats with FRAME_SINGLE (functions of floats: pack_single.h). All arithmetic on lanes is
+// IEEE. Do not compile with -ffast-math: it would break the functions below.
 #pragma once
 #include <string.h>
 #include "numbers/platform.h"
@@ -25,7 +25,7 @@ typedef long long whole;
 typedef unsigned long long unsigned_whole;
 #endif
 #if VECTOR_BYTES == 64 && !defined(FRAME_SINGLE)
-#define AVX512_DOUBLE // avx512.h has division, roots, exp and log of its own
+#define AVX512_DOUBLE // division, roots, exp and log are those of avx512.h
 #endif
 constexpr unsigned_whole SIGN = unsigned_whole(1) << (8 * sizeof(scalar) - 1);
 
@@ -122,7 +122,7 @@ typedef __m256d hardware;
 #define HARDWARE(op, ...)
 typedef lanes_d hardware;
 #endif
-// with the same answer for NaN as the scalar forms
+// NaN is treated as in the scalar forms: the result is b.
 POINT_FN vec larger(vec a, vec b) {
     HARDWARE(max, (hardware)a.v, (hardware)b.v);
     return select(a > b, a, b);
@@ -132,8 +132,7 @@ POINT_FN vec smaller(vec a, vec b) {
     return select(a < b, a, b);
 }
 
-// Integers of small size live in the low bits of 1.5*2^MANTISSA + n: rounding to nearest and conversion in one
-// addition.
+// A small integer n is kept in the low bits of 1.5*2^MANTISSA + n. One addition then rounds to nearest and converts.
 constexpr int MANTISSA = sizeof(scalar) == 4 ? 23 : 52;
 constexpr double ROUNDER = 1.5 * (1LL << MANTISSA);
 
@@ -175,9 +174,9 @@ POINT_FN bool any_of(vmask c) {
 }
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
 
-// exp by 2^n exp(r), |r| <= ln(2)/2; polynomial of degree 11, interpolated at Chebyshev points
-// (fits/exponentials.py: error 3.4e-17).
-// NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent field.
+// exp(x) = 2^n exp(r), |r| <= ln(2)/2. exp(r) is a polynomial of degree 11, interpolated at Chebyshev points
+// (fits/exponentials.py: error 3.4e-17). NaN stays NaN: the scale 2^n is a factor, not an addition to the exponent
+// field.
 struct ExpParts {
     vec scale, less_one;
 }; // 2^n and exp(r) - 1
@@ -206,9 +205,8 @@ POINT_FN vec atanh_series(vec w) { // 2 atanh(s)/s - 2 of w = s^2
                   w2 * ((1.818357216161805012e-01 + w * 1.531383769920937332e-01) + w2 * 1.479819860511658591e-01)));
 }
 
-// log by k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)), with the odd series in (m-1)/(m+1) (coefficients: fdlibm;
-// fits/logarithms.py: error 1.2e-18).
-// Zero, negative numbers, infinity and NaN give NaN.
+// log(x) = k ln 2 + log(m), m in [sqrt(1/2), sqrt(2)). log(m) is the odd series in (m-1)/(m+1) (coefficients: fdlibm;
+// fits/logarithms.py: error 1.2e-18). Zero, negative numbers, infinity and NaN give NaN.
 POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     lanes_i b = bits(x);
     e = (b - 0x3fe6a09e667f3bcdLL) >> 52;
@@ -225,8 +223,8 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
 }
 
-// Cube root of positive normal numbers: exponent by three, polynomial start (fits/roots.py: error 1.2e-6), one Halley
-// step.
+// Cube root of positive normal numbers: the exponent is divided by three, a polynomial gives a start
+// (fits/roots.py: error 1.2e-6), and one step of Halley's method follows.
 POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
     vec m;
     lanes_i e;
@@ -249,8 +247,8 @@ POINT_FN vec cbrt(vec x) {
 }
 #endif
 
-// Rough functions of numbers >= 0, for iterations to start from: the bits of a double, as an integer, are nearly its
-// binary logarithm; then a step of Newton. Zero gives a number.
+// Rough functions of numbers >= 0, as starts of iterations. The bits of a double, read as an integer, are nearly
+// proportional to its binary logarithm. A step of Newton's method follows. Zero gives a finite number.
 POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 2.6e-3
 #ifdef AVX512_DOUBLE
     const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x)) * (-1.0 / 3.0) + 1499678884705075.0 * 4096;
@@ -299,8 +297,9 @@ POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
-#if VECTOR_BYTES == 64 // one instruction; the last number is the truth table of size outside the sign bit, sign in it;
-                       // and of x ^ (sign & SIGN)
+// With AVX-512 each is one instruction, whose last operand is a truth table. 0xd8: `sign` in the sign bit, `size` in
+// the others; 0x78: x ^ (sign & SIGN).
+#if VECTOR_BYTES == 64
 #define BITWISE(a, b, table) \
     return vec((lanes_d)_mm512_ternarylogic_epi64((__m512i)bits(a), (__m512i)bits(b), \
                                                   (__m512i)(lanes_i{} + whole(SIGN)), table))
@@ -324,7 +323,7 @@ POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale * e.less_one + (e.scale - 1.0);
 }
-POINT_FN ExpParts binary_parts(vec x) { // of a product that is rounded here
+POINT_FN ExpParts binary_parts(vec x) { // 2^x; x is a product that was rounded
     constexpr double most = sizeof(scalar) == 4 ? 126.0 : 1022.0;
     x = at_most(at_least(x, -most), most);
     lanes_i n;
@@ -341,8 +340,9 @@ POINT_FN vec two_to_less_one(vec a, vec b) {
 }
 #endif
 
-// Two values as one, packs or pairs of them: constants are loaded once for both, and what waits for a result in one
-// half goes on in the other. Four packs need 32 registers; where there are fewer, two stand for them.
+// Two values as one; each is a pack or a `two` of packs. Constants are loaded once for both, and while one half waits
+// for a result, the processor works on the other. A quad of four packs needs 32 registers. Processors with fewer take
+// two packs instead.
 template <class M> struct two_masks {
     M lo, hi;
 };
@@ -430,7 +430,7 @@ template <> struct number<vec> {
     static constexpr int lanes = VECTOR_LANES;
     static constexpr bool wide = false;
     typedef scalar stored;
-    typedef narrow_pack narrow; // in single precision of a pack, else of two
+    typedef narrow_pack narrow; // as many lanes as one pack in single precision, as two packs in double
     typedef Lines index;
 };
 template <class V> struct number<two<V>> : number<vec> {

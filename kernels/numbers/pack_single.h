@@ -1,5 +1,6 @@
-// What a pack of single precision has of its own; pack.h says what each function is for. Sixteen lanes of AVX-512, 8 of
-// AVX. exp, log and cbrt are within 2 units in the last place of results that are normal numbers.
+// The functions of packs in single precision that differ from those in double; pack.h says what each is for. A pack has
+// 16 lanes with AVX-512, 8 with AVX. exp, log and cbrt are within 2 units in the last place where the result is a
+// normal number.
 #pragma once
 
 POINT_FN bool any_of(vmask c) {
@@ -13,8 +14,8 @@ POINT_FN bool any_of(vmask c) {
 }
 POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_d)); }
 
-// ln 2 in two parts, the first with so few bits that a multiple of it is exact; polynomial of degree 7, interpolated at
-// Chebyshev points (fits/exponentials.py: error 6.9e-10)
+// ln 2 in two parts. The first has so few bits that its multiples are exact. The polynomial of exp has degree 7 and is
+// interpolated at Chebyshev points (fits/exponentials.py: error 6.9e-10).
 constexpr double LN2_HIGH = 0.693359375, LN2_LOW = -2.12194440054690583e-4;
 struct ExpParts {
     vec scale, less_one;
@@ -37,8 +38,8 @@ POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     e = (b - 0x3f3504f3) >> 23;
     m = from_bits(b - (e << 23));
 }
-// 2 atanh(s)/s - 2 of w = s^2 < 0.03: the series itself, whose next term is below 5e-9 (fits/logarithms.py: error
-// 1.7e-9)
+// 2 atanh(s)/s - 2 of w = s^2 < 0.03: its power series. The next term is below 5e-9
+// (fits/logarithms.py: error 1.7e-9).
 POINT_FN vec atanh_series(vec w) {
     return w * ((2.0 / 3.0 + w * (2.0 / 5.0)) + (w * w) * (2.0 / 7.0 + w * (2.0 / 9.0)));
 }
@@ -52,7 +53,7 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 3.4028234e38, r, vec(NOT_A_NUMBER));
 }
 
-// the start of cbrt in pack.h (fits/roots.py: error 1.4e-6)
+// as in pack.h (fits/roots.py: error 1.4e-6)
 POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
     vec m;
     lanes_i e;

@@ -1,5 +1,5 @@
-// Single precision beside packs of doubles, a vector of it for two packs, and tables of cubics in it. In single
-// precision a pack is such a vector itself.
+// Vectors of single precision beside packs of doubles, and look-up in tables of cubics in single precision. One such
+// vector has the lanes of two packs. With FRAME_SINGLE a pack itself is such a vector.
 #pragma once
 typedef float lanes_f __attribute__((vector_size(VECTOR_BYTES)));
 typedef int lanes_n __attribute__((vector_size(VECTOR_BYTES)));
@@ -36,7 +36,8 @@ POINT_FN twin widen(narrow_pack a) {
     return {vec((lanes_d)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)a.v))),
             vec((lanes_d)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)a.v, 1)))};
 }
-// one step of Newton's method from the 14 bits that the processor looks up: as good as single precision gets, and 4e-9
+// One step of Newton's method from the 14 bits that the processor looks up: relative error 4e-9 beside the rounding of
+// single precision.
 POINT_FN narrow_pack reciprocal(narrow_pack a) {
     const lanes_f r = (lanes_f)_mm512_rcp14_ps((__m512)a.v);
     return narrow_pack(r + r * (1.0f - a.v * r));
@@ -65,7 +66,7 @@ POINT_FN narrow_pack rough_quotient(narrow_pack a, narrow_pack b) { return narro
 #endif
 #endif
 
-// The number of a window stands in the upper 16 bits; the lower ones are anything.
+// The window's number stands in the upper 16 bits. The lower bits are undefined.
 struct Window {
     lanes_n high;
 };
@@ -74,7 +75,7 @@ struct Row {
 };
 struct Lines {
     unsigned at[NARROW_LANES];
-}; // in bytes
+}; // byte offset of each lane's cubic in the table
 POINT_FN Row row_of(narrow_pack number, narrow_pack &share) {
     const lanes_n row = __builtin_convertvector((lanes_f)number.v, lanes_n);
     share = number - narrow_pack(__builtin_convertvector(row, lanes_f));
@@ -88,8 +89,8 @@ POINT_FN Window window_of(vec above, vec below, vec &x) {
     return {window.at << 16};
 }
 #else
-// In 1.5*2^20 + a quotient below 1 the last 32 bits are its binary digits: nine of the window, then of the place in it.
-// A quotient of NaN has digits, too.
+// In 1.5*2^20 + q with q < 1 the last 32 bits are the binary digits of q. The first nine are the window's number, the
+// others the place in the window. A quotient that is NaN gives some window as well.
 static_assert(CUBIC_WINDOWS == 1 << 9, "what 23 digits, the fraction of a float, leave of 32");
 POINT_FN lanes_d digits(vec above, vec below) {
 #ifdef AVX512_DOUBLE
@@ -131,9 +132,9 @@ POINT_FN Lines table_index(Window window, Row row) {
 }
 
 #if VECTOR_BYTES == 64
-// The cubics at eight lines and those behind them at xx, in 128 bits each: four at lines, the four behind them, the
-// next at lines, and those behind them. What is read of a line is 128 bits a cubic; lines i and i + 4 lie side by side,
-// and a transposition within 128 bits brings a coefficient of all together.
+// Values at xx of the cubics at eight lines and of the cubics that follow them in the table. The result has four groups
+// of four values: at lines 0 to 3, their followers, at lines 4 to 7, their followers. A cubic is 128 bits. Lines i and
+// i + 4 are loaded side by side. A transposition within 128 bits then collects each coefficient of all cubics.
 template <class From> POINT_FN __m512 eight_cubics(const From &from, const int first, const __m512 xx) {
     const auto both = [&](int i) {
         return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(from(first + i))),
@@ -147,7 +148,7 @@ template <class From> POINT_FN __m512 eight_cubics(const From &from, const int f
     return c0 + xx * (c1 + xx * (c2 + xx * c3));
 }
 #endif
-// The cubics at each lane's line and behind it are 8 neighbouring floats; both are evaluated at once.
+// The cubic at a lane's line and the one that follows it are 8 neighbouring floats. Both are evaluated at once.
 POINT_FN void two_cubics(const scalar *table, const Lines &line, narrow_pack x, narrow_pack &here,
                          narrow_pack &behind) {
     const auto from = [&](int lane) { return ((const Cubic *)((const char *)table + line.at[lane]))->c; };

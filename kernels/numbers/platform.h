@@ -1,5 +1,5 @@
-// What differs between CUDA and the CPU, in one place: function attributes, unrolling, NaN, and the vocabulary that
-// point bodies use on any number type: select, any_of, all_of, at_least, at_most, Rows.
+// What differs between CUDA and the CPU: function attributes, unrolling, NaN. And the functions that point bodies call
+// on any number type: select, any_of, all_of, at_least, at_most, Rows and others.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -23,7 +23,8 @@
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 
-// Whether a body may keep an array of all species: on a GPU only in registers, where every loop over it is unrolled.
+// Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
+// loop over it is unrolled.
 #if defined(ON_DEVICE) && !defined(SPECIES_HELD)
 constexpr bool SPECIES_ARRAYS = false;
 #else
@@ -34,29 +35,31 @@ constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
 constexpr double R_UNIVERSAL = 8.31446261815324; // J/mol/K, CODATA 2018 (exact: k_B N_A)
 
-#ifdef FRAME_FLOAT_ARRAYS // elements of the arrays that a program is given and fills
+#ifdef FRAME_FLOAT_ARRAYS // outside: the type of the elements of a program's input and output arrays
 typedef float outside;
 #else
 typedef double outside;
 #endif
-#ifdef FRAME_SINGLE // what packs and points are made of, and constants; SMALLEST keeps divisors from zero
+// scalar: the type of constants and of the values in packs and points. SMALLEST keeps divisors away from zero. WHOLE:
+// how far from 1 a sum of fractions may be.
+#ifdef FRAME_SINGLE
 typedef float scalar;
 constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
 constexpr bool IN_SINGLE = true;
 #else
 typedef double scalar;
-constexpr double SMALLEST = 1e-300, WHOLE = 1e-6; // WHOLE: how far from 1 the sum of fractions may be
+constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;
 constexpr bool IN_SINGLE = false;
 #endif
 
-// ---- scalar number types; the CPU pack brings its own overloads of these names
+// ---- scalar number types; pack.h overloads these names for packs
 POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }
-POINT_FN double larger(double a, double b) { return a > b ? a : b; } // b where one of them is NaN
+POINT_FN double larger(double a, double b) { return a > b ? a : b; } // b where a or b is NaN
 POINT_FN double smaller(double a, double b) { return a < b ? a : b; }
 POINT_FN bool any_of(bool condition) { return condition; }
 POINT_FN bool all_of(bool condition) { return condition; }
 POINT_FN double table_row(const double *table, double row) { return table[int(row)]; }
-// Tables of cubics in single precision: the one at `line` and the one behind it, at x.
+// Tables of cubics in single precision. two_cubics evaluates the cubic at `line` and the one that follows it, at x.
 struct alignas(16) Cubic {
     float c[4];
 };
@@ -65,8 +68,8 @@ POINT_FN double widen(float x) { return x; }
 POINT_FN float larger(float a, float b) { return a > b ? a : b; }
 POINT_FN float smaller(float a, float b) { return a < b ? a : b; }
 constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 512;
-// The window in which above/below < 1 lies, and how far from its middle; the row before a number >= 0, and how far. NaN
-// has some.
+// window_of: the window in which above/below < 1 lies, and x, the distance from its middle. row_of: the row before a
+// number >= 0, and `share`, the distance from that row. NaN gives some window and some row.
 POINT_FN int window_of(double above, double below, float &x) {
     const double along = smaller(CUBIC_WINDOWS * (above / below), CUBIC_WINDOWS - 0.001);
     const int window = int(along);
@@ -92,23 +95,23 @@ POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
 POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign) * x; } // -x where sign is negative
-// starts of iterations: the CPU pack has rough ones
+// starts of iterations, exact here; packs have rough ones
 POINT_FN double two_thirds_start(double x) {
     const double root = cbrt(x);
     return root * root;
 }
 POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
 
-#ifdef FRAME_WIDE // before the templates below: built-in types are not found by argument-dependent look-up
+#ifdef FRAME_WIDE // ahead of the templates below: argument-dependent look-up finds no functions of built-in types
 #include "numbers/wide.h"
 #endif
 
-template <class R> struct number { // how a number type sits in memory
+template <class R> struct number { // how a number type lies in memory
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
     typedef R stored;
-    typedef float narrow; // what a table in single precision gives, and an index into it
-    typedef int index;
+    typedef float narrow; // a value read from a table in single precision
+    typedef int index;    // and an index into such a table
 };
 
 #ifdef FRAME_WIDE
@@ -124,22 +127,22 @@ template <> struct number<wide> {
 // Bounds that keep NaN, unlike fmin and fmax.
 template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floor), x); }
 template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
-// a < b of numbers >= 0 but for their last digits: threads compare integers, beside the units for doubles. NaN gives
-// any answer.
+// a < b for numbers >= 0; their last digits are not compared. Threads compare integers, which leaves the units for
+// doubles free. NaN gives either answer.
 template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
-// What indexes a table: NaN and negative numbers become 0 (the NaN is carried by the values beside it).
+// A bounded index into a table. NaN and negative numbers become 0; the values beside the index carry the NaN.
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
-// use(part) for each of a value's packs, part(x) being that pack of x; pack.h has values of several
+// use(part) for each pack of a value; part(x) is that pack of x. Values of several packs: pack.h.
 template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
     use([](auto &x) -> auto & { return x; });
 }
 template <class R> POINT_FN R square(R x) { return x * x; }
-// powers that packs and threads have their own ways to
+// Powers, written with functions that every number type has. Packs and threads have faster ones.
 template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
 template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0 / sqrt(sqrt(x)); }
-// atanh(sqrt(w))/sqrt(w) for 0 <= w <= 1/2: (it - 1)/w interpolated at Chebyshev points (fits/atanh.py: relative error
-// 8e-17; in single precision 7e-9)
+// atanh(sqrt(w))/sqrt(w) = 1 + w q(w) for 0 <= w <= 1/2; q is interpolated at Chebyshev points
+// (fits/atanh.py: relative error 8e-17; in single precision 7e-9).
 template <class R> POINT_FN R atanh_over_root(R w) {
     const R w2 = w * w;
     if constexpr (IN_SINGLE) {
@@ -172,17 +175,17 @@ template <class Exponent, class R> POINT_FN R power(Exponent, R x) {
 template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0 / cbrt(x)); } // x^(-2/3), 1/16 <= x < 4096
 template <class R> POINT_FN R two_to(R a, R b) {
     return exp(LN2 * (a * b));
-} // 2^(a b); threads and packs of AVX-512 do not round the product
+} // 2^(a b); threads and packs of AVX-512 do not round the product a b
 template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2 * (a * b)); }
-// whether fractions that add up to this are a composition; then 0, else NaN
+// is_whole: whether fractions with this sum are a composition. not_whole: 0 where they are, else NaN.
 template <class R> POINT_FN auto is_whole(const R sum) {
     const R off = sum - 1.0;
     return off < WHOLE && off > -WHOLE;
 }
 template <class R> POINT_FN R not_whole(const R sum) { return select(is_whole(sum), R(0.0), R(NOT_A_NUMBER)); }
 
-// work(i) for i = 0 .. COUNT-1 with i a constant of its type (i.value): where species arrays are held in registers,
-// every index has to be known when the loop is unrolled, whatever its bounds depend on.
+// work(i) for i = 0 .. COUNT-1, where the type of i holds its value (i.value). Species arrays in registers need indices
+// that the compiler knows, also in loops whose bounds depend on an outer index.
 template <int I> struct Constant {
     static constexpr int value = I;
     POINT_FN constexpr operator int() const { return I; }
@@ -194,7 +197,7 @@ template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Wo
     }
 }
 
-// The values of one point (or one pack of points) of an array (count, points) with points fastest.
+// The values at one point (or one pack of points) of an array (count, points), points fastest in memory.
 template <class R> struct Rows {
     typename number<R>::stored *base;
     long stride;
@@ -206,15 +209,15 @@ template <class R> struct Rows {
     POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
 };
 
-// Takes species values that nobody wants.
+// Discards species values that are not among the outputs.
 struct Discarded {
     template <class X> POINT_FN void set(int, X) const {}
 };
 
-// Stands for a quantity that this program does not have.
+// Stands for an optional quantity that this program does not compute.
 struct Absent {};
 
-// Species values held in registers; constant indices only.
+// Species values held in registers; every index must be known to the compiler.
 template <class R, int N> struct Held {
     R value[N];
     POINT_FN R operator[](int s) const { return value[s]; }

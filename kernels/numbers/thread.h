@@ -1,7 +1,7 @@
-// The CUDA number type: the value at the point that a thread works on. Division, roots, exp, log start from the
-// special function unit's 20 bits and are refined by fused multiply-adds, without the branches that IEEE arithmetic
-// needs for subnormal and overflowing results: within 1.5 units in the last place where the result is a normal number,
-// else NaN, 0 or infinity. A division costs 6 instructions instead of 12 and a call.
+// The CUDA number type: the value at the point that a thread works on. Division, roots, exp and log start from 20 bits
+// of the special function unit and are refined by fused multiply-adds. The branches that IEEE arithmetic needs for
+// subnormal and overflowing results are left out. Results are within 1.5 units in the last place where they are normal
+// numbers; elsewhere they are NaN, 0 or infinity. A division costs 6 instructions instead of 12 and a call.
 #pragma once
 #include "numbers/platform.h"
 #include "numbers/binary_powers.h"
@@ -13,7 +13,7 @@ static inline double upper_half(double x) {
     b &= ~0xffffffffLL;
     memcpy(&x, &b, 8);
     return x;
-} // 20 bits
+} // keeps 20 bits of the mantissa
 static inline double reciprocal_start(double x) { return upper_half(1.0 / x); }
 static inline double rsqrt_start(double x) { return upper_half(1.0 / sqrt(x)); }
 static inline float rsqrt_start(float x) { return float(1.0 / sqrt(x)); }
@@ -56,7 +56,7 @@ POINT_FN float rsqrt_start(float x) {
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-POINT_FN float approximate_power(float x, float exponent) { // 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
+POINT_FN float approximate_power(float x, float exponent) { // error 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
     float y;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y * exponent));
@@ -69,16 +69,16 @@ POINT_FN float rough_reciprocal(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
-} // to 1 ulp
+} // within 1 unit in the last place
 POINT_FN float whole_on_top(float start, float a) {
     return __fadd_rd(a, start);
-} // start + the whole number below a, or a b, >= 0
+} // start + the largest whole number <= a (below: <= a b), for a, a b >= 0
 POINT_FN float whole_on_top(float start, float a, float b) { return __fmaf_rd(a, b, start); }
 POINT_FN float single(double x) {
     float y = float(x);
     asm("" : "+f"(y));
     return y;
-} // which is slow, and not done again
+} // the conversion is slow: the empty asm keeps the compiler from repeating it
 POINT_FN int bits_of(float x) { return __float_as_int(x); }
 #endif
 
@@ -102,8 +102,8 @@ POINT_FN double root(double x) {
                  best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
-// exp(x), or exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1) without cancellation; the polynomial of exp_parts in pack.h
-// (fits/exponentials.py: error 3.4e-17)
+// exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). The polynomial is that of exp_parts in
+// pack.h (fits/exponentials.py: error 3.4e-17).
 POINT_FN double exponential(double x, bool less_one = false) {
     x = x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x;
     const double shifted = fma(x, 1.4426950408889634074, 6755399441055744.0), k = shifted - 6755399441055744.0;
@@ -123,7 +123,7 @@ POINT_FN double exponential(double x, bool less_one = false) {
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
 }
-// 2^(a b), or 2^(a b) - 1, the product not rounded; |a b| < 6e7
+// 2^(a b) and 2^(a b) - 1. The product a b is not rounded; |a b| < 6e7.
 struct BinaryExponent {
     double k, f;
     int n, j;
@@ -176,8 +176,8 @@ POINT_FN double inverse_of_two_thirds(double x) {
     const double r = reciprocal_start(cbrt_approximate(x)), r2 = r * r, e = fma(-x * r, r2, 1.0);
     return fma(r2 * e, fma(5.0 / 9.0, e, 2.0 / 3.0), r2);
 }
-// s in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series (coefficients: fdlibm; fits/logarithms.py:
-// error 1.2e-18) beside the leading 2 s
+// 2 atanh(s)/s - 2 of w = s^2, in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series without its leading term
+// (coefficients: fdlibm; fits/logarithms.py: error 1.2e-18).
 POINT_FN double log_series(double w) {
     double q = 1.479819860511658591e-01;
     q = fma(q, w, 1.531383769920937332e-01);
@@ -204,13 +204,13 @@ POINT_FN double cube_root(double x) {
     return x > 0.0 ? x * better * better : NOT_A_NUMBER;
 }
 
-// ---- one value in single precision: the same ways, else the compiler's own library
+// ---- one value in single precision: division and roots are refined as above, the rest is CUDA's own library
 POINT_FN float quotient(float a, float b) {
     const float y = rough_reciprocal(b), q = a * y;
     return fmaf(y, fmaf(-b, q, a), q);
 }
 POINT_FN float inverted(float x) { return quotient(1.0f, x); }
-POINT_FN float root(float x) { // what has fewer digits counts as 0
+POINT_FN float root(float x) { // a subnormal x counts as 0
     const float y = rsqrt_start(x), s = x * y, best = fmaf(0.5f * y, fmaf(-s, s, x), s);
     return fabsf(x) < 1.2e-38f ? 0.0f : best;
 }
@@ -293,7 +293,7 @@ POINT_FN point floor_small(point x) { return of(floor(x.v)); }
 POINT_FN point table_row(const scalar *table, point row) { return of(table[int(row.v)]); }
 POINT_FN point rough_quotient(point a, point b) { return of(a.v * inverted(b.v)); }
 
-// Single precision beside it, and an index into tables.
+// Single precision beside `point`, and an index into tables.
 struct narrow_point {
     float v;
     POINT_FN narrow_point() {}
@@ -308,15 +308,15 @@ POINT_FN narrow_point operator-(narrow_point x, narrow_point y) { return x.v - y
 POINT_FN narrow_point operator-(narrow_point x, float b) { return x.v - b; }
 POINT_FN narrow_point operator*(narrow_point x, narrow_point y) { return x.v * y.v; }
 POINT_FN narrow_point larger(narrow_point x, narrow_point y) { return larger(x.v, y.v); }
-// A NaN is left out, for the result indexes a table.
+// The result indexes a table: where one number is NaN, fminf returns the other.
 POINT_FN narrow_point smaller(narrow_point x, narrow_point y) { return fminf(x.v, y.v); }
 POINT_FN narrow_point reciprocal(narrow_point x) { return rough_reciprocal(x.v); }
 POINT_FN narrow_point rough_quotient(narrow_point x, narrow_point y) { return quotient(x.v, y.v); }
 POINT_FN narrow_point narrow(point x) { return single(x.v); }
 POINT_FN point widen(narrow_point x) { return of(x.v); }
 
-// Whole numbers as the last bits of what is more by TOP: quicker than conversions between integers and floating-point
-// numbers. They index a table, from which a bound keeps NaN; the place in the window carries it.
+// A whole number n is kept in the last bits of TOP + n. That is quicker than conversions between integers and
+// floating-point numbers. These numbers index a table. Their bound removes NaN; the place in the window carries it.
 #define WHOLE_BELOW
 struct Whole {
     float on_top;
@@ -331,14 +331,15 @@ POINT_FN Whole row_of(narrow_point number, narrow_point &share) {
     share = number.v - (on_top - ROW_TOP);
     return {on_top};
 }
-// x/CUBIC_WINDOWS; in double the digits of 2^52/CUBIC_WINDOWS and more
+// x/CUBIC_WINDOWS. In double precision the bits of x are put behind those of 2^52/CUBIC_WINDOWS, and that is
+// subtracted.
 POINT_FN point over_windows(Whole x) {
     return of(IN_SINGLE ? (x.on_top - TOP) * (1.0f / CUBIC_WINDOWS)
                         : from_words(0x43300000 - (9 << 20), bits_of(x.on_top)) -
                               (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS);
 }
-// The windows of a row stand side by side: neighbouring points, whose rows mostly agree, share cache lines. ROW_TOP
-// is such that of the bits of both nothing but this number is left.
+// The windows of a row stand side by side in memory: neighbouring points mostly have the same row and share cache
+// lines. ROW_TOP is chosen so that the leading bits of both numbers cancel in the sum and only the index is left.
 static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
 POINT_FN Line table_index(Whole window, Whole row) {
     return {unsigned(bits_of(row.on_top)) * CUBIC_WINDOWS + unsigned(bits_of(window.on_top))};
@@ -357,12 +358,13 @@ template <> struct number<point> {
     typedef Line index;
 };
 
-// Where a thread's point lies. A thread beyond the last point works on that one and stores nothing: warps stay whole.
+// Where a thread's point lies. A thread beyond the last point works on the last point and stores nothing. So every warp
+// keeps its 32 active threads.
 struct Place {
     const long own, n;
     bool in;
     long at;
-    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) { // `first` of the block's
+    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) { // first: the first point of the block
         in = own < n;
         at = in ? own : n - 1;
     }
@@ -370,7 +372,7 @@ struct Place {
     POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
 };
 
-// A store under a condition: one instruction and no branch.
+// A store under a condition, as one instruction without a branch.
 #ifdef FRAME_STAND_IN
 static inline void store_if(bool wanted, outside *to, outside x) {
     if (wanted) *to = x;
@@ -404,7 +406,8 @@ struct OtherResult {
 };
 constexpr unsigned WARP = 0xffffffffu;
 
-// A copy from device to shared memory that passes no register: all of a thread's are under way at once.
+// A copy from device to shared memory that does not pass through registers. All copies of a thread are under way at
+// once.
 #ifdef FRAME_STAND_IN
 template <class T> static inline void copy_async(T *to, const T *from) { *to = *from; }
 static inline void copies_done() {}
@@ -417,7 +420,8 @@ template <class T> POINT_FN void copy_async(T *to, const T *from) {
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
-// An array (count, points) at a thread's point. GIVEN: nothing writes to it, so that loads may go any way.
+// An array (count, points) at a thread's point. GIVEN: no kernel writes to it, so it may be read through the read-only
+// cache.
 template <bool GIVEN = false> struct Field {
     outside *base;
     long stride;
@@ -437,7 +441,7 @@ template <bool GIVEN = false> struct Field {
     }
 };
 
-// Species values of a thread's point in shared memory: a column of its own.
+// Species values of a thread's point in shared memory. Each thread has its own column.
 struct Column {
     outside *base;
     POINT_FN point operator[](int s) const { return of(base[s * COLUMN_STRIDE]); }

@@ -1,4 +1,4 @@
-// Quadruple precision: the same bodies become their own reference. CPU only.
+// Quadruple precision. The point bodies run on it as a reference for their other precisions. CPU only.
 #pragma once
 #include <quadmath.h>
 typedef __float128 wide;

@@ -176,7 +176,7 @@ template <class M, class R> POINT_FN R log_for_ideal(const M &, const R T) { // 
 // slope (delta1_k - delta1) W/W_k; of what depends on `of_sum` times that sum, the derivative.
 template <class M, class R, class Shape>
 POINT_FN R shape_slope(const M &m, const Shape &eos, const R R_s, const R of_sum, int k) {
-    if constexpr (Shape::of_species)
+    if constexpr (M::deltas_by_species)
         return of_sum * (eos.slope * (R_UNIVERSAL / R_s)) *
                (m.delta_numbers[k] - eos.delta1 * m.delta_numbers[M::NS + k]);
     else return R(0.0);
@@ -196,18 +196,18 @@ POINT_FN void cubic_partial_properties(const M &m, const R T, const R p, const S
     const R h_of_b = (T * a_T - a_mix) * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D,
             Tp_T = T * p_T, ln_T = log_for_ideal(m, T);
     R p_of_sum = R(0.0), h_of_sum = R(0.0);
-    if constexpr (eos.of_species) {
+    if constexpr (M::deltas_by_species) {
         p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D);
         h_of_sum =
             (T * a_T - a_mix) * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
     }
     attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
         R v_k = two_inv_D * S - of_gas * m.inv_W[k] - of_b * m.b_mass[k];
-        if constexpr (eos.of_species) v_k -= shape_slope(m, eos, R_s, p_of_sum, k);
+        if constexpr (M::deltas_by_species) v_k -= shape_slope(m, eos, R_s, p_of_sum, k);
         v_k = v_k * v_p;
         R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL * T * m.inv_W[k] + two_L * (T * S_T - S) +
                 h_of_b * m.b_mass[k] + Tp_T * v_k;
-        if constexpr (eos.of_species) h_k += shape_slope(m, eos, R_s, h_of_sum, k);
+        if constexpr (M::deltas_by_species) h_k += shape_slope(m, eos, R_s, h_of_sum, k);
         R v_moved = v_k;
         e_Y.set(k, h_k - p * v_k);
         if constexpr (M::translated) {
@@ -228,11 +228,11 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
     const R RT = R_s * T, ln_u = log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), v = v_free + b_mix;
     const R of_b = RT * inv_free - a_mix * (v * inv_D - cubic_L) / b_mix, two_L = 2.0 * cubic_L;
     R of_sum = R(0.0);
-    if constexpr (eos.of_species)
+    if constexpr (M::deltas_by_species)
         of_sum = a_mix * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         R work = of_b * m.b_mass[k] - two_L * S;
-        if constexpr (eos.of_species) work -= shape_slope(m, eos, R_s, of_sum, k);
+        if constexpr (M::deltas_by_species) work -= shape_slope(m, eos, R_s, of_sum, k);
         if constexpr (M::translated) work -= p * m.shift_mass[k];
         ln_phi.set(k, work * (m.W[k] * inv_RT) - ln_u);
     });

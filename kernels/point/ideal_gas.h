@@ -1,8 +1,9 @@
-// Composition and ideal-gas properties. Mixture coefficients are summed first, one polynomial is evaluated after.
+// Composition and ideal-gas properties. The species' polynomial coefficients are summed first; then one polynomial of
+// the mixture is evaluated.
 #pragma once
 
-// sum(f_i weight_i) of mole or mass fractions f; NaN where they are not a composition (|sum f - 1| > WHOLE): everything
-// that depends on it is then NaN too, at this point only.
+// sum(f_i weight_i) of mole or mass fractions f. NaN where they are not a composition (|sum f - 1| > WHOLE). All
+// results that depend on the composition are then NaN too, at this point only.
 template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
     R mean = fraction[0] * weight[0], sum = fraction[0];
     FOR_SPECIES (s, M::NS - 1) {
@@ -29,9 +30,9 @@ template <class M, class Species, class Out> POINT_FN void mass_fractions(const 
     FOR_SPECIES (s, M::NS) Y.set(s, X[s] * m.W[s] * scale);
 }
 
-// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. It starts from 0, like the sum
-// over species on both sides below: the compiler then fuses both in the same way, and a point's bits do not depend on
-// its neighbours.
+// sum_i Y_i (R/W_i) c_ki for the first COUNT coefficients k, from one temperature range. The sum starts from 0, like
+// the one below for species on both sides of T_mid. The compiler then fuses both in the same way, and a point's bits do
+// not depend on its neighbours.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT]) {
     UNROLL
@@ -43,10 +44,10 @@ POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT
     }
 }
 
-// Mixture NASA-7 coefficients [J/kg/K, ...]. Ranges meet at each species' own T_mid, which itself belongs to the lower
-// one, as in CHEMKIN and Cantera; a pack (or warp) that lies wholly
-// below the lowest or above the highest needs one table only, and one with points of both kinds no choice for each
-// species.
+// NASA-7 coefficients of the mixture [J/kg/K, ...]. The two ranges of a species meet at its own T_mid; T_mid itself
+// belongs to the lower range, as in CHEMKIN and Cantera. A pack (or warp) with all points below the lowest T_mid, or
+// all above the highest, needs one table only. A pack with points of both kinds, and none between, needs no choice for
+// each species.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
@@ -77,8 +78,8 @@ template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
     return c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4])));
 }
 
-// Nine coefficients, any number of ranges: c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 the constants of h and
-// s. A temperature where ranges meet belongs to the upper one, as in Cantera.
+// NASA-9 coefficients, any number of ranges: cp = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants
+// of h and s. A temperature where two ranges meet belongs to the upper one, as in Cantera.
 template <class M, class R> POINT_FN R nasa9_coefficient(const M &m, const R T, int k, int s) {
     R c = R(m.nasa9[k * M::NS + s]);
     for (int r = 1; r < M::NASA9_RANGES; ++r)
@@ -135,7 +136,7 @@ template <class M, class R> POINT_FN R species_cp(const M &m, const R T, int s) 
     }
 }
 
-// s_ig in its parts: of T at the reference pressure, less that of p and mixing
+// s_ig = (part that depends on T, at the reference pressure) - (part of pressure and mixing)
 template <class M, class R, class Species> POINT_FN R entropy_of_temperature(const M &m, R T, const Species &Y) {
     T = known_temperature(T);
     if constexpr (M::NASA9_RANGES > 0) {

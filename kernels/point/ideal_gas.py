@@ -88,7 +88,8 @@ point_kernel(
 
 
 def ideal_gas(species, options) -> Constants:
-    """Molar masses and NASA polynomials, per mass: coefficient by coefficient, species fastest."""
+    """Molar masses and NASA coefficients times R/W_i, so that bodies can sum over mass fractions. The species index is
+    the fastest in memory: (7, ns), or (ranges, 9, ns)."""
     values = dict(W=species.W, inv_W=1 / species.W, inv_p_ref=[1 / species.p_ref])
     if species.nasa9 is None:
         return Constants(

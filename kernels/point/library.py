@@ -1,5 +1,5 @@
-"""The collections a host asks for by name, and the names that the routines behind them have in solvers of this
-family."""
+"""The collections that a host asks for by name. `aliases` are the names of the corresponding routines in CASTLES and
+related solvers."""
 
 from ..declare import collection
 
@@ -23,7 +23,7 @@ collection(
     "thermal_viscous",
     given="T p Y",
     outputs=THERMAL + " mu lam D",
-    what="both, sums shared",
+    what="both collections above, sums over species shared",
     aliases="eosThermalAndViscousProperties prEOSThermalAndViscousProperties prEOSViscousFluxProperties",
 )
 collection(
@@ -52,7 +52,7 @@ collection(
     given="h p Y",
     outputs="T unconverged",
     optional="T_start",
-    what="temperature of an enthalpy",
+    what="temperature from enthalpy and pressure",
     aliases="eosTFromHP eosCalcTFromHP prEOSCalcTFromHP",
 )
 collection(
@@ -60,7 +60,7 @@ collection(
     given="s p Y",
     outputs="T unconverged",
     optional="T_start",
-    what="temperature of an entropy",
+    what="temperature from entropy and pressure",
     aliases="eosTFromSP",
 )
 collection(
@@ -68,22 +68,22 @@ collection(
     given="e rho Y",
     outputs="T p unconverged",
     optional="T_start",
-    what="temperature and pressure of an energy and a density",
+    what="temperature and pressure from internal energy and density",
     aliases="eosTFromERho",
 )
-collection("p_from_rho_T", given="rho T Y", outputs="p", what="pressure of a density", aliases="eosPFromRhoT")
+collection("p_from_rho_T", given="rho T Y", outputs="p", what="pressure from density", aliases="eosPFromRhoT")
 collection(
     "phase_flag_from_T_p",
     given="T p Y",
     outputs="phase_flag",
-    what="which root of the equation of state the rule takes, and of how many",
+    what="which root of the equation of state is taken, and how many there are",
     aliases="eosPhaseFlag",
 )
 collection(
     "phase_flag_from_rho_T",
     given="rho T Y",
     outputs="p phase_flag",
-    what="the same of a density, the spinodal region included",
+    what="the same from density, the spinodal region included",
     aliases="eosPhaseFlagFromRhoT",
 )
 collection(
@@ -97,7 +97,7 @@ collection(
     "gamma_jacobian_properties",
     given="T p Y",
     outputs="rho h c rho_p rho_T h_p h_T rho_Y h_Y",
-    what="what Gamma is made of",
+    what="the properties in Gamma",
     aliases="eosGammaJacobianProperties prEOSGammaJacobianProperties",
 )
 collection(
@@ -105,9 +105,9 @@ collection(
     given="T p Y u v w",
     outputs="gamma_jacobian gamma_inverse",
     optional="rho_p_prime V_p",
-    what="Gamma = dU/dQ, preconditioned where rho_p_prime or V_p is given, and its inverse",
+    what="Gamma = dU/dQ and its inverse; preconditioned where rho_p_prime or V_p is given",
 )
 collection("gamma_times_dQ", given="T p Y u v w dQ", outputs="dU", optional="rho_p_prime V_p", what="dU = Gamma dQ")
 collection(
-    "gamma_solve_dU", given="T p Y u v w dU", outputs="dQ", optional="rho_p_prime V_p", what="dQ of Gamma dQ = dU"
+    "gamma_solve_dU", given="T p Y u v w dU", outputs="dQ", optional="rho_p_prime V_p", what="dQ from Gamma dQ = dU"
 )

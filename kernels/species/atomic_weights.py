@@ -1,6 +1,6 @@
-"""Standard atomic weights [g/mol], IUPAC 2018-2021 as Cantera 3.2 carries them; D, Tr and E (electron) as well.
+"""Standard atomic weights [g/mol], IUPAC 2018-2021, with the values of Cantera 3.2; also D, Tr and E (electron).
 
-Elements without a stable isotope have no standard weight and are absent: a file that needs one gives its own.
+Elements without a stable isotope have no standard weight and are absent. A file that needs one gives its own.
 """
 
 ATOMIC_WEIGHT = {

@@ -1,16 +1,23 @@
-"""Reads a phase of a Cantera YAML file (Peng-Robinson; ideal-gas or Redlich-Kwong for those who want it) into
-SpeciesData.
+"""Reads a phase of a Cantera YAML file into SpeciesData: a Peng-Robinson phase, or for some equations an ideal-gas or
+Redlich-Kwong phase.
 
-What is read: the phase's `species` (names, `all`, or {section or otherfile.yaml/section: names or all}, the other file
-beside this one), and of each species `composition`, `thermo` (NASA7, NASA9), `equation-of-state` (Peng-Robinson: a, b,
-acentric-factor, binary-a; Redlich-Kwong: a0 or [a0, a1] of a = a0 + a1 T, b, binary-a), `critical-parameters`,
-`transport` (gas), with the file's `units` and explicit ones. Keys that Cantera leaves alone: `critical-molar-volume` (measured) in critical-parameters; `volume-translation` (Peneloux's
-c, for the equation that is used) in equation-of-state or critical-parameters; in a species a map `real-gas` with
-`association-factor`, `diffusion-volume`, `sutherland` (a map of viscosity, temperature, constant) and `power-law` (of
-viscosity, temperature, exponent); in a phase a map `real-gas` with `diffusion-fit-range: [T_low, T_high]`.
+The phase's `species` may be names, `all`, or {section or otherfile.yaml/section: names or all}, where the other file
+lies beside this one. Of each species are read:
+  `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
+  `equation-of-state`: Peng-Robinson (a, b, acentric-factor, binary-a) or Redlich-Kwong (a0 or [a0, a1] with
+  a = a0 + a1 T, b, binary-a).
+The file's `units` and explicit units are taken into account.
 
-Cantera looks for missing critical properties in a data base by name; here a missing number is an error, never a guess,
-unless the caller asks for it (fill=True, critical_data.py), and then SpeciesData.origin says so number by number.
+These keys are ours; Cantera ignores them:
+  in critical-parameters: `critical-molar-volume` (measured);
+  in equation-of-state or critical-parameters: `volume-translation` (Peneloux's c for the equation that is used);
+  in a species a map `real-gas`: `association-factor`, `diffusion-volume`, `liquid-density` (a map of temperature,
+  pressure, density), `sutherland` (a map of viscosity, temperature, constant), `power-law` (a map of viscosity,
+  temperature, exponent);
+  in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
+
+Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
+caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number.
 """
 
 import dataclasses
@@ -39,7 +46,8 @@ CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa
 
 
 class _Node:
-    """A map of the file with the place it stands at and the units in force there; its methods raise MixtureError."""
+    """A map of the file, with its place in the file (for messages) and the default units there. Its methods raise
+    MixtureError."""
 
     def __init__(self, data, where, units):
         self.data, self.where = data, where
@@ -65,7 +73,8 @@ class _Node:
         return _Node(self.need(key, wanted), f"{self.where}: {key}", self.units)
 
     def number(self, key, unit="1", default=None):
-        """A finite number in `unit`; unit "1" also for what Cantera has in units of its own (angstrom, debye)."""
+        """A finite number in `unit`. Unit "1" also serves the numbers that Cantera keeps in fixed units (angstrom,
+        debye)."""
         if not self.has(key) and default is not None:
             return default
         try:
@@ -86,7 +95,7 @@ class _Node:
         return [_finite(self, key, v, wanted) for v in value]
 
     def only(self, *known):
-        """Refuse keys that nobody reads: a misspelt one would otherwise be lost in silence."""
+        """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
         for key in self.data:
             if key not in known:
                 self.fail(f"unknown key {key!r}, wanted some of {', '.join(known)}.")
@@ -124,7 +133,8 @@ class _File:
         self.top = _Node(data, str(path), Units())
 
     def section(self, name):
-        """{species name: _Node} in the order of the file; a first item with `units` alone sets those of the list."""
+        """{species name: _Node} in the order of the file. A first item that has only `units` sets the units of the
+        list."""
         items, units = self.top.need(name, "a list of species"), self.top.units
         if not isinstance(items, list):
             self.top.fail(f"{name}: got {_short(items)}, wanted a list of species.")
@@ -150,15 +160,15 @@ class _File:
 
 
 def models_for(equation: str) -> tuple[str, ...]:
-    """The thermo models of phases that serve a value of option `equation`."""
+    """The thermo models that a phase may have for this value of option `equation`."""
     return {"ideal": ("ideal-gas", MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
 
 
 def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
-    """(SpeciesData, phase name). phase None: the first phase of the file that has one of the thermo models (ideal-gas,
-    Peng-Robinson). fill: look up or estimate absent critical properties. Where ideal-gas is among the models they may
-    be absent (nan).
+    """Read one phase; returns (SpeciesData, phase name).
 
+    phase: its name; None: the first phase of the file whose thermo model is one of `models`. fill: look up or estimate
+    absent critical properties. Where ideal-gas is among the models they may be absent (nan).
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
     file = _File(path)
@@ -190,7 +200,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     origin = {name: row.pop("origin") for name, row in zip(names, rows)}
     arrays = _polynomials([row.pop("polynomials") for row in rows])
     arrays |= {field: np.array([row[field] for row in rows]) for field in rows[0]}
-    # checked before k_ij is formed from a and b
+    # the checks come first: k_ij is then formed from a and b that are sound
     bare = SpeciesData.from_arrays(
         names,
         **arrays,
@@ -204,7 +214,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     kij, own = _binary_rk(node, names, nodes, bare) if rk else (_binary(names, nodes, bare.a), None)
     if kij.any():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given above
+            warnings.simplefilter("ignore")  # the same warnings were given above
             bare = SpeciesData.from_arrays(
                 names,
                 **arrays,
@@ -241,7 +251,7 @@ def _choose_phase(file, wanted, models):
 
 
 def _species_of(file, phase):
-    """The species entries of a phase in its order."""
+    """The species entries [_Node] of a phase, in the order of the phase."""
     chosen = phase.data.get("species", "all")
     if chosen == "all":
         chosen = [{"species": "all"}]
@@ -274,7 +284,7 @@ def _species_of(file, phase):
 
 
 def _species_row(node, composition, weights, fill, ideal, model):
-    """The fields of one species as from_arrays wants them, with name, p_ref, sources and origin of its numbers."""
+    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin."""
     row = {"name": node.data["name"], "sources": {}}
     mass = 0.0
     for element in composition.data:
@@ -306,7 +316,7 @@ def _species_row(node, composition, weights, fill, ideal, model):
 
 
 def _viscosity_law(extra, key, last):
-    """[viscosity Pa s, temperature K, constant or exponent], nan where the species has none."""
+    """[viscosity [Pa s], temperature [K], constant [K] or exponent]; nan where the species has none."""
     if not extra.has(key):
         return [math.nan] * 3
     block = extra.child(key)
@@ -315,7 +325,7 @@ def _viscosity_law(extra, key, last):
 
 
 def _liquid(extra):
-    """[temperature K, pressure Pa, density kg/m3] of a measured liquid state, nan where the species has none."""
+    """[temperature [K], pressure [Pa], density [kg/m3]] of a measured liquid state; nan where the species has none."""
     if not extra.has("liquid-density"):
         return [math.nan] * 3
     block = extra.child("liquid-density")
@@ -353,9 +363,10 @@ def _thermo(node):
 
 
 def _polynomials(species):
-    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)]: seven for all, or nine for all."""
+    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)], one for each species. If one species
+    has nine coefficients, all get nine."""
     if all(len(rows[0]) == 7 for _, rows in species):
-        # one range: both halves are it, and they meet at its upper end
+        # a species with one range has it twice; the two meet at its upper end
         return {
             "T_min": np.array([T[0] for T, _ in species]),
             "T_mid": np.array([T[1] for T, _ in species]),
@@ -363,7 +374,7 @@ def _polynomials(species):
             "nasa_low": np.array([rows[0] for _, rows in species]),
             "nasa_high": np.array([rows[-1] for _, rows in species]),
         }
-    # T_mid of seven coefficients belongs to the lower range, a break of nine to the upper one: the next number is it
+    # T_mid belongs to the lower range for seven coefficients, to the upper one for nine: the break is the next double
     species = [
         ([T[0], float(np.nextafter(T[1], np.inf)), T[2]] if len(rows[0]) == 7 and len(rows) == 2 else T, rows)
         for T, rows in species
@@ -380,7 +391,7 @@ def _polynomials(species):
 
 
 def _eos(node, model=MODEL):
-    """The map of a species for a model, None when it has none."""
+    """The species' equation-of-state map for this model; None where it has none."""
     models = node.data.get("equation-of-state")
     for _number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
         block = _Node(data, f"{node.where}: equation-of-state", node.units)
@@ -390,10 +401,10 @@ def _eos(node, model=MODEL):
 
 
 def _critical(node, fill=None, model=MODEL):
-    """Tc, pc, omega, the measured critical volume, the volume translation, origin. A complete equation-of-state goes
-    before critical-parameters.
+    """{Tc, pc, omega, Vc (measured), volume_translation, origin}. A complete equation-of-state takes precedence over
+    critical-parameters.
 
-    fill: the species' composition, when what is absent is to be looked up or estimated, number by number.
+    fill: the composition of the species where each absent number is to be looked up or estimated, else None.
     """
     eos = _eos(node, model)
     critical = node.child("critical-parameters") if node.has("critical-parameters") else None
@@ -444,7 +455,7 @@ def _critical(node, fill=None, model=MODEL):
         for key, field, _ in CRITICAL[:2]:
             if not row[field] > 0:
                 critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
-    # one pair of fields for all species: Tc and pc, which give a and b back to the last bits
+    # all species have Tc and pc; a and b follow from them up to the last bits
     return {field: value for field, value in row.items() if field not in ("a", "b")}
 
 
@@ -517,7 +528,8 @@ def _pairs(names, nodes, model, read):
                 pairs.fail("names the species itself, wanted another one.")
             value = read(pairs, other)
             if said.setdefault((min(i, j), max(i, j)), value) != value:
-                pairs.fail(f"{other}: got {value} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+                got = ", ".join(f"{number:g}" for number in np.ravel(value))
+                pairs.fail(f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair.")
             yield i, j, value
 
 
@@ -530,7 +542,7 @@ def _binary(names, nodes, a):
 
 
 def _transport(node, omega=None):
-    """Transport data as Cantera has it: an absent number is 0, an absent block leaves everything unknown (nan)."""
+    """Transport data with Cantera's defaults: an absent number is 0. Without the block everything is unknown (nan)."""
     if not node.has("transport"):
         unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
         return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
@@ -543,7 +555,7 @@ def _transport(node, omega=None):
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(
             f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
-            "equation of state, which is used for all models (Cantera uses one for each).",
+            "equation of state, which is used for all models (Cantera uses each in its own model).",
             stacklevel=6,
         )
     return {

@@ -1,12 +1,14 @@
 """Critical properties that a mixture file does not give: looked up by name in the optional package chemicals, or
 estimated.
 
-Only when asked for (option critical = fill); every number says where it comes from. A molecule is taken from the data
-base only if its formula is the species' own and its values are measured ones: neither group contributions nor a single
-atom's solid (carbon) count.
+This is done only when asked for (option critical = fill). The origin of every number is recorded. A molecule is taken
+from the data base only if its formula is that of the species and its values are measured. Values from group
+contributions are refused, and so are single atoms other than noble gases (for carbon the data base has the solid).
 
-Estimate for radicals and whatever else is not there, from the Lennard-Jones parameters of the transport data by Chung's
-own relations for a simple fluid: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc = 0.291 R Tc/Vc, omega = 0.
+Radicals and other species that are not in the data base are estimated from the Lennard-Jones parameters of the
+transport data, by Chung's relations for a simple fluid: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc =
+0.291 R Tc/Vc,
+omega = 0.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ RULE = "estimated: Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3, pc = 0.291 R Tc/Vc, 
 
 
 def looked_up(name: str, composition: dict) -> tuple[dict, dict]:
-    """({Tc, pc, omega, Vc}, {field: origin}) of the data base, in K, Pa, m3/mol; empty where it has not all of Tc, pc,
-    omega."""
+    """({Tc [K], pc [Pa], omega, Vc [m3/mol]}, {field: origin}) from the data base. Both are empty where it does not
+    have all of Tc, pc, omega. composition: element -> number of atoms."""
     try:
         import chemicals
         from chemicals.identifiers import search_chemical
@@ -69,7 +71,8 @@ def looked_up(name: str, composition: dict) -> tuple[dict, dict]:
 
 
 def estimated(diameter: float, well_depth: float) -> tuple[dict, dict]:
-    """The same from diameter [m] and well depth [K] by RULE; empty where these are not known."""
+    """({field: value}, {field: origin}) as `looked_up`, from diameter [m] and well depth [K] by RULE. Both are empty
+    where these are not known."""
     if not (math.isfinite(diameter) and math.isfinite(well_depth) and diameter > 0 and well_depth > 0):
         return {}, {}
     Tc, Vc = 1.2593 * well_depth, (diameter * 1e10 / 0.809) ** 3 * 1e-6
@@ -77,13 +80,14 @@ def estimated(diameter: float, well_depth: float) -> tuple[dict, dict]:
     absent = (
         ""
         if importlib.util.find_spec("chemicals")
-        else " (the package chemicals, which may have measured ones, is not installed)"
+        else " (the package chemicals, which may have measured values, is not installed)"
     )
     return values, dict.fromkeys(values, RULE + absent)
 
 
 def filled(where: str, name: str, composition: dict, diameter: float, well_depth: float) -> tuple[dict, dict]:
-    """Looked up, else estimated; MixtureError that names the species where neither can be done."""
+    """({field: value}, {field: origin}), looked up or else estimated. Raises MixtureError, which names the species,
+    where neither is possible. where: start of the message."""
     values, origin = looked_up(name, composition)
     if not values:
         values, origin = estimated(diameter, well_depth)

@@ -1,4 +1,4 @@
-"""Species data of a mixture: what every model of the layer is computed from."""
+"""Species data of a mixture. The constants of every model are computed from them."""
 
 import dataclasses
 import math
@@ -12,12 +12,12 @@ from ..errors import MixtureError
 GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
 OMEGA_B = 0.0777960739038885
-OMEGA_VC = 0.307401308698703833  # Z at the critical point of the same equation
+OMEGA_VC = 0.307401308698703833  # critical compressibility of the same equation
 ONE_ATM = 101325.0
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
-KIJ_LIMIT = 0.9  # published k_ij reach 0.6; beyond this a_ij was most likely given in another unit
+KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
 
-# field: (unit, lowest, highest, what). The bounds hold any real molecule and catch a number given in another unit.
+# field: (unit, lowest, highest, what). The bounds admit every real molecule and catch a number in another unit.
 BOUNDS = {
     "W": ("kg/mol", 5e-4, 2.0, "molar mass"),
     "Tc": ("K", 1.0, 1e4, "critical temperature"),
@@ -36,7 +36,7 @@ BOUNDS = {
     "T_mid": ("K", 1.0, 1e5, "temperature where the NASA polynomials meet"),
     "T_max": ("K", 1.0, 1e5, "highest temperature of the NASA polynomials"),
 }
-CRITICAL = ("Tc", "pc", "omega")  # may be unknown where only the ideal gas is wanted
+CRITICAL = ("Tc", "pc", "omega")  # may be unknown where only the ideal gas is computed
 OPTIONAL = (
     "Vc",
     "dipole",
@@ -51,11 +51,12 @@ OPTIONAL = (
 
 @dataclass(frozen=True, eq=False)
 class SpeciesData:
-    """Arrays over the ns species of a mixture, read-only, SI per mole; nan where a value is not known.
+    """Arrays over the ns species of a mixture, read-only, in SI units per mole; nan where a value is not known.
 
-    kij is symmetric with a zero diagonal: a_ij = sqrt(a_i a_j)(1 - k_ij). nasa_low and nasa_high are (ns, 7) in the
-    order a0..a6: cp/R = a0 + a1 T + ... + a4 T^4, h/RT = a0 + a1 T/2 + ... + a5/T, s/R = a0 ln T + a1 T + ... + a6
-    at p_ref. nasa9 rows: cp/R = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4, then the constants of h/RT (c7) and s/R (c8).
+    kij is symmetric with a zero diagonal: a_ij = sqrt(a_i a_j)(1 - k_ij).
+    nasa_low, nasa_high: (ns, 7), a0..a6 of cp/R = a0 + a1 T + ... + a4 T^4, h/RT = a0 + a1 T/2 + ... + a5/T,
+    s/R = a0 ln T + a1 T + ... + a6 at p_ref.
+    nasa9: c0..c8 of cp/R = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants of h/RT and s/R.
     geometry: 0 atom, 1 linear, 2 nonlinear, -1 unknown. T_fit: range of the kinetic-theory fit of binary diffusion.
     """
 
@@ -84,9 +85,9 @@ class SpeciesData:
     volume_translation: np.ndarray  # m3/mol, Peneloux's c: v = v_eos - c
     p_ref: float  # Pa, pressure of the ideal-gas entropies
     T_fit: tuple  # (T_low, T_high) [K]
-    sources: dict  # name -> {block: note}, what the file says of its numbers
+    sources: dict  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
-    nasa9: np.ndarray = None  # (ns, ranges, 9) instead of nasa_low, nasa_high (then nan), None when those are used
+    nasa9: np.ndarray = None  # (ns, ranges, 9); then nasa_low, nasa_high are nan. None where those are used
     T_break: np.ndarray = None  # (ns, ranges + 1) [K], ends of those ranges
     sutherland: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
     power_law: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
@@ -135,15 +136,15 @@ class SpeciesData:
         where="species data",
         **optional,
     ):
-        """Build from arrays of length ns (scalars are spread), with the same checks as a file gets.
+        """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
-        Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the others follow. `optional`: any of Vc,
-        dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation; absent
-        means unknown (nan).
-        nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials instead of nasa_low, nasa_high, T_mid
-        (pass None). A species with fewer ranges repeats its last one, with the last temperature again.
-        without_critical: Tc, pc and omega may be unknown (nan): such species serve the ideal gas only.
-        `where` starts the messages. Raises MixtureError; warns when the NASA polynomials do not meet at T_mid.
+        Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed. `optional`: any of
+        Vc, dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation; an
+        absent one is unknown (nan). Units: see the fields of this class.
+        nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
+        are None. A species with fewer ranges repeats its last range, with the last temperature again.
+        without_critical: Tc, pc and omega may be unknown (nan); such species can be used with the ideal gas only.
+        where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
 
         def bad(text):
@@ -187,7 +188,7 @@ class SpeciesData:
                 bad(f"{field} is missing, wanted Tc and pc, or a and b.")
         data = {field: array(field, value, (ns,)) for field, value in (data | given).items()}
         if "Tc" in data:
-            with np.errstate(all="ignore"):  # a zero or negative pc is refused below, by name
+            with np.errstate(all="ignore"):  # a zero or negative pc is refused below, with the species' name
                 data["a"] = OMEGA_A * (GAS_CONSTANT * data["Tc"]) ** 2 / data["pc"]
                 data["b"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / data["pc"]
         else:
@@ -263,8 +264,10 @@ class SpeciesData:
         return out
 
     def polynomial(self, s, T, above=None):
-        """cp/R, h/RT and s/R of species s at T [K] (...). Where ranges meet: of the one above or below, or, as kernels
-        and Cantera have it, below T_mid of seven coefficients and above a break of nine."""
+        """cp/R, h/RT and s/R of species s at T [K] (...); each has the shape of T.
+
+        above: at a temperature where two ranges meet, take the upper (True) or the lower range (False). None: as in the
+        kernels and in Cantera, the lower range for seven coefficients, the upper one for nine."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
             rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s : s + 1], nasa7
@@ -274,8 +277,8 @@ class SpeciesData:
         return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
 
     def jumps(self, s, limit):
-        """[(name, T, below, above)] of cp/R, h/RT, s/R that differ by more than `limit` (of the larger of 1 and the
-        value) where ranges meet."""
+        """[(name, T, below, above)]: cp/R, h/RT or s/R of species s that jump where ranges meet, by more than `limit`
+        times the larger of 1 and the value."""
         out = []
         for T in np.unique(self.T_mid[s : s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
             for what, low, high in zip(
@@ -295,11 +298,12 @@ class SpeciesData:
                 )
 
     def refuse(self, lacking, what):
-        """Raise MixtureError "species A, B without `what`" where the mask `lacking` (ns,) is true of any."""
+        """Raise MixtureError "species A, B without `what`" if the mask `lacking` (ns,) is true for any species."""
         if np.any(lacking):
             raise MixtureError(f"species {self.named(lacking)} without {what}")
 
     def refuse_without_critical(self):
+        """Raise MixtureError that names the species without Tc, pc or omega."""
         self.refuse(np.isnan([getattr(self, field) for field in CRITICAL]).any(0), "critical properties")
 
     def named(self, mask):
@@ -307,13 +311,14 @@ class SpeciesData:
         return ", ".join(name for name, there in zip(self.names, mask) if there) or "no species"
 
     def critical_volumes(self):
-        """Vc [m3/mol] (ns,), where it is not known Peng-Robinson's; and what to tell of that, a list of lines."""
+        """(Vc [m3/mol] (ns,), notes). An unknown Vc is replaced by that of the Peng-Robinson equation; the notes say
+        so."""
         known = np.isfinite(self.Vc)
         note = f"no measured critical volume for {self.named(~known)}: Vc = 0.3074 R Tc/pc is used."
         return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [] if known.all() else [note]
 
     def index(self, name):
-        """Position of a species; MixtureError lists those present when there is none of that name."""
+        """Index of a species. MixtureError, which lists the species, where there is none of that name."""
         if name not in self.names:
             raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
         return self.names.index(name)
@@ -324,7 +329,8 @@ class SpeciesData:
         return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
 
     def subset(self, names):
-        """The same data for some of the species, in the order given. T_fit is derived anew unless it had been set."""
+        """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
+        MixtureError for an unknown name."""
         pick = [self.index(n) for n in names]
         derived = self.T_fit == (self.T_min.max(), self.T_max.min())
         fields = (
@@ -338,27 +344,27 @@ class SpeciesData:
             kij=self.kij[np.ix_(pick, pick)],
             p_ref=self.p_ref,
             T_fit=None if derived else self.T_fit,
-            without_critical=bool(np.isnan(self.Tc).any()),
+            without_critical=bool(np.isnan([self.Tc, self.omega]).any()),
             **{
                 kept: {n: getattr(self, kept)[n] for n in names if n in getattr(self, kept)}
                 for kept in ("sources", "origin")
             },
             **arrays,
         )
-        # Tc and pc as they were given, not through a and b and back
+        # Tc and pc keep the digits that were given; computed from a and b they could differ in the last one
         own = None if self.rk_a is None else self.rk_a[np.ix_((0, 1), pick, pick)]
         return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]), rk_a=own)
 
 
 class NoSpecies:
-    """Stands for SpeciesData where a host brings its own kernels and no mixture: ns species of which nothing is known.
-    A model that asks for a field is refused by MixtureError."""
+    """Stands for SpeciesData where a host has its own kernels and no mixture: ns species without data. A model that
+    reads a field gets MixtureError."""
 
     def __init__(self, ns: int):
         self.ns, self.names = ns, tuple(f"species_{s + 1}" for s in range(ns))
 
     def require(self, *fields, purpose=""):
-        """Nothing to check before a kernel asks."""
+        """Checks nothing: a missing field is an error when a kernel reads it."""
 
     def __getattr__(self, field):
         raise MixtureError("there are no species data")
@@ -370,7 +376,7 @@ def _locked(value):
 
 
 def nasa7(coeff, T):
-    """cp/R, h/RT and s/R of NASA-7 coefficients (..., 7) at T [K] (...)."""
+    """cp/R, h/RT and s/R, each (...), from NASA-7 coefficients (..., 7) at T [K] (...)."""
     a0, a1, a2, a3, a4, a5, a6 = np.moveaxis(np.asarray(coeff, float), -1, 0)
     cp = a0 + T * (a1 + T * (a2 + T * (a3 + T * a4)))
     h = a0 + T * (a1 / 2 + T * (a2 / 3 + T * (a3 / 4 + T * a4 / 5))) + a5 / T
@@ -379,8 +385,8 @@ def nasa7(coeff, T):
 
 
 def nasa9(coeff, T):
-    """The same of nine coefficients (..., 9): c0/T^2 ... c6 T^4, h/RT with c7/T, s/R with c8 (McBride, Zehe & Gordon,
-    NASA TP-2002-211556)."""
+    """cp/R, h/RT and s/R, each (...), from NASA-9 coefficients (..., 9) at T [K] (...): cp/R has c0/T^2 ... c6 T^4,
+    h/RT has c7/T, s/R has c8 (McBride, Zehe & Gordon, NASA TP-2002-211556)."""
     c0, c1, c2, c3, c4, c5, c6, c7, c8 = np.moveaxis(np.asarray(coeff, float), -1, 0)
     log = np.log(T)
     cp = (c0 / T + c1) / T + c2 + T * (c3 + T * (c4 + T * (c5 + T * c6)))
@@ -390,7 +396,8 @@ def nasa9(coeff, T):
 
 
 def _nine(rows, T_break, ns, names, bad):
-    """Checked nasa9 and T_break, and what stands for the seven-coefficient fields."""
+    """(nasa9, T_break, nasa_low, nasa_high, T_mid, T_min, T_max) from checked nine-coefficient data; nasa_low and
+    nasa_high are nan."""
     rows, T_break = np.array(rows, float), np.array(T_break, float)
     if rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1):
         bad(

@@ -1,5 +1,5 @@
-"""Low-pressure binary diffusion coefficients from kinetic theory, as polynomials: Cantera's in ln T, and one of the
-reciprocal.
+"""Low-pressure binary diffusion coefficients and viscosities from kinetic theory. Binary diffusion has two polynomial
+fits: Cantera's in ln T, and one of the reciprocal in T^(-1/4).
 
     p D_ij = (3/16) sqrt(2 pi/m_ij) (k T)^(3/2) / (pi sigma_ij^2 Omega11(T*_ij, delta*_ij))                    [Pa m2/s]
 
@@ -22,8 +22,8 @@ EPSILON_0 = 8.8541878128e-12  # F/m, CODATA 2018
 DEBYE = 1e-21 / 299792458.0  # C m
 
 N_TEMPERATURES = 50  # equally spaced in T, ends included: Cantera's choice
-DEGREE = 4
-FRICTION_NODES = 60  # of friction_fit
+DEGREE = 4  # of binary_fit
+FRICTION_NODES = 60  # temperatures of friction_fit
 FRICTION_DEGREE = 3
 
 
@@ -35,7 +35,7 @@ def _delta_polynomials():
 
 
 def _table_rows(delta, table, polynomials):
-    """Values at all tabulated T* for each delta*: (n, 37). The delta* = 0 column is used as it stands."""
+    """Values at all tabulated T* for each delta*: (n, 37). For delta* = 0 the table's own column is used."""
     rows = np.vander(delta, 7, increasing=True) @ polynomials.T
     rows[delta == 0.0] = table[:, 0]
     return rows
@@ -76,8 +76,8 @@ def omega11(t_star, delta):
 
 
 def species_viscosity(species, T):
-    """mu_i = 5/16 sqrt(pi m k T)/(pi sigma^2 Omega22(T*, delta*)) [Pa s], (ns, nT): low-pressure viscosities of the
-    species (Chapman-Enskog)."""
+    """Low-pressure viscosities of the species [Pa s], (ns, nT), at T [K] (nT,). Chapman-Enskog:
+    mu_i = 5/16 sqrt(pi m k T)/(pi sigma^2 Omega22(T*, delta*))."""
     each = np.arange(len(species.names))
     mass, diameter, depth, delta = pair_parameters(species, each, each)
     mass = (2 * mass)[:, None]  # of one molecule, not the reduced mass of two
@@ -91,9 +91,11 @@ def species_viscosity(species, T):
 
 def viscosity_fit(species, law, T_low, T_high):
     """(factor, constant), each (ns,), of mu = factor T^1.5/(T + constant) (law "sutherland") or factor T^constant
-    ("powerlaw"), by least squares of the relative residuals against species_viscosity at 50 temperatures from T_low to
-    T_high [K]. Where Sutherland's constant would leave a pole within the range it is -T_low/2; species without data get
-    nan. Raises MixtureError when the range is no range."""
+    ("powerlaw") [Pa s].
+
+    Least squares against species_viscosity at 50 temperatures from T_low to T_high [K]: relative residuals for
+    Sutherland's law, ln mu for the power law. Sutherland's constant is at least -T_low/2, so that no pole lies in the
+    range. Species without data get nan. Raises MixtureError unless 0 < T_low < T_high."""
     if not 0 < T_low < T_high < np.inf:
         raise MixtureError(f"viscosity fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.")
     T = np.geomspace(T_low, T_high, N_TEMPERATURES)
@@ -104,7 +106,7 @@ def viscosity_fit(species, law, T_low, T_high):
             exponent, log_factor = np.polyfit(np.log(T), np.log(mu), 1)
             out[:, s] = np.exp(log_factor), exponent
         else:
-            # T^1.5/mu = (T + S)/factor is linear in T; divided by itself, the residuals are relative
+            # T^1.5/mu = (T + S)/factor is linear in T; each equation is divided by T^1.5/mu: relative residuals
             whole = T**1.5 / mu
             (slope, at_zero), *_ = np.linalg.lstsq(np.stack([T / whole, 1 / whole], 1), np.ones(T.size), rcond=None)
             S = max(at_zero / slope, -0.5 * T_low)
@@ -113,15 +115,15 @@ def viscosity_fit(species, law, T_low, T_high):
 
 
 def pair_parameters(species, i, j):
-    """Reduced mass [kg], diameter [m], well depth [K] and delta* [-] of the pairs (i, j); index arrays of one
-    length."""
+    """Reduced mass [kg], diameter [m], well depth [K] and delta* [-] of the pairs (i, j), each (pairs,); i and j are
+    index arrays (pairs,). Raises MixtureError where a species lacks the data."""
     species.require("diameter", "well_depth", "dipole", "polarizability", purpose="kinetic-theory diffusion")
     sigma, eps, dipole = species.diameter, species.well_depth, species.dipole * DEBYE
     mass = species.W[i] * species.W[j] / (AVOGADRO * (species.W[i] + species.W[j]))
     diameter = 0.5 * (sigma[i] + sigma[j])
     depth = np.sqrt(eps[i] * eps[j])
     delta = 0.5 * dipole[i] * dipole[j] / (4 * np.pi * EPSILON_0 * BOLTZMANN * depth * diameter**3)
-    # one polar, one not: the dipole induces one in its partner, which deepens and narrows the well
+    # one polar, one not: the dipole of the one induces a dipole in the other, and the well becomes deeper and narrower
     polar, plain = np.where(dipole[i] > 0, i, j), np.where(dipole[i] > 0, j, i)
     mu_star2 = dipole[polar] ** 2 / (4 * np.pi * EPSILON_0 * BOLTZMANN * eps[polar] * sigma[polar] ** 3)
     xi = 1 + 0.25 * species.polarizability[plain] / sigma[plain] ** 3 * mu_star2 * np.sqrt(eps[polar] / eps[plain])
@@ -130,7 +132,7 @@ def pair_parameters(species, i, j):
 
 
 def binary_diffusion(species, T, i, j):
-    """p D_ij [Pa m2/s], (pairs, nT), straight from the collision integrals; T [K] (nT,), i and j (pairs,)."""
+    """p D_ij [Pa m2/s], (pairs, nT), from the collision integrals without a fit; T [K] (nT,), i and j (pairs,)."""
     T, i, j = np.asarray(T, float), np.asarray(i), np.asarray(j)
     mass, diameter, depth, delta = (v[:, None] for v in pair_parameters(species, i, j))
     return (
@@ -145,9 +147,9 @@ def binary_diffusion(species, T, i, j):
 def binary_fit(species, T_low, T_high):
     """Coefficients (5, ns, ns) of p D_ij = T^1.5 sum_k coeff[k, i, j] ln(T)^k [Pa m2/s]; symmetric in i, j.
 
-    Least squares over 50 temperatures equally spaced from T_low to T_high [K], relative residuals. Below T_low and
-    above T_high the polynomial is an extrapolation. Raises MixtureError when a species lacks Lennard-Jones data or the
-    range is no range.
+    Least squares of the relative residuals at 50 temperatures equally spaced from T_low to T_high [K]. Below T_low and
+    above T_high the polynomial is an extrapolation. Raises MixtureError where a species lacks Lennard-Jones data, or
+    unless 0 < T_low < T_high.
     """
     _check_range(T_low, T_high)
     ns = len(species.names)
@@ -162,11 +164,11 @@ def binary_fit(species, T_low, T_high):
 def friction_fit(species, T_low, T_high):
     """Coefficients (4, ns, ns) of the reciprocal, T^1.5/(p D_ij) = sum_k coeff[k, i, j] T^(-k/4) [K^1.5/(Pa m2/s)].
 
-    The friction of a pair, which sums over pairs want, without a division; T^(1/4) is two square roots. Least squares
-    of the relative residuals at Chebyshev points of T^(-1/4), so near the smallest maximum. Against the collision
-    integrals: 1.8 % at most over 80 to 3500 K (pairs with water), 0.32 % over 300 to 3000 K; binary_fit, of one degree
-    more, is off by 2.5 and 0.17 %. Beyond the range the reciprocal stays positive: T^(-1/4) hardly changes there.
-    Arguments and errors as binary_fit.
+    Sums over pairs need this reciprocal, the friction of a pair: the fit gives it without a division. T^(1/4) takes two
+    square roots. Least squares of the relative residuals at Chebyshev points of T^(-1/4): the largest residual is then
+    nearly the smallest possible. Largest difference from the collision integrals: 1.8 % over 80 to 3500 K (pairs with
+    water), 0.32 % over 300 to 3000 K; binary_fit, with one degree more, has 2.5 and 0.17 %. Beyond the range the
+    reciprocal stays positive: T^(-1/4) hardly changes there. Arguments and errors as binary_fit.
     """
     _check_range(T_low, T_high)
     ns = len(species.names)
@@ -181,8 +183,8 @@ def friction_fit(species, T_low, T_high):
 
 
 def pair_fit(species, model):
-    """What option `diffusion` = model has for a pair over the species' T_fit: friction_fit for "kinetic", binary_fit
-    for "cantera". (5, ns, ns): the shorter one ends with zeros."""
+    """Coefficients (5, ns, ns) of the pairs for a value of option `diffusion`, fitted over the species' T_fit:
+    friction_fit for "kinetic" (the fifth is 0), binary_fit for "cantera"."""
     fit = {"kinetic": friction_fit, "cantera": binary_fit}[model](species, *species.T_fit)
     return np.concatenate([fit, np.zeros((5 - len(fit), *fit.shape[1:]))])
 
@@ -193,9 +195,9 @@ def _check_range(T_low, T_high):
 
 
 def _relative_fit(x, value, middle, half, degree):
-    """Coefficients (pairs, degree + 1) in powers of x of the least-squares fits through value (pairs, points),
-    residuals relative. Fitted in (x - middle)/half, in [-1, 1]: that keeps the columns apart (in plain ln T their
-    condition number exceeds 1e7)."""
+    """Coefficients (pairs, degree + 1), in powers of x, of the least-squares fits to value (pairs, points) with
+    relative residuals. The fit is done in (x - middle)/half, which lies in [-1, 1]: in powers of ln T itself the
+    condition number exceeds 1e7."""
     columns = np.vander((x - middle) / half, degree + 1, increasing=True)
     # divide each row by its value, so that the right-hand side is one
     q, r = np.linalg.qr(columns / value[:, :, None])

@@ -1,7 +1,7 @@
 """Collision integrals of polar gases, as tabulated by Monchick & Mason.
 
-Source: L. Monchick, E. A. Mason, Transport properties of polar gases, J. Chem. Phys. 35 (1961) 1676, original not seen:
-the numbers are those of the Cantera project (src/transport/MMCollisionInt.cpp), which users compare with.
+Source: L. Monchick, E. A. Mason, Transport properties of polar gases, J. Chem. Phys. 35 (1961) 1676; original not seen.
+The numbers are those of Cantera (src/transport/MMCollisionInt.cpp), with which users compare.
 Rows: reduced temperature T* = kT/eps; columns: reduced dipole delta* = mu^2/(2 eps sigma^3).
 The first column (delta* = 0, the Lennard-Jones gas) carries more digits than the others.
 """

@@ -1,9 +1,9 @@
-"""Units as Cantera YAML files write them: a number in the file's default units, or text such as "3.45
-bar*L^2/mol^2"."""
+"""Units in Cantera YAML files. A value is a number in the file's default units, or text such as
+"3.45 bar*L^2/mol^2"."""
 
 import math
 
-# name: (factor to kg m s K kmol, powers of (kg, m, s, K, kmol))
+# name: (factor to units of kg, m, s, K, kmol; powers of (kg, m, s, K, kmol))
 _BASE = {
     "kg": (1.0, (1, 0, 0, 0, 0)),
     "g": (1e-3, (1, 0, 0, 0, 0)),
@@ -59,11 +59,11 @@ _KINDS = {
     "energy": "J",
     "temperature": "K",
 }
-_IGNORED = ("activation-energy", "current")  # of no use to property data
+_IGNORED = ("activation-energy", "current")  # property data have no such units
 
 
 def _tokens(text):
-    """(name, power) of each factor of a unit; '/' applies to the next factor only, as in Cantera."""
+    """[(name, power)] of the factors of a unit. '/' applies to the next factor only, as in Cantera."""
     sign, out, word = 1, [], ""
     for c in text + "*":
         if c not in "*/":
@@ -76,7 +76,7 @@ def _tokens(text):
 
 
 def parse(text):
-    """(factor to SI with kmol, powers) of a unit such as "Pa*m^6/kmol^2". ValueError names what is not known."""
+    """(factor to SI with kmol, powers) of a unit such as "Pa*m^6/kmol^2". ValueError names an unknown unit."""
     factor, powers = 1.0, [0.0] * 5
     for name, power in _tokens(text):
         if name in _BASE:
@@ -92,12 +92,13 @@ def parse(text):
 
 
 class Units:
-    """The default units in force at some place of a file; `inside` gives those of a part that has a `units` map."""
+    """The default units at some place of a file. factors: unit name of _KINDS -> factor to SI with kmol."""
 
     def __init__(self, factors=None):
         self.factors = factors or dict.fromkeys(_KINDS.values(), 1.0)
 
     def inside(self, block):
+        """The Units within `block`, a part of the file that may have its own `units` map. ValueError for a bad map."""
         chosen = block.get("units") if isinstance(block, dict) else None
         if chosen is None:
             return self
@@ -113,8 +114,8 @@ class Units:
         return Units(factors)
 
     def convert(self, value, unit):
-        """A number, or text with or without a unit, in `unit` (made of K, Pa, m, kmol). ValueError says what is
-        wrong."""
+        """`value`, a number or text with or without a unit, as a number in `unit` (made of K, Pa, m, kmol). ValueError
+        where it is not a finite number, or has a unit of another kind."""
         number, _, given = str(value).strip().partition(" ")
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise ValueError(f"got {value!r}, wanted a number in {unit}")

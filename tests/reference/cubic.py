@@ -283,7 +283,7 @@ def coefficients(A, B, eos):
 def roots(A, B, eos=PR):
     """Smallest and largest physical root u = Z - B > 0 of the cubic, for plain longdouble A = a p/(RT)^2, B = b p/RT.
 
-    f(0) < 0 <= f(1), so there is always one.
+    f(0) < 0 <= f(1), so there is always one; f(1 - A) >= 0 where A < 0 (a Redlich-Kwong phase's own a, hot).
     """
     A, B = np.broadcast_arrays(np.asarray(A, LD), np.asarray(B, LD))
     c2, c1, c0 = coefficients(A, B, eos)
@@ -303,8 +303,9 @@ def roots(A, B, eos=PR):
     with np.errstate(invalid="ignore"):
         has_small = folded & (f(np.where(folded, top, 0)) >= 0)
         has_large = ~folded | (f(np.where(folded, bottom, 0)) <= 0)
-    small = _bisect(f, np.zeros_like(A), np.where(has_small, top, 1), True)
-    large = _bisect(f, np.where(has_large & folded, bottom, 0), np.ones_like(A), True)
+    highest = 1 + np.maximum(-A, 0)
+    small = _bisect(f, np.zeros_like(A), np.where(has_small, top, highest), True)
+    large = _bisect(f, np.where(has_large & folded, bottom, 0), highest, True)
     small = np.where(has_small, small, large)
     large = np.where(has_large, large, small)
     return small, large

@@ -142,7 +142,8 @@ def mole_averaged(X, D, sp):
     if sp.ns == 1:
         return D[0]
     x = np.maximum(X, FLOOR)
-    return np.stack([_others(x)[k] / sum(x[j] / D[k, j] for j in range(sp.ns) if j != k) for k in range(sp.ns)])
+    rest = _others(x)
+    return np.stack([rest[k] / sum(x[j] / D[k, j] for j in range(sp.ns) if j != k) for k in range(sp.ns)])
 
 
 def mass_gradient(X, D, sp):

@@ -38,6 +38,8 @@ def arrays(data, tracked=False):
     for name in FIELDS:
         field = np.asarray(getattr(data, name, np.full((out.ns, 3) if name == "liquid" else out.ns, np.nan)), dtype=LD)
         setattr(out, name, Tracked(field) if tracked else field)
+    own = getattr(data, "rk_a", None)  # of a Redlich-Kwong phase
+    out.rk_a = None if own is None else [Tracked(a) if tracked else np.asarray(a, LD) for a in own]
     out.p_ref = LD(getattr(data, "p_ref", P_REF))
     out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)  # unknown counts as none
     out.one = Tracked(LD(1), exact=True) if tracked else LD(1)

@@ -14,7 +14,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 def _f(x):
-    return np.abs(np.asarray(x)).astype(np.float64)
+    return np.abs(np.asarray(x).astype(np.float64))
 
 
 class Tracked:
@@ -26,7 +26,8 @@ class Tracked:
         self.val = np.asarray(val, dtype=LD)
         if err is None:
             err = np.zeros(self.val.shape) if exact else _f(self.val)
-        self.err = np.broadcast_to(np.asarray(err, dtype=np.float64), self.val.shape)
+        err = np.asarray(err, dtype=np.float64)
+        self.err = err if err.shape == self.val.shape else np.broadcast_to(err, self.val.shape)
 
     # -- shape
     shape = property(lambda self: self.val.shape)
@@ -154,10 +155,10 @@ def _div(a, b):
 def _pow(a, k):
     r = a.val**k.val
     with np.errstate(all="ignore"):
-        log = np.where(a.val > 0, np.log(np.where(a.val > 0, a.val, 1)), 0)
         slope = np.where(a.val == 0, 0, k.val * r / np.where(a.val == 0, 1, a.val))
     if k.val.ndim == 0 and k.err == 0 and abs(float(k.val)) <= 4:  # products and roots, not exp(k log)
         return Tracked(r, _f(slope) * a.err + 2 * _f(r))
+    log = np.where(a.val > 0, np.log(np.where(a.val > 0, a.val, 1)), 0)
     return Tracked(r, _f(slope) * a.err + _f(r) * (2 + _f(k.val * log)) + _f(r * log) * k.err)
 
 

@@ -1,13 +1,14 @@
-// Convective fluxes of one direction at the faces on the low side of cells t (SOLVER: KEEP central, WENO5-Z + HLLC
-// where the sensor asks, one blend). Flux rows: NS species, 3 momentum, A, E. Double flux: a cell i sees the internal
-// energy of its neighbours as p/(g_i - 1) + rho e0_i, so its energy flux is A/(g_i - 1) + (mass flux) e0_i + E: A and E
-// are single-valued, and with rho e0 taken out of the energy (e0 is frozen for a step) the term in e0_i drops out.
-// Conservative: A = 0 and E is the whole energy flux.
+// Convective fluxes of one direction at the faces on the low side of cells t: central (KEEP), blended with HLLC of
+// WENO5-Z states where the sensor asks for it. Flux rows: NS species, 3 momentum, A, E.
+// Double flux: cell i sees the internal energy of its neighbours as p/(g_i - 1) + rho e0_i. Its energy flux is then
+// A/(g_i - 1) + (mass flux) e0_i + E, where both cells of a face share A and E. e0 is frozen for a step, and the energy
+// that is advanced is without rho e0: so the term in e0_i drops out.
+// Conservative: A = 0, and E is the whole energy flux.
 #pragma once
 #include "stencil.h"
 
-// How far a quantity is from smooth: its fourth difference over its second ones and a floor. 1 beside a jump, O(dx^2)
-// in smooth flow, extrema included.
+// How rough a quantity is: its fourth difference over its second differences and a floor. 1 beside a jump, O(dx^2) in
+// smooth flow, at extrema too.
 template <class R> POINT_FN R roughness(const R (&q)[5], const R floor) {
     const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
     return fabs(low - 2.0 * mid + high) / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
@@ -18,10 +19,11 @@ template <class R> POINT_FN void neighbours(const double *row, const long t, con
     for (int m = 0; m < 5; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// theta of each cell in direction a.direction, 0 to 1. Shocks: the roughness of p. Interfaces: that of what density and
-// partial densities have beyond sound, rho_k - Y_k p/c^2, so that the pressure field of a vortex is not taken for one.
-// With floors of 6 and 40 %, rho and p squared: fluctuations of a few per mille, as turbulence at low Mach number has,
-// leave the flux central. Species (floor 2 %) are not squared: they have bounds to keep.
+// theta of each cell in direction a.direction, 0 to 1. Shocks show in the roughness of p. Interfaces show in the
+// roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a vortex is not
+// taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations of a few per
+// mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not: partial
+// densities have to stay positive.
 template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, const long t, const int count) {
     const long s = a.stride[a.direction];
     R q[5], rest[5], p[5], rho = R(0.0);
@@ -42,23 +44,23 @@ template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, con
         if (NS > 1) mixing = larger(mixing, roughness(q, 0.02 * rho));
     }
     x = larger(x, roughness(rest, floor));
-    // nothing below 5 %: smooth flow is central, and costs no reconstruction
+    // below 5 % it is 0: smooth flow stays central and needs no reconstruction
     x = (larger(square(x * a.inv_threshold), mixing * a.inv_threshold) - 0.05) * (1.0 / 0.95);
     put(a.theta + a.direction * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
 }
 
-// WENO5-Z value at the face between q[2] and q[3] seen from q[2]; `tiny` follows the size of q. Borges et al. 2008.
+// WENO5-Z value at the face between q[2] and q[3], seen from q[2] (Borges et al. 2008). tiny: of the squares of q.
 template <class R> POINT_FN R weno(const R q0, const R q1, const R q2, const R q3, const R q4, const double tiny) {
     const R b0 = (13.0 / 12.0) * square(q0 - 2.0 * q1 + q2) + 0.25 * square(q0 - 4.0 * q1 + 3.0 * q2);
     const R b1 = (13.0 / 12.0) * square(q1 - 2.0 * q2 + q3) + 0.25 * square(q1 - q3);
     const R b2 = (13.0 / 12.0) * square(q2 - 2.0 * q3 + q4) + 0.25 * square(3.0 * q2 - 4.0 * q3 + q4);
-    // weights d_k (1 + (tau/(b_k + small))^2) over their sum, with one division: multiplied by the product of all (b_k
-    // + small)^2
+    // The weights are d_k (1 + (tau/(b_k + small))^2) over their sum. All are multiplied by the product of the three
+    // (b_k + small)^2, which leaves one division.
     const R small = tiny * (square(q0) + square(q1) + square(q2) + square(q3) + square(q4)) + 1e-45,
             tau2 = square(b0 - b2);
     const R c0 = square(b0 + small), c1 = square(b1 + small), c2 = square(b2 + small);
     const R w0 = 0.1 * (c0 + tau2) * (c1 * c2), w1 = 0.6 * (c1 + tau2) * (c0 * c2), w2 = 0.3 * (c2 + tau2) * (c0 * c1);
-    // as a correction to q2: a uniform field stays what it is, to the bit
+    // a correction to q2: a uniform field keeps its bits
     const R d0 = (2.0 * (q0 - q2) - 7.0 * (q1 - q2)) * (1.0 / 6.0), d1 = ((q2 - q1) + 2.0 * (q3 - q2)) * (1.0 / 6.0),
             d2 = (5.0 * (q3 - q2) - (q4 - q2)) * (1.0 / 6.0);
     return q2 + (w0 * d0 + w1 * d1 + w2 * d2) / (w0 + w1 + w2);
@@ -79,7 +81,7 @@ template <class R> POINT_FN void stencil_of(const double *row, const long t, con
 
 constexpr double TINY = 1e-14;
 
-// One side's part of HLLC: chi = rho*/rho, velocity and pressure between the waves; plain beyond them.
+// HLLC on one side: chi = rho*/rho, velocity and pressure between the waves, or the state itself outside them.
 template <class R> struct Side {
     R chi, u, p, work;
 };
@@ -101,7 +103,7 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
     UNROLL
     for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + c) * a.ld_Q, t, s, u[c]);
     stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
-    // the three velocity rows are turned so that u[0] is normal to the face: indices stay constants
+    // u[0] becomes the velocity normal to the face, so that indices below are constants
     if (d == 1) UNROLL
     for (int m = 0; m < 6; ++m) {
         const R x = u[0][m];
@@ -174,7 +176,7 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
     const R theta = R(1.0);
 #else
     const double *th = a.theta + d * a.ld_theta;
-    const R theta = larger(at<R>(th, t - s), at<R>(th, t)); // they see the six cells of the face's stencil
+    const R theta = larger(at<R>(th, t - s), at<R>(th, t)); // together they see the six cells of the stencil
 #endif
     if (any_of(theta > 0.0)) {
         R r[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
@@ -190,7 +192,7 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
         Sides<R> P = reconstruct(p, TINY);
         P.l = select(P.l > 0.0, P.l, p[2]);
         P.r = select(P.r > 0.0, P.r, p[3]);
-        // a face density that vanishes takes the cells' species
+        // where a density vanishes, the partial densities of the cells are taken
         const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
         if (any_of(empty)) {
             FOR_SPECIES (k, NS) {
@@ -204,7 +206,7 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
         const R root_l = sqrt(mass_l), root_r = sqrt(mass_r), roe = (root_l * U.l + root_r * U.r) / (root_l + root_r);
         const R S_L = smaller(U.l - c_l, roe - fastest), S_R = larger(U.r + c_r, roe + fastest);
         const R ml = mass_l * (S_L - U.l), mr = mass_r * (S_R - U.r);
-        // about the mean velocity: in a uniform stream S_M is that velocity to rounding
+        // relative to the mean velocity: in a uniform stream S_M is that velocity to rounding
         const R mean = 0.5 * (U.l + U.r), half = 0.5 * (U.r - U.l);
         const R S_M = mean + (P.r - P.l - half * (ml + mr)) / (ml - mr);
         const auto from_left = S_M >= 0.0;

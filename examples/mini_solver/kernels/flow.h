@@ -166,7 +166,7 @@ POINT_FN void flow_partials(const M &m, const R T, const Species &rho_k, OutH &h
     const R L_B = (inv_D - L) / f.B, excess = T * f.A_T - f.A, energy_b = excess * L_B, by_n = RT * inv_free;
     const R by_b = f.N * T * (inv_free * inv_free) + f.A * (eos.sum + 2.0 * eos.product * f.B) * (inv_D * inv_D);
     R by_sum = R(0.0), energy_sum = R(0.0); // where the shape moves with the composition; see shape_slope
-    if constexpr (eos.of_species) {
+    if constexpr (M::deltas_by_species) {
         by_sum = f.A * f.B * (1.0 - f.B) * (inv_D * inv_D);
         energy_sum = excess * departure_slope(eos, f.B, R(1.0 / (1.0 + 0.5 * eos.sum * f.B)), L);
     }
@@ -175,7 +175,7 @@ POINT_FN void flow_partials(const M &m, const R T, const Species &rho_k, OutH &h
         R p_k = by_n * m.inv_W[s] + by_b * m.b_mass[s] - 2.0 * S * inv_D;
         R e_k =
             species_ideal<false>(m, T, ln_T, s) - RT * m.inv_W[s] + 2.0 * (T * S_T - S) * L + energy_b * m.b_mass[s];
-        if constexpr (eos.of_species) {
+        if constexpr (M::deltas_by_species) {
             p_k += shape_slope(m, eos, f.N, by_sum, s);
             e_k += shape_slope(m, eos, f.N, energy_sum, s);
         }

@@ -1,6 +1,8 @@
-// Boxes of values to other boxes: the cells of a fringe from inside the block, from a neighbour's message, from a
-// wall's mirror; packing and unpacking of messages. Many in one launch, any strides, each value times a factor (0:
-// nothing is read) plus a number. Also: the largest value of each row, and what orders messages between devices.
+// Copies boxes of values to other boxes: into a fringe from inside the block, from a neighbour's message, from a wall's
+// mirror; into a message. One launch copies many boxes of any strides; each value is multiplied by a factor (0: nothing
+// is read), and a number is added. Also: the largest value of each row, and what orders messages between devices.
+#pragma once
+#include "numbers/launch.h"
 
 struct Part {
     const double *from;
@@ -12,116 +14,121 @@ struct Part {
 struct Moves {
     Part part[MOST_PARTS];
     long parts, total;
-    const long *count; // messages so far: even and odd ones lie in different slots
+    const long *count; // number of messages so far, or 0: even and odd ones lie in different slots
 };
 
-POINT_FN void move(const Part &m, const long parity, const unsigned cell) {
-    const unsigned nx = m.cells[0], ny = m.cells[1], row = cell / nx, x = cell - row * nx, z = row / ny,
-                   y = row - z * ny;
-    const double *from =
-        m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]);
-    double *to = m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]);
+// n values along a line in any direction
+POINT_FN void move_line(const Part &m, const double *from, const long from_step, double *to, const long to_step,
+                        const long n) {
     if (m.factor == 1.0) {
-#pragma unroll 4
-        for (long v = 0; v < m.rows; ++v) to[v * m.to_row] = from[v * m.from_row];
+        UNROLL_BY(4)
+        for (long i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
     } else {
-        for (long v = 0; v < m.rows; ++v)
-            to[v * m.to_row] = (m.factor == 0.0 ? 0.0 : m.factor * from[v * m.from_row]) + m.added;
+        for (long i = 0; i < n; ++i)
+            to[i * to_step] = (m.factor == 0.0 ? 0.0 : m.factor * from[i * from_step]) + m.added;
     }
 }
+
+// Items are the cells of all parts. A thread takes all rows of its cell; a CPU goes along x, and has no slots.
+KERNEL(move_boxes, Moves, 128) {
+#ifdef ON_DEVICE
+    const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (item >= items) return;
+    const long parity = a.count ? *a.count & 1 : 0;
+    int p = 0;
+    while (p + 1 < a.parts && item >= a.part[p + 1].start) ++p;
+    const Part &m = a.part[p];
+    const unsigned cell = unsigned(item - m.start), nx = m.cells[0], ny = m.cells[1], row = cell / nx,
+                   x = cell - row * nx, z = row / ny, y = row - z * ny;
+    move_line(m, m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]),
+              m.from_row, m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]),
+              m.to_row, m.rows);
+#else
+    (void)items, (void)threads;
+    for (long p = 0; p < record->parts; ++p) {
+        const Part &m = record->part[p];
+        for (long v = 0; v < m.rows; ++v)
+            for (long z = 0; z < m.cells[2]; ++z)
+                for (long y = 0; y < m.cells[1]; ++y)
+                    move_line(m, m.from + v * m.from_row + y * m.from_stride[1] + z * m.from_stride[2],
+                              m.from_stride[0], m.to + v * m.to_row + y * m.to_stride[1] + z * m.to_stride[2],
+                              m.to_stride[0], m.cells[0]);
+    }
+    return 0;
+#endif
+}
+
+struct Largest {
+    const double *values;
+    unsigned long long *out; // bits of what is largest so far, of each row
+    long ld, rows;
+};
 
 // A NaN has to win, and the order of threads must not matter: bits of positive doubles are ordered as the doubles are,
-// NaN above.
-POINT_FN unsigned long long bits_of(const double x) {
-    union {
-        double value;
-        unsigned long long bits;
-    } u = {x};
-    return u.bits & 0x7fffffffffffffffULL;
-}
-
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-extern "C" __global__ void __launch_bounds__(128) move_boxes(Moves m) {
-    const long cell = blockIdx.x * (long)blockDim.x + threadIdx.x;
-    if (cell >= m.total) return;
-    const long parity = m.count ? *m.count & 1 : 0;
-    int p = 0;
-    while (p + 1 < m.parts && cell >= m.part[p + 1].start) ++p;
-    move(m.part[p], parity, unsigned(cell - m.part[p].start));
-}
-
-// Largest magnitude of each row (blockIdx.y) into out, which holds zeros or what others found.
-extern "C" __global__ void __launch_bounds__(256)
-    largest(const double *values, long ld, long n, unsigned long long *out) {
+// NaN above. Every step-th value from `first` on.
+POINT_FN unsigned long long largest_bits(const double *row, const long first, const long n, const long step) {
     unsigned long long most = 0;
-    for (long t = blockIdx.x * (long)blockDim.x + threadIdx.x; t < n; t += gridDim.x * (long)blockDim.x) {
-        const unsigned long long here = bits_of(values[blockIdx.y * ld + t]);
+    for (long t = first; t < n; t += step) {
+        union {
+            double value;
+            unsigned long long bits;
+        } u = {row[t]};
+        const unsigned long long here = u.bits & 0x7fffffffffffffffULL;
         most = here > most ? here : most;
     }
+    return most;
+}
+
+// Items are the values of a row.
+KERNEL(largest, Largest, 256) {
+#ifdef ON_DEVICE
+    unsigned long long most = largest_bits(a.values + blockIdx.y * a.ld, blockIdx.x * (long)blockDim.x + threadIdx.x,
+                                           items, gridDim.x * (long)blockDim.x);
     for (int lane = 16; lane; lane >>= 1) {
         const unsigned long long other = __shfl_xor_sync(0xffffffffu, most, lane);
         most = other > most ? other : most;
     }
-    if ((threadIdx.x & 31) == 0) atomicMax(out + blockIdx.y, most);
+    if ((threadIdx.x & 31) == 0) atomicMax(a.out + blockIdx.y, most);
+#else
+    (void)threads;
+    for (long v = 0; v < record->rows; ++v) record->out[v] = largest_bits(record->values + v * record->ld, 0, items, 1);
+    return 0;
+#endif
 }
 
-// Order of messages between devices, in the stream of the moves: what was packed before is there once a neighbour sees
-// its number.
+#ifdef ON_DEVICE
+// The order of messages between devices. It is queued behind the moves that pack: a neighbour that sees the number can
+// rely on what was packed before.
 struct Signal {
     volatile long *theirs[2], *mine[2]; // of the low and the high side; 0: no neighbour
-    long *count, *late;                 // messages sent; which side waited in vain, for which number, and what it saw
+    long *count, *late;                 // messages sent; 1 + side that waited in vain, for which number, which it saw
     double *alarm;                      // NaN then
     long post, wait, patience;
 };
 
-extern "C" __global__ void signal_neighbours(Signal s) {
-    long number = *s.count;
-    if (s.post) {
-        *s.count = ++number;
+// One thread, one item.
+KERNEL(signal_neighbours, Signal, 1) {
+    long number = *a.count;
+    if (a.post) {
+        *a.count = ++number;
         __threadfence_system();
         for (int side = 0; side < 2; ++side)
-            if (s.theirs[side]) *s.theirs[side] = number;
+            if (a.theirs[side]) *a.theirs[side] = number;
     }
-    if (s.wait) {
+    if (a.wait) {
         for (int side = 0; side < 2; ++side)
-            if (s.mine[side]) {
-                long seen = *s.mine[side];
-                for (long looks = 0; seen < number && looks < s.patience && !s.late[0]; ++looks) {
+            if (a.mine[side]) {
+                long seen = *a.mine[side];
+                for (long looks = 0; seen < number && looks < a.patience && !a.late[0]; ++looks) {
                     __nanosleep(100);
-                    seen = *s.mine[side];
+                    seen = *a.mine[side];
                 }
-                if (seen < number && !s.late[0]) {
-                    s.late[1] = number, s.late[2] = seen, s.late[0] = 1 + side;
-                    if (s.alarm) *s.alarm = NOT_A_NUMBER;
+                if (seen < number && !a.late[0]) {
+                    a.late[1] = number, a.late[2] = seen, a.late[0] = 1 + side;
+                    if (a.alarm) *a.alarm = NOT_A_NUMBER;
                 }
             }
         __threadfence_system();
     }
-}
-#else
-extern "C" void move_boxes(const Moves *moves) {
-    for (long p = 0; p < moves->parts; ++p) {
-        const Part &m = moves->part[p];
-        for (long v = 0; v < m.rows; ++v)
-            for (long z = 0; z < m.cells[2]; ++z)
-                for (long y = 0; y < m.cells[1]; ++y) {
-                    const double *from = m.from + v * m.from_row + y * m.from_stride[1] + z * m.from_stride[2];
-                    double *to = m.to + v * m.to_row + y * m.to_stride[1] + z * m.to_stride[2];
-                    if (m.factor == 1.0)
-                        for (long x = 0; x < m.cells[0]; ++x) to[x * m.to_stride[0]] = from[x * m.from_stride[0]];
-                    else
-                        for (long x = 0; x < m.cells[0]; ++x)
-                            to[x * m.to_stride[0]] =
-                                (m.factor == 0.0 ? 0.0 : m.factor * from[x * m.from_stride[0]]) + m.added;
-                }
-    }
-}
-
-extern "C" void largest(const double *values, long ld, long n, long rows, unsigned long long *out) {
-    for (long v = 0; v < rows; ++v)
-        for (long t = 0; t < n; ++t) {
-            const unsigned long long here = bits_of(values[v * ld + t]);
-            out[v] = here > out[v] ? here : out[v];
-        }
 }
 #endif

@@ -1,11 +1,11 @@
 // Non-reflecting outlet at a boundary face normal to direction a.direction (side a.side: 0 low, 1 high): the flux
-// through it is set so that the cell beside it changes as the characteristic relations say (Poinsot & Lele 1992; the
-// incoming wave relaxes to p_target, Rudy & Strikwerda 1980; originals not seen). Real gas: the energy's rate is
+// through it is set so that the cell beside it changes as the characteristic relations say (Poinsot & Lele 1992); the
+// incoming wave relaxes to p_target (Rudy & Strikwerda 1980; originals not seen). The energy of a real gas changes by
 // p_t/Gruneisen + sum eps_k rho_k,t.
 #pragma once
 #include "stencil.h"
 
-// derivative at cell t along the outward normal, one-sided, second order; b: stride towards the inside
+// One-sided derivative at cell t along the outward normal, second order. b: stride towards the inside.
 template <class R> POINT_FN R outward(const double *row, const long t, const long b, const double inv_dx) {
     return (1.5 * at<R>(row, t) - 2.0 * at<R>(row, t + b) + 0.5 * at<R>(row, t + 2 * b)) * inv_dx;
 }
@@ -36,7 +36,7 @@ template <class R, class Arguments> POINT_FN void outlet(const Arguments &a, con
     const R relax = a.sigma * (1.0 - mach2) * c * (p - a.p_target) * a.inv_length;
     const auto leaves = un - c >= 0.0; // supersonic: nothing comes in
     const R L1 = select(leaves, (un - c) * (p_n - rho * c * u_n), relax);
-    const R out = larger(un, R(0.0)); // no data come in with the flow: back-flow carries zero gradients
+    const R out = larger(un, R(0.0)); // back-flow: nothing is known of what comes in, so its gradients are 0
     const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n);
     const R d2 = 0.5 * (L5 + L1), d1 = (L2 + d2) / c2, d3 = (L5 - L1) / (2.0 * rho * c);
     // rates of the normal direction: rho_k, velocity, pressure

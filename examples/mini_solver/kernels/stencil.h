@@ -1,5 +1,6 @@
-// What the solver's stencil kernels share. A body works on one cell (or face) t of the flat block, or on a pack of
-// neighbours in x; neighbours in direction d are a.stride[d] further. Rows are variables, a.ld_<name> apart.
+// What the solver's stencil kernels share. A body works on one cell (or face) of the block, or on a pack of neighbours
+// in x. t is the cell's offset in the block; its neighbour in direction d is a.stride[d] further. The rows of an array
+// are variables, a.ld_<name> apart.
 #pragma once
 
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
@@ -20,7 +21,7 @@ POINT_FN void put(double *row, const long t, const vec x, const int count) {
 }
 #endif
 
-// q at a face between cells 0 and 1 to fourth order, and its normal derivative times the spacing
+// q[1] and q[2] lie beside the face: the value there to fourth order, and the normal derivative times the spacing
 template <class R> POINT_FN R face_mean(const R (&q)[4]) {
     return (9.0 * (q[1] + q[2]) - (q[0] + q[3])) * (1.0 / 16.0);
 }

@@ -1,7 +1,7 @@
-// From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then velocity and, in double flux, pressure of it.
-// Written as a change, so that where nothing changes not one rounding is done: else equal cells would round alike, and
-// their sums drift. U rows: NS partial densities, 3 momentum, energy (double flux: without rho e0, so p/(g - 1) + rho
-// |u|^2/2).
+// From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then its velocity and, in double flux, its pressure.
+// The new U is the old one plus a change: where nothing changes, nothing is rounded. Otherwise equal cells would all
+// round the same way, and the sums over the domain would drift.
+// Rows of U: NS partial densities, 3 momentum, energy (in double flux without rho e0: p/(g - 1) + rho |u|^2/2).
 #pragma once
 #include "stencil.h"
 
@@ -41,7 +41,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #if CONSERVATIVE
     R energy = L[FLUX_E] + extra[NS + 3];
 #else
-    // what viscosity, conduction and diffusion do to the pressure: dp = Gruneisen (d(rho e) - sum_k eps_k d rho_k)
+    // Viscosity, conduction and diffusion change the pressure by dp = Gruneisen (d(rho e) - sum_k eps_k d rho_k).
     R kinetic = R(0.0), gained = R(0.0), heat = extra[NS + 3];
     FOR_SPECIES (k, NS) {
         gained += extra[k];
@@ -58,7 +58,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
     R energy = L[FLUX_E] + inverse * L[FLUX_A];
 #endif
-    const double w0 = a.w0, step = a.w1 * a.length[0]; // dt from memory: a CUDA graph repeats the launch as it is
+    const double w0 = a.w0,
+                 step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     FOR_SPECIES (v, NS + 3) {
         double *row = a.U + v * a.ld_U;
@@ -80,7 +81,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R before = at<R>(row, t), total = before + (w0 * (start - before) + step * energy);
     put(row, t, total, count);
 #else
-    // U0 holds p of the step's start: every energy here is seen with the same gamma_c
+    // The energy row of U0 holds p at the start of the step, so that the same gamma_c makes all three energies.
     const R before = at<R>(a.Q + CELL_P * a.ld_Q, t) * inverse + 0.5 * squares_before / rho_before;
     const R total = before + (w0 * (start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
 #endif
@@ -98,7 +99,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
 }
 
-// Start of a step: U0 = U, and in double flux p in the place of the energy.
+// Start of a step: U0 = U, but in double flux the energy row holds p.
 template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
     FOR_SPECIES (v, NS + 3) put(a.U0 + v * a.ld_U0, t, at<R>(a.U + v * a.ld_U, t), count);
 #if CONSERVATIVE
@@ -109,7 +110,7 @@ template <class R, class Arguments> POINT_FN void begin(const Arguments &a, cons
 }
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
-// sum_d 1/dx_d^2. A state that has no time step gives NaN.
+// sum_d 1/dx_d^2. A state without a sound speed gives NaN.
 template <class R, class Arguments> POINT_FN void rates(const Arguments &a, const long t, const int count) {
     R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);

@@ -10,7 +10,7 @@ template <class R> POINT_FN void cells_of(const double *row, const long t, const
     for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// derivative in direction of stride b at the face: central fourth-order ones of the four cells, averaged
+// Derivative at the face in the direction of stride b: of the fourth-order central derivatives in the four cells.
 template <class R> POINT_FN R across(const double *row, const long t, const long s, const long b) {
     R q[4];
     UNROLL
@@ -44,7 +44,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
     R energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        // row d of a symmetric tensor, without an index that the compiler does not know
+        // du[d][c] and du[c][d] with indices that the compiler knows
         const R across_d = d == 0   ? du[0][c]
                            : d == 1 ? du[1][c]
                                     : du[2][c],

@@ -10,8 +10,6 @@ and through cancelling polynomials, and needs no knowledge of the formula, so it
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 
 EPS = float(np.finfo(np.float64).eps)
@@ -23,14 +21,12 @@ REPEATS = 3  # draws of signs for the constants: one alone may let two terms can
 def moved(mixture, random, by=MOVE):
     """A copy of the mixture with every real constant multiplied by 1 +- by; whole numbers (indices, signs) stay, and so
     do tables in single precision, whose own error is stated."""
-    other = copy.copy(mixture)
-    other._programs = {}
-    for kind in ("constants", "pairs"):
-        setattr(other, kind, {})
-        for name, value in getattr(mixture, kind).items():
-            whole = (value == np.round(value)).all()
-            getattr(other, kind)[name] = value if whole else value * (1 + by * random.choice([-1.0, 1.0], value.shape))
-    return other
+
+    def move(value):
+        whole = (value == np.round(value)).all()
+        return value if whole else value * (1 + by * random.choice([-1.0, 1.0], value.shape))
+
+    return mixture.moved(move)
 
 
 def _moved_states(states, random):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .others import comparable, compare_departures, equation, not_installed
 
 SUBSET = 5000  # thermo takes 30 microseconds to milliseconds a state
-CLASSES = {"pr": "PR78MIX", "srk": "SRKMIX"}
+CLASSES = {"pr": "PR78MIX", "srk": "SRKMIX", "rk": "RKMIX", "vdw": "VDWMIX"}
 # The same formulas in doubles; thermo evaluates departures as differences of terms, over the pairs.
 TOLERANCE = 256.0
 

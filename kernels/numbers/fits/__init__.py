@@ -1,7 +1,7 @@
-"""Where the coefficients in the headers come from: each set is made anew, compared with what stands in its header, and
+"""Where the coefficients in the headers come from. Each set is computed anew and compared with the set in its header;
 its largest error is found.
 
     python -m kernels.numbers.fits [name ...]
 
-prints the sets whose names begin so, all of them without a name. tests/test_fits.py holds the headers to it.
+prints the sets whose names begin with one of the names given, or all sets. tests/test_fits.py checks the headers.
 """

@@ -9,6 +9,8 @@ SETS = [one for family in FAMILIES for one in family.SETS]
 
 
 def main(names) -> int:
+    """Print the sets whose names begin with one of `names`, or all sets. Returns the exit status, 1 when there is none
+    of these names."""
     wanted = [one for one in SETS if not names or one.name.startswith(tuple(names))]
     for one in wanted:
         print(f"{one.name}: kernels/{one.header}", *one.lines(), sep="\n  ")

@@ -1,7 +1,8 @@
-"""atanh(x)/x of w = x^2, 0 <= w <= 1/2: 1 + w q(w), the departure integral of a cubic equation of state.
+"""atanh(x)/x = 1 + w q(w) with w = x^2, 0 <= w <= 1/2: it stands in the departure functions of a cubic equation of
+state.
 
-q is interpolated; degree 18 is the lowest with an error below the rounding of a double (1.1e-16), degree 8 in single
-precision, where degree 7 has an error of three quarters of the rounding (6e-8).
+q is interpolated. Degree 18 is the lowest with an error below the rounding of a double (1.1e-16). Single precision has
+degree 8; the error of degree 7 is three quarters of the rounding (6e-8).
 """
 
 from decimal import Decimal
@@ -14,12 +15,12 @@ HEADER, END = "numbers/platform.h", Decimal("0.5")
 
 @lru_cache(None)
 def tail(w) -> Decimal:
-    """(atanh(x)/x - 1)/w"""
+    """The exact q(w) = (atanh(x)/x - 1)/w."""
     return series(w, lambda n: 1 / Decimal(2 * n + 3))
 
 
 def alternating(c) -> list:
-    """The header has the even powers of w first, then the odd ones."""
+    """Coefficients in ascending powers of w. The header has those of even powers first, then those of odd powers."""
     even = (len(c) + 1) // 2
     both = [0.0] * len(c)
     both[::2], both[1::2] = c[:even], c[even:]
@@ -27,6 +28,7 @@ def alternating(c) -> list:
 
 
 def of_atanh(q, w) -> Decimal:
+    """Relative error of 1 + w q(w)."""
     return (1 + w * polynomial(q, w)) / (1 + w * tail(w)) - 1
 
 

@@ -1,8 +1,8 @@
 """Start of the outer root t of t^3 - 3 e t = g >= 0, from G = g^(2/3): outer_start in point/equations/cubic.h.
 
-Only G/|e| = x matters. e > 0: t^2/e = 3 + x (x + b)/(x + a). e < 0: t = g P/(g^2 + 3 |e| P), P = G^2 + a |e| G + b e^2.
-Both are right where x is 0 and where it is large; a and b make the largest relative error of t smallest. One step of
-Halley's method follows, so that a start within 1 % is good enough.
+Only x = G/|e| matters. e > 0: t^2/e = 3 + x (x + b)/(x + a). e < 0: t = g P/(g^2 + 3 |e| P), P = G^2 + a |e| G + b e^2.
+Both forms have the right limits at x = 0 and at large x. a and b minimise the largest relative error of t. One step of
+Halley's method follows, so a start within 1 % is good enough.
 
 `as_in_packs` is the error of the whole start with the rough roots of packs in double precision.
 """
@@ -14,32 +14,35 @@ from . import roots
 from .maker import MINIMAX, Check, Fit, chebyshev_points, corrected, minimax
 
 HEADER = "point/equations/cubic.h"
-ENDS = Decimal(-7), Decimal(7)  # beyond, the error is less
+ENDS = Decimal(-7), Decimal(7)  # beyond them the error is smaller
 WAY = f"{MINIMAX}; of ln(t - its least)"
 THIRD = Decimal(1) / 3
 
 
 @lru_cache(None)
 def state(e: int, u) -> tuple[Decimal, Decimal, Decimal]:
-    """The outer root t for e = 1 or -1, more than its smallest by exp(u); g and G."""
+    """(t, g, G) for e = 1 or -1, where the outer root t exceeds its smallest value by exp(u)."""
     t = u.exp() + (Decimal(3).sqrt() if e > 0 else 0)
     g = t**3 - 3 * e * t
     return t, g, g ** (2 * THIRD)
 
 
 def of_folded(c, u) -> Decimal:
+    """Relative error of the start t for e = 1 with a, b = c."""
     t, _, x = state(1, u)
     return (3 + x * (x + c[1]) / (x + c[0])).sqrt() / t - 1
 
 
 def of_single_root(c, u) -> Decimal:
+    """Relative error of the start t for e = -1 with a, b = c."""
     t, g, x = state(-1, u)
     P = x * x + c[0] * x + c[1]
     return g * P / (g * g + 3 * P) / t - 1
 
 
 def nearest(error, *start):
-    """From the numbers with which the error is zero at two points."""
+    """A maker of (a, b) that minimises the largest error. The minimax fit starts from the numbers whose error is zero
+    at two points."""
 
     def make():
         c, points = [Decimal(x) for x in start], chebyshev_points(2, -2, 2)
@@ -75,7 +78,8 @@ SINGLE_ROOT = Fit(
 
 
 def as_in_packs(e: int) -> float:
-    """Largest relative error for e of one sign, of several sizes, since the rough roots' errors depend on them."""
+    """Largest relative error of the start for e of one sign. Several sizes of e are tried: the errors of the rough
+    roots depend on the size."""
     thirds, root = roots.TWO_THIRDS.committed(), roots.INVERSE_ROOT.committed()
     a, b = map(float, (FOLDED if e > 0 else SINGLE_ROOT).committed())
     worst = 0.0

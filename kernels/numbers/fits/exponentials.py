@@ -1,12 +1,12 @@
-"""e^r and 2^f on a short interval, to which exp, expm1 and powers of two are led back.
+"""e^r and 2^f on a short interval, to which exp, expm1 and powers of two are reduced.
 
-Packs without AVX-512 and threads: x = n ln 2 + r, |r| <= ln(2)/2, and e^r = 1 + r + r^2 q(r); degree 9 of q is the
-lowest with an error below the rounding of a double (1.1e-16). Single precision: degree 5, with a hundredth of the
-rounding (6e-8). With AVX-512 and for powers of two a table has the factors 2^(j/16), so that |r| <= ln(2)/32: degree 4
-of q, and degree 5 where 1 is taken away, are the lowest below the rounding.
+Packs without AVX-512 and threads take x = n ln 2 + r, |r| <= ln(2)/2, and e^r = 1 + r + r^2 q(r). Degree 9 of q is the
+lowest with an error below the rounding of a double (1.1e-16). Single precision has degree 5, whose error is a hundredth
+of the rounding (6e-8). With AVX-512 and for powers of two a table has the factors 2^(j/16), so |r| <= ln(2)/32. There
+degree 4 of q for exp, and degree 5 for expm1, are the lowest with an error below the rounding.
 
-The interval on which q is made is a little wider: r is rounded, and may lie beyond its end. The constant of an
-interpolated q differs from 1/2 by a rounding, and is set to it.
+q is made on a slightly wider interval: r is rounded and may lie beyond the end. The constant of an interpolated q
+differs from 1/2 by a rounding and is set to 1/2.
 """
 
 from decimal import Decimal
@@ -21,7 +21,7 @@ PACK, SINGLE, AVX512, POWERS = (f"numbers/{name}.h" for name in ("pack", "pack_s
 
 @lru_cache(None)
 def exponential_tail(r, terms: int = 2) -> Decimal:
-    """e^r without the first terms of its series, over the power of r that comes next."""
+    """(e^r - the first `terms` terms of its series)/r^terms."""
     return series(r, lambda n: 1 / Decimal(factorial(n + terms)))
 
 
@@ -32,33 +32,36 @@ def binary(f) -> Decimal:
 
 
 def of_exp(q, r) -> Decimal:
+    """Relative error of e^r = 1 + r + r^2 q(r)."""
     return (1 + r + r * r * polynomial(q, r)) / r.exp() - 1
 
 
 def of_expm1(q, r) -> Decimal:
+    """Relative error of e^r - 1 = r + r^2 q(r)."""
     return (1 + r * polynomial(q, r)) / exponential_tail(r, 1) - 1
 
 
 def half_first(q) -> list[Decimal]:
+    """q with its constant set to 1/2."""
     return [Decimal("0.5"), *q[1:]]
 
 
 def short_exp() -> list[Decimal]:
-    """Smallest largest error of r^2 q, so of e^r but for e^r itself, which is nearly 1."""
+    """q that minimises the largest absolute error of r^2 q. That is nearly the relative error of e^r: e^r is near 1."""
     end = WIDER * LN2 / 32
     error = lambda q, r: r * r * (polynomial(q, r) - exponential_tail(r))
     return minimax(error, interpolated(exponential_tail, 4, -end, end), -end, end)
 
 
 def nearest_binary(degree: int) -> list[Decimal]:
-    """Smallest largest error of the polynomial itself, which is nearly ln 2."""
+    """The polynomial of (2^f - 1)/f that minimises the largest absolute error. Its value is near ln 2."""
     end = Decimal(1) / 32
     error = lambda p, f: polynomial(p, f) - binary(f)
     return minimax(error, interpolated(binary, degree, -end, end), -end, end)
 
 
 def lost_in_roots() -> list[Decimal]:
-    """Binary logarithms of 2^(j/16) over its double."""
+    """Binary logarithms of 2^(j/16) divided by its double."""
     return [Decimal(j) / 16 - rounded(Decimal(2) ** (Decimal(j) / 16)).ln() / LN2 for j in range(16)]
 
 
@@ -109,7 +112,7 @@ SETS = [
         "expm1 with AVX-512",
         AVX512,
         ("looked_up(LOST_IN_ROOTS, e.j)), r2 = r * r; const lanes_d q =", ";"),
-        "where 1 is taken away, of what is left, 3.5e-18",
+        "fits/exponentials.py: relative error 3.5e-18",
         (-LN2 / 32, LN2 / 32),
         of_expm1,
         INTERPOLATED,
@@ -129,7 +132,7 @@ SETS = [
         "two_to_less_one",
         POWERS,
         ("TWO_TO_LESS_ONE[7] = {", "}"),
-        "where 1 is taken away, of what is left, 3.5e-17",
+        "fits/exponentials.py: relative error 3.5e-17",
         (Decimal(-1) / 32, Decimal(1) / 32),
         lambda p, f: polynomial(p, f) / binary(f) - 1,
         MINIMAX,
@@ -142,5 +145,5 @@ SETS = [
         "2^(j/16)",
         lambda: [Decimal(2) ** (Decimal(j) / 16) for j in range(16)],
     ),
-    Table("lost in roots", POWERS, ("LOST_IN_ROOTS = {{", "}}"), "log2(2^(j/16) over its double)", lost_in_roots),
+    Table("lost in roots", POWERS, ("LOST_IN_ROOTS = {{", "}}"), "log2(2^(j/16)/its double)", lost_in_roots),
 ]

@@ -1,12 +1,12 @@
 """ln m of m between sqrt(1/2) and sqrt(2), and ln(1 + r) of small r.
 
-Packs without AVX-512 and threads take the odd series in s = (m - 1)/(m + 1), ln m = s (2 + w R(w)), w = s^2 < 0.0295,
-with the coefficients of fdlibm (Sun Microsystems 1993, e_log.c: Remez, |error| of w R below 2^-58.45 = 2.5e-18 beside
-2); only its error is found here. In single precision R is the series of 2 atanh(s)/s itself, cut off.
+Packs without AVX-512 and threads take the odd series in s = (m - 1)/(m + 1), ln m = s (2 + w R(w)), w = s^2 < 0.0295.
+Its coefficients are those of fdlibm (Sun Microsystems 1993, e_log.c: Remez, |error| of w R below 2^-58.45 = 2.5e-18
+beside 2); only the error is found here. In single precision R is the truncated power series of 2 atanh(s)/s.
 
-With AVX-512 a table brings m near 1: ln(1 + r) = r + r^2 q(r), -1/32 <= r <= 1/16, where nothing is added to it next to
-m = 1. So the error counts in units of r, and q makes the largest r |q - exact| smallest. Degree 8 is the lowest with an
-error below the rounding of a double.
+With AVX-512 a table brings m near 1: ln(1 + r) = r + r^2 q(r), -1/32 <= r <= 1/16. Next to m = 1 nothing else is added,
+and the error relative to r counts. q therefore minimises the largest r |q - exact|. Degree 8 is
+the lowest with an error below the rounding of a double.
 """
 
 from decimal import Decimal
@@ -32,16 +32,19 @@ def atanh_series(w) -> Decimal:
 
 
 def of_odd_series(c, w) -> Decimal:
+    """Relative error of 2 atanh(s)/s = 2 + w R(w)."""
     return (2 + w * polynomial(c, w)) / atanh_series(w) - 1
 
 
 def nearest() -> list[Decimal]:
+    """q of ln(1 + r) that minimises the largest r |q - exact|."""
     error = lambda q, r: abs(r) * (polynomial(q, r) - logarithm_tail(r))
     return minimax(error, interpolated(logarithm_tail, 8, LOW, HIGH), LOW, HIGH)
 
 
 def first_factors() -> list[Decimal]:
-    """1 on both sides of m = 1, else the reciprocal of the middle of what shares the first four bits of m."""
+    """The 16 factors c, one for each value of the first four bits of m: the reciprocal of the middle of those m, but 1
+    on both sides of m = 1."""
     from_one = [1 / (1 + (Decimal(j) + Decimal("0.5")) / 16) for j in range(16)]
     return [Decimal(1), *from_one[1:8], *(2 * c for c in from_one[8:15]), Decimal(1)]
 
@@ -73,7 +76,7 @@ SETS = [
         "fits/logarithms.py: error 1.7e-9",
         (0, W_MOST),
         of_odd_series,
-        "the series, cut off",
+        "the truncated series",
         lambda: [Decimal(2) / (2 * n + 3) for n in range(4)],
         single=True,
         arrange=lambda c: [above / below for above, below in zip(c[-8::2], c[-7::2])],

@@ -1,9 +1,9 @@
-"""(1 + r)^a, |r| <= 1/33, to which x^a is led back by tables: power_tables in binary_powers.h, which a compiler works
-out for each exponent a.
+"""(1 + r)^a, |r| <= 1/33, to which tables reduce x^a: power_tables in binary_powers.h. The compiler computes the tables
+for each exponent a.
 
-The binomial series to r^9, of which the last term is replaced by the lower ones that are nearest to it: T_9(33 r)/256
-times that term's size is taken away, where T_9 is the Chebyshev polynomial, at most 1. What is left is mainly the tenth
-power: for a = -2/3 as much as 2.5e-16, where the best polynomial of this degree would have 3e-17.
+The binomial series goes to r^9. Its last term is replaced by the polynomial of lower degree that is nearest to it:
+T_9(33 r)/256 times the size of that term is subtracted, where T_9 is the Chebyshev polynomial (|T_9| <= 1). The error
+is then mainly the tenth power. For a = -2/3 it is 2.5e-16; the best polynomial of this degree would have 3e-17.
 """
 
 import re
@@ -16,7 +16,7 @@ R_MOST = Decimal(1) / 33
 
 
 def binomials(a: Decimal) -> list[Decimal]:
-    """Of (1 + r)^a, from r to r^9."""
+    """Coefficients of the series of (1 + r)^a, from r to r^9."""
     terms = [a]
     for n in range(2, 10):
         terms.append(terms[-1] * (a - (n - 1)) / n)
@@ -24,7 +24,7 @@ def binomials(a: Decimal) -> list[Decimal]:
 
 
 def chebyshev(n: int) -> list[int]:
-    """Coefficients of the Chebyshev polynomial of degree n."""
+    """Coefficients of the Chebyshev polynomial of degree n, the constant first."""
     before, now = [1], [0, 1]
     for _ in range(n - 1):
         before, now = now, [2 * x - y for x, y in zip([0, *now], [*before, 0, 0])]
@@ -32,6 +32,7 @@ def chebyshev(n: int) -> list[int]:
 
 
 def nearest(a: Decimal) -> list[Decimal]:
+    """Coefficients from r to r^8: the series with its ninth power replaced."""
     *series, last = binomials(a)
     for power, coefficient in enumerate(chebyshev(9)[1:9]):
         series[power] -= last / 256 * coefficient * R_MOST ** (8 - power)
@@ -39,7 +40,7 @@ def nearest(a: Decimal) -> list[Decimal]:
 
 
 def as_in_header(a: Decimal) -> list[Decimal]:
-    """The series with the changes that the text of the header makes."""
+    """The same coefficients with the changes that the statements in the header make."""
     text = between(HEADER, "double factor = double(term) / 256;", "return t;")
     *series, factor = binomials(a)
     factor /= 256
@@ -58,7 +59,7 @@ def one_set(name: str, a: Decimal, comment: str) -> Fit:
         comment,
         (-R_MOST, R_MOST),
         lambda c, r: (1 + r * polynomial(c, r)) / (1 + r) ** a - 1,
-        "the series, its ninth power replaced by lower ones",
+        "the binomial series, its ninth power replaced by lower powers",
         lambda: nearest(a),
         arrange=lambda _: as_in_header(a),
     )

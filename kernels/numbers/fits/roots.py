@@ -1,13 +1,14 @@
-"""Starts of roots, from which a step or two of a higher-order method lead to all digits.
+"""Starts of roots. One or two steps of a higher-order method then give all digits.
 
-cbrt: m^(1/3) of a mantissa m between sqrt(1/2) and sqrt(2); with AVX-512 m^(-1/3), 1 <= m < 2. Degree 5 with the
-smallest largest relative error: one step of Halley, or two terms more of a series, then reach a double's rounding.
+cbrt: m^(1/3) of a mantissa m between sqrt(1/2) and sqrt(2); with AVX-512 m^(-1/3), 1 <= m < 2. The polynomial has
+degree 5 and minimises the largest relative error. One step of Halley's method, or a few terms of a series, then reach
+the rounding of a double.
 
-two_thirds_start and inverse_root_start: the bits of a number, read as an integer, are nearly its binary logarithm L, so
-that magic - L/3 and magic - L/2 are nearly those of powers of it; a step of Newton's method follows. The magic numbers
-of the root are the well-known ones, of Robertson (2012, the best for doubles; original not seen) and of Quake III. For
-x^(2/3) magic and 1.335, in the place of Newton's 4/3, which never gives too much, were chosen by hand. Only the errors
-are found here.
+two_thirds_start and inverse_root_start: the bits of a number, read as an integer, are nearly proportional to its binary
+logarithm L. So magic - L/3 and magic - L/2 are nearly the bits of x^(-1/3) and x^(-1/2). A step of Newton's method
+follows. The magic numbers of the square root are well known: Robertson's (2012, the best for doubles; original not
+seen) and that of Quake III. For x^(2/3) the magic number was chosen by hand, and so was 1.335 in the place of Newton's
+4/3: a step with 4/3 never gives too large a value. Only the errors are found here.
 """
 
 import struct
@@ -22,6 +23,7 @@ ROOT_OF_TWO = Decimal(2).sqrt()
 
 @lru_cache(None)
 def third_power(sign: int, x) -> Decimal:
+    """x^(1/3) for sign 1, x^(-1/3) for sign -1."""
     return x ** (Decimal(sign) / 3)
 
 
@@ -34,6 +36,7 @@ def nearest(sign: int, low, high):
 
 
 def bits(x: float, single: bool) -> int:
+    """The bits of a float or a double, read as an integer."""
     return struct.unpack("i" if single else "q", struct.pack("f" if single else "d", x))[0]
 
 
@@ -42,13 +45,14 @@ def from_bits(n: int, single: bool) -> float:
 
 
 def two_thirds_start(c, x: float, single: bool = False) -> float:
-    """As in packs; magic of doubles counts in 2^12 units of the last place."""
+    """x^(2/3) as packs compute it, c = (magic number, 1.335). The magic number of doubles is in units of 2^12."""
     magic = int(c[0]) << (0 if single else 12)
     y = from_bits(magic - bits(x, single) // 3, single)
     return x * y * (float(c[1]) - x * y**3 / 3)
 
 
 def inverse_root_start(c, x: float, single: bool = False) -> float:
+    """1/sqrt(x) as packs compute it, c = (magic number)."""
     y = from_bits(int(c[0]) - (bits(x, single) >> 1), single)
     return y * (1.5 - 0.5 * x * y * y)
 

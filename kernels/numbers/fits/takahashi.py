@@ -1,15 +1,16 @@
-"""Takahashi's rows as cubics of a place in windows of 1/(1 + Tr): made at run time, beside the table that they
-interpolate. Here only their largest error is found."""
+"""Takahashi's rows as cubics in windows of 1/(1 + Tr). They are made at run time, beside the table that they
+interpolate. Only their largest error is found here."""
 
 import numpy as np
 
-from kernels.mixture import TAKAHASHI, WINDOWS, takahashi_cubics
+from kernels.point.transport.diffusion import TAKAHASHI, WINDOWS, takahashi_cubics
 
 from .maker import Check
 
 
 def largest_error() -> float:
-    """Of a row's factor, negative brackets counted as 0, at 33 places in each window, in single precision."""
+    """Largest absolute error of a row's factor, in single precision, at 33 places in each window. Negative brackets
+    count as 0."""
     cubics = takahashi_cubics()[:, : len(TAKAHASHI), :, None]
     x = np.linspace(-0.5, 0.5, 33, endpoint=False, dtype=np.float32)
     c = np.moveaxis(cubics, 2, 0)
@@ -21,4 +22,4 @@ def largest_error() -> float:
     return float(abs(1.0 + table - D * brackets[0] * brackets[1]).max())
 
 
-SETS = [Check("takahashi_cubics", "mixture.py", lambda: {"absolute": largest_error()})]
+SETS = [Check("takahashi_cubics", "point/transport/diffusion.py", lambda: {"absolute": largest_error()})]

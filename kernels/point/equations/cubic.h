@@ -10,7 +10,8 @@ template <class M> struct OneShape {
     static constexpr double half_gap_2 = 0.25 * sum * sum - product; // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
-    static constexpr bool of_species = false, near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
+    // near: x^2 in departure_integral is below 1/2; apart: a quotient by delta1 - delta2 is safe
+    static constexpr bool near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
 };
 
 // That of a mixture of species with a delta1 each, delta2 = (1 - delta1)/(1 + delta1), so that product = 1 - sum.
@@ -18,7 +19,7 @@ template <class M> struct OneShape {
 template <class R> struct MixedShape {
     R delta1, delta2, sum, product, half_gap_2, linear, slope;
     static constexpr double constant = 2.0;
-    static constexpr bool of_species = true, near = false, apart = false;
+    static constexpr bool near = false, apart = false;
 };
 
 template <class M> POINT_FN constexpr OneShape<M> shape(const M &, Absent) { return {}; }
@@ -266,8 +267,9 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
         }
 }
 
-// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1. The outer root of the depressed cubic by a
-// step of Halley from a good start, the others by deflation where they can matter, then a step on the cubic itself.
+// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1 (where a >= 0). The outer root of the
+// depressed cubic by a step of Halley from a good start, the others by deflation where they can matter, then a step on
+// the cubic itself.
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {

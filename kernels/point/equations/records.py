@@ -83,7 +83,7 @@ class Cubic:
             if not good:
                 raise ArgumentError(f"equation '{self.name}': {field} = {getattr(self, field)!r}, wanted {what}.")
 
-        wanted(str(self.name).isidentifier(), "name", "a name of letters, digits and _")
+        wanted(isinstance(self.name, str) and self.name.isidentifier(), "name", "a name of letters, digits and _")
         kind, what = (callable, "a function") if self.by_species else (np.isreal, "a number")
         for field in ("delta_1", "delta_2", "omega_a", "omega_b", "Z_c"):
             wanted(getattr(self, field) is not None and kind(getattr(self, field)), field, what)

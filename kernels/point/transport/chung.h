@@ -1,14 +1,14 @@
-// Chung dense-gas viscosity and conductivity of a mixture. Units of the model: sigma [A], eps/k [K], M [g/mol], Vc
-// [cm3/mol]. Equation numbers: Poling, Prausnitz & O'Connell, 5th ed. (as cited by other codes; original not seen).
+// Viscosity and conductivity of a dense mixture by Chung's method. Units of the model: sigma [A], eps/k [K], M [g/mol],
+// Vc [cm3/mol]. Equation numbers: Poling, Prausnitz & O'Connell, 5th ed. (as cited by other codes; original not seen).
 #pragma once
 #include "point/pairs.h"
 #include "point/ideal_gas.h"
 
-// Divisions are the dearest operations here, so each kernel brings its sums over one denominator and takes one
+// Divisions are the most expensive operations here. Each kernel brings its sums over one denominator and takes one
 // reciprocal.
 
-// Mixing rules 9-5.25 to 9-5.44. sigma_ij, eps_ij, ... are geometric, so five of the six double sums are products of
-// single ones; only M_m needs the pairs, through the constant matrix eps_ij sigma_ij^2 sqrt(M_ij), per mass of both.
+// Mixing rules 9-5.25 to 9-5.44. sigma_ij, eps_ij, ... are geometric means: five of the six double sums are products of
+// single sums. Only M_m needs the pairs, through the constant matrix eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j).
 // fill_m = y/rho, y = rho_mol Vc_m/6 (9-6.20).
 template <class M, class R, class Species>
 POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m, R &eps_m, R &omega_m, R &M_m, R &mu_r4,
@@ -49,14 +49,14 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
 struct NeufeldExponent {
     static constexpr double value = -0.14874;
 };
-// Low-pressure limit 9-4.10 with Neufeld's collision integral 9-4.3 and the factor 9-4.11. root_m = sqrt(M_m
-// T)/sigma_m^2.
+// Low-pressure limit 9-4.10 with Neufeld's collision integral 9-4.3 and the factor 9-4.11.
+// root_m = sqrt(M_m T)/sigma_m^2.
 template <class M, class R>
 POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m,
                            const R inv_eps_m, const R scale_m, R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T * inv_eps_m;
     const R bounded = at_most(T_star, 4095.0),
-            inv_root = inverse_root(T); // the fit means nothing there, nor below 1/16
+            inv_root = inverse_root(T); // T_star is bounded to 1/16 ... 4095: beyond, the fit has no meaning
     const R Omega_v = 1.16145 * power(NeufeldExponent(), at_least(bounded, 0.0625)) +
                       0.52487 * two_to(bounded, R(-0.77320 * LOG2E)) + 2.16178 * two_to(bounded, R(-2.43787 * LOG2E));
     inv_T_star = eps_m * (inv_root * inv_root);
@@ -65,15 +65,15 @@ POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m,
     eta0 = (c - 0.2756 * c * omega_m + 0.059035 * c * mu_r4 + c * kappa_m) * root_m * inverse(Omega_v);
 }
 
-// y and (1 - y)^3, 9-6.20; y at least SMALLEST, so that the limit at no density needs no case of its own.
+// y and (1 - y)^3, 9-6.20. y is at least SMALLEST: the limit at zero density then needs no case of its own.
 template <class M, class R> POINT_FN void chung_density(const M &, const R rho, const R fill_m, R &fill, R &gap3) {
     fill = at_least(rho * fill_m, SMALLEST);
     const R gap = 1.0 - fill;
     gap3 = gap * gap * gap;
 }
 
-// The dense-gas function 9-6.22 / 10-5.8 of the first five coefficients, the fourth with its sign changed, is
-// numerator/(y denominator).
+// The dense-gas function 9-6.22 / 10-5.8 of the first five coefficients is numerator/(y denominator). minus_c4 is the
+// fourth coefficient with its sign changed.
 template <class R> struct ChungShape {
     R numerator, denominator;
 };
@@ -85,18 +85,18 @@ POINT_FN ChungShape<R> chung_shape(const R y, const R gap3, const R c1, const R 
             (c2 + c3 - c1 * minus_c4) * gap3};
 }
 
-// 9-6.18 to 9-6.23, Table 9-6. `polefree`: in E_1..E_10 only, omega' = max(omega, 0), kappa' = 0 and
-// mu_r4' = min(mu_r4, m/2), m the smallest positive root in mu_r4 of E1 E4 + E2 + E3 = 0, which is then never reached;
-// and E_2 >= 0: exp(E_5 y) makes its negative values for polar mixtures the largest term of all in cold water, and mu
-// negative.
+// 9-6.18 to 9-6.23, Table 9-6. `polefree` changes the arguments of E_1..E_10 only: omega' = max(omega, 0), kappa' = 0,
+// mu_r4' = min(mu_r4, m/2). Here m is the smallest positive mu_r4 with E1 E4 + E2 + E3 = 0; this pole is then never
+// reached. `polefree` also takes E_2 >= 0. E_2 is negative for polar mixtures. In cold water exp(E_5 y) makes that term
+// the largest of all, and mu would be negative.
 template <class M, class R>
 POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R kappa_m, const R unit_m,
                               const R inv_T_star, const R eta0, const R fill, const R gap3, R &mu) {
     R w = omega_m, d4 = mu_r4;
     if constexpr (M::chung_polefree) {
         w = at_least(w, 0.0);
-        // m/2 grows with omega' from 0.045. By the quadratic formula, of whose terms two thirds to six sevenths cancel;
-        // its coefficients are polynomials in omega'
+        // m/2 is 0.045 at omega' = 0 and grows with omega'. It comes from the quadratic formula, whose coefficients are
+        // polynomials in omega'; two thirds to six sevenths of its terms cancel.
         if (any_of(d4 > 0.04)) {
             constexpr double a1 = 6.324, b1 = 50.412, c1 = -51.680, a4 = 6.623, b4 = 38.096, c4 = -8.464;
             const R linear = (c4 * a1 + c1 * a4 - 6.257e-3 - 168.48) + (c4 * b1 + c1 * b4) * w;
@@ -129,9 +129,9 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     mu = (unit * root_of_Tc / c) * (fill * inverse(n * d)) * (dilute + dense);
 }
 
-// 10-5.5 to 10-5.8 and Psi under 10-3.14, Table 10-3; cv_mol is ideal-gas cv (the real one in mode `cantera`).
-// `polefree`: B_7 >= 0. It is negative beyond the dipoles the table was fitted to (mu_r4 > 1.7, in mixtures of hydrogen
-// and water), and the dense term with it.
+// 10-5.5 to 10-5.8 and Psi under 10-3.14, Table 10-3. cv_mol is the ideal-gas cv [J/mol/K] (chung = cantera: the
+// real-gas cv). `polefree`: B_7 >= 0. B_7 and the dense term would be negative beyond the dipoles to which the table
+// was fitted (mu_r4 > 1.7, in mixtures of hydrogen and water).
 template <class M, class R>
 POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R kappa_m, const R T_star,
                         const R inv_M_m, const R root_m, const R eta0, const R fill, const R gap3) {
@@ -142,7 +142,7 @@ POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R 
     const R minus_B4 = -14.543 + 8.9139 * w + 5.6379 * d4 - 74.344 * k;
     const R B5 = 0.79274 + 0.82019 * w - 0.69369 * d4 + 6.3173 * k;
     const R B6 = -5.8634 + 12.801 * w + 9.5893 * d4 + 65.529 * k;
-    // q sqrt(Tr) = 3.586e-3 sqrt(Tc/M')/Vc^(2/3) sqrt(T/Tc), over the other term's factor
+    // q sqrt(Tr) = 3.586e-3 sqrt(Tc/M')/Vc^(2/3) sqrt(T/Tc), divided by the factor 31.2e3 of the dilute term
     constexpr double factor = 31.2e3, q = 3.586e-3 * (0.809 * 0.809) * 31.6227766016837933 / factor; // sqrt(1e3)
     R B7 = 91.089 * q + 128.11 * q * w - 54.217 * q * d4 + 523.81 * q * k;
     if constexpr (M::chung_polefree) B7 = at_least(B7, 0.0);

@@ -9,7 +9,7 @@ from ...species import GAS_CONSTANT as R, OMEGA_VC
 
 HERE = pathlib.Path(__file__).parent
 
-option("viscosity", "chung", "viscosity, and with the laws of dilute gases conductivity")
+option("viscosity", "chung", "viscosity; the laws of dilute gases also give the conductivity")
 option(
     "chung", "polefree published cantera", "Chung's rules: without poles in composition, as published, as in Cantera"
 )
@@ -30,7 +30,7 @@ quantity(
     "(g K/mol)^(1/2)/A2",
     "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional",
 )
-quantity("fill_m", "m3/kg", "Chung's y over the density: a sixth of the critical volume, per mass")
+quantity("fill_m", "m3/kg", "Chung's y divided by the density: a sixth of the critical volume, per mass")
 quantity("T_star", "1", "reduced temperature T/eps_m")
 quantity("inv_T_star", "1", "eps_m/T")
 quantity("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2")
@@ -41,7 +41,7 @@ quantity("gap3", "1", "(1 - y)^3")
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
 POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
-CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other laws bring a conductivity of their own
+CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other viscosity laws have their own conductivity
 
 point_kernel(
     "chung_mixture",
@@ -80,9 +80,8 @@ point_kernel(
     source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN,
     valid="rho Vc/6 < 1",
     when={"viscosity": "chung"},
-    note="published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, kappa "
-    "in E_i only and has "
-    "none, and takes E_2 >= 0, without which mu <= 0 in cold water",
+    note="the published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, "
+    "kappa in E_i only and has no poles; it also takes E_2 >= 0: otherwise mu <= 0 in cold water",
 )
 point_kernel(
     "chung_conductivity",
@@ -93,7 +92,7 @@ point_kernel(
     source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN,
     valid="rho Vc/6 < 1",
     when={"chung": "polefree published"} | CONDUCTIVITY,
-    note="the default takes B_7 >= 0, without which lam <= 0 in cold mixtures of hydrogen and water",
+    note="the default takes B_7 >= 0: otherwise lam <= 0 in cold mixtures of hydrogen and water",
 )
 point_kernel(
     "chung_conductivity_cantera",
@@ -115,7 +114,7 @@ SAID = {
 
 
 def volumes(species, options):
-    """Vc [m3/mol] and association factors (ns,) that this form of Chung's rules takes, and notes of them."""
+    """(Vc [m3/mol], association factors, notes) for the chosen form of Chung's rules; the arrays are (ns,)."""
     if options["chung"] != "cantera":
         Vc, notes = species.critical_volumes()
         return Vc, species.kappa_assoc, notes
@@ -124,7 +123,8 @@ def volumes(species, options):
 
 
 def chung(species, options) -> Constants:
-    """Parameters of each species and pair, per mass."""
+    """Chung's parameters: vectors (ns,) and the pair matrix (ns, ns), divided by the molar masses so that bodies can
+    sum over mass fractions. MixtureError where critical properties are missing."""
     species.refuse_without_critical()
     Vc, association, notes = volumes(species, options)
     W, M = species.W, species.W * 1e3

@@ -1,13 +1,13 @@
-// Binary and mixture-averaged diffusion: a low-pressure model of f_ij = 1/(p D_ij), divided by Takahashi's correction
-// for pressure. f_ij is what the sums over pairs want: sum_j x_j/(p D_ij) then takes no division for a pair.
+// Binary and mixture-averaged diffusion: a low-pressure model of the friction f_ij = 1/(p D_ij), divided by Takahashi's
+// correction for pressure. With f_ij in the place of p D_ij, sum_j x_j/(p D_ij) takes no division for each pair.
 #pragma once
 #include "point/ideal_gas.h"
 
 // Index of the pair (i, j <= i) in tables over the lower triangle with its diagonal.
 POINT_FN constexpr int pair_index(int i, int j) { return i * (i + 1) / 2 + j; }
 
-// What the pairs share at one point: f_ij = factor*(polynomial in `variable`), `kinetic`: T^-1.5, T^-1/4; `cantera` has
-// a polynomial in ln T of T^-1.5 p D_ij. NaN where T or p is no temperature or pressure.
+// What all pairs share at one point: f_ij = factor * (polynomial in `variable`). For `kinetic` these are T^-1.5 and
+// T^-1/4. For `cantera` T^-1.5 p D_ij is a polynomial in ln T. NaN where T or p is not positive.
 template <class R> struct DiffusionState {
     R variable, factor, p, T, inv_tenfold;
 };
@@ -25,13 +25,13 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
     }
     state.p = select(p_given > 0.0, p_given, R(NOT_A_NUMBER));
     if constexpr (M::takahashi_smooth && !number<R>::wide) {
-        state.inv_tenfold = 0.1 / at_least(state.p, 1e-20); // which times x pc is a number in single precision
-        state.T = at_least(state.T, 0.01); // so that 1/(1 + Tr) is not rounded to 1, which is in no window
+        state.inv_tenfold = 0.1 / at_least(state.p, 1e-20); // times x pc it stays finite in single precision
+        state.T = at_least(state.T, 0.01); // else 1/(1 + Tr) could be rounded to 1, which lies in no window
     }
     return state;
 }
 
-// f_ij at low pressure over state.factor, j <= i
+// f_ij/state.factor at low pressure, j <= i
 template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionState<R> &state, int i, int j) {
     constexpr int terms = M::FRICTION_TERMS;
     const scalar *c = m.friction_fit + terms * pair_index(i, j);
@@ -42,17 +42,18 @@ template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionS
     else return sum;
 }
 
-// Takahashi 1975, the factor (D p)_R from reduced temperature and pressure of the pair: D0 (1 - A Tr^-B)(1 - C Tr^-E)
-// in each row of Pr, linear between rows, the last row above Pr = 5. `table`, as Cantera: 1 below Pr = 0.1 (a step
-// to 1.01(...) there), 1e-20 where the result is negative. In cold liquid both brackets are negative and their product
-// is positive and large: a factor of 7 for liquid oxygen at 120 K, 100 bar. `smooth`: linear from 1 at Pr = 0 to the
-// first row, negative brackets count as 0, and the factor is 0.01 or more (liquids diffuse slowly, but they do;
-// measured ratios are about 0.1).
+// Takahashi 1975: the factor (D p)_R from the reduced temperature and pressure of the pair. Each row of Pr has
+// D0 (1 - A Tr^-B)(1 - C Tr^-E); between rows the factor is linear in Pr, and above Pr = 5 the last row holds.
+// `table` does as Cantera: 1 below Pr = 0.1 (with a step to 1.01(...) there), 1e-20 where the result is negative. In
+// cold liquid both brackets are negative, and their product is positive and large: a factor of 7 for liquid oxygen at
+// 120 K, 100 bar. `smooth`: linear from 1 at Pr = 0 to the first row, negative brackets count as 0, and the factor is
+// at least 0.01 (measured ratios in liquids are about 0.1).
 template <class R> struct TakahashiRow {
     R row, share;
 };
 
-// The rows stand at steps of 0.1 up to 0.6, 0.2 to 2, 0.5 to 3, then 1: their number is a concave function of Pr.
+// The rows of Pr have steps of 0.1 up to 0.6, of 0.2 up to 2, of 0.5 up to 3, then of 1. The number of a row is
+// therefore a concave function of Pr: the smallest of several straight lines.
 template <class F> POINT_FN F takahashi_number(const F tenfold) {
     return smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f) * tenfold),
                            smaller(F(9.0f) + F(0.2f) * tenfold, F(12.0f) + F(0.1f) * tenfold)),
@@ -82,16 +83,16 @@ template <class M, class R> POINT_FN R takahashi_formula(const M &m, const R Tr,
     else return at_least(select(Pr < 0.1, R(1.0), between), 1e-20);
 }
 
-// `smooth` from cubics in 1/(1 + Tr), tabulated in single precision less 1, rows of a window behind one another: no
-// logarithm, no powers. Where to look, and the reciprocal of the factor there.
+// `smooth` takes the factor minus 1 from a table of cubics in 1/(1 + Tr), in single precision: no logarithm, no powers.
+// TakahashiPlace: the entry of the table, the place x in its window, and the share of the next row.
 template <class R> struct TakahashiPlace {
     typename number<R>::index line;
     typename number<R>::narrow x, share;
 };
 
-// What a pair takes of a species: terms of two quotients, of which the windows' is steep and wants doubles. On a GPU,
-// where conversions and divisions are slow, terms in single precision tell which window it is, those in double how far
-// in.
+// What a species contributes to a pair's reduced temperature and pressure: terms of two quotients. The quotient for the
+// window needs double precision, because the factor depends strongly on it. On a GPU conversions and divisions are
+// slow: there the terms in single precision give the window, those in double the place in it.
 template <class R> struct FrictionPart {
     R x;
     typename number<R>::narrow amount, pressure;
@@ -155,7 +156,7 @@ POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i,
     }
 }
 
-// f_ij over state.factor, at the point's pressure; j <= i
+// f_ij/state.factor at the point's pressure, j <= i
 template <class M, class R>
 POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &xi,
                     const FrictionPart<R> &xj) {
@@ -164,7 +165,7 @@ POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, co
     else return low * takahashi_over_one(m, state, i, j, xi, xj);
 }
 
-// Mole fractions of a point, floored at 1e-20, so that a pure point keeps a limit.
+// Mole fractions of a point, at least 1e-20: D of a pure point is then the limit of its neighbours.
 template <class M, class R, class Species> struct Floored {
     const M &m;
     const Species &Y;
@@ -172,8 +173,8 @@ template <class M, class R, class Species> struct Floored {
     POINT_FN R operator[](int s) const { return at_least(Y[s] * m.inv_W[s] * W, 1e-20); }
 };
 
-// Moles of each species in a kilogram, floored at 1e-20; with takahashi = table in a mole, where a pair's factor may be
-// 1e-20 too, and its share in a sum be that of the floor.
+// Moles of each species in a kilogram, at least 1e-20. With takahashi = table: moles in a mole of mixture. There a
+// pair's factor may be 1e-20 as well, so that the floor's share of a sum is not negligible.
 template <class M, class R, class Species> struct FlooredMoles {
     const M &m;
     const Species &Y;
@@ -189,8 +190,8 @@ template <class M, class R, class Species> struct FlooredMoles {
     POINT_FN R operator[](int s) const { return mass(s) * m.inv_W[s]; }
 };
 
-// sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept by panels of
-// M::PANEL rows, whose sums stay in registers.
+// sums[s][k] = sum_{j != k} weight(s, j) f_kj/state.factor for SUMS weights. The pairs i > j are swept in panels of
+// M::PANEL rows. The sums of a panel stay in registers.
 template <int FIRST, int SUMS, class M, class R, class Weight>
 POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS],
                               const Weight &weight, R (&sums)[SUMS][M::NS]) {
@@ -235,9 +236,8 @@ POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const 
     }
 }
 
-// The same row by row, for packs with the tabulated factor: each row in two sweeps of short chains of dependent
-// operations, so that the processor keeps several pairs in flight; what each species brings to a pair's reduced
-// pressure is made once.
+// The same row by row, for packs with the tabulated factor. Each row takes two sweeps with short chains of dependent
+// operations, so that the processor works on several pairs at once.
 template <int SUMS, class M, class R, class Weight>
 POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS],
                             const Weight &weight, R (&sums)[SUMS][M::NS]) {
@@ -260,8 +260,8 @@ POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const Fr
     }
 }
 
-// Where an array of the species is not at hand (many species on a GPU): whole rows, a few at a time; twice the pairs,
-// and nothing to keep.
+// For many species on a GPU, where no array over the species is held: whole rows, a few at a time. Each pair is
+// computed twice, and nothing has to be stored.
 template <int SUMS, class M, class R, class Species, class Weight, class Done>
 POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight,
                                   const Done &done) {
@@ -295,13 +295,13 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
     }
 }
 
-// The same for one sum, each pair once: what belongs to the other rows is kept in the results' own place. What does not
-// fill a block of rows comes first, so that the others' pairs stand under no condition and are worked on side by side.
+// The same for one sum, each pair computed once: the sums of the other rows are kept in the output array. The rows that
+// do not fill a block come first. Full blocks then need no condition, and their pairs are computed side by side.
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out,
                                 const Done &done) {
     constexpr int ROWS = M::NS > 24 ? 5 : 4,
-                  REST = M::NS % ROWS; // five are up to 8 % faster, and spill with 128 registers
+                  REST = M::NS % ROWS; // 5 rows are up to 8 % faster, but spill with 128 registers
     const auto rows_from = [&](auto count, const int first) {
         constexpr int rows = count.value;
         R row[rows];
@@ -314,7 +314,7 @@ POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, cons
         R next = x[0];
         UNROLL_BY(1) for (int j = 0; j < first; ++j) {
             const FrictionPart<R> other(m, state, j, next);
-            next = x[j + 1]; // on its way while the pairs are worked on
+            next = x[j + 1]; // loaded while the pairs are computed
             R column = out[j];
             UNROLL
             for (int i = 0; i < rows; ++i) {
@@ -373,14 +373,14 @@ POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &
         for (int j = 0; j <= i; ++j) {
             const R xi = x[i], xj = x[j], pD = 1.0 / pair_friction(m, state, i, j, xi, xj);
             const R D =
-                select(xi + xj > 0.0, pD * inv_p, R(NOT_A_NUMBER)); // a NaN in x is lost in the index of the table
+                select(xi + xj > 0.0, pD * inv_p, R(NOT_A_NUMBER)); // the index of the table would lose a NaN in x
             D_ij.set(i * M::NS + j, D);
             D_ij.set(j * M::NS + i, D);
         }
 }
 
-// The sum of the others' shares of a total, without cancellation: only one share can be more than 0.6 of it, and the
-// others of that one are summed. `about`: the total but for 1e-5 of it.
+// The sum of all shares of a total but one, without cancellation. Only one share can exceed 0.6 of the total; for this
+// one the others are summed in `rest`. about: the total, to within 1e-5 of it.
 template <class R> struct Others {
     R total, limit, rest;
     template <int NS, class Value> POINT_FN static Others of(const R about, const Value &value) {
@@ -400,7 +400,7 @@ template <int COUNT, class R> POINT_FN R product(const R *x) {
     if constexpr (COUNT == 1) return x[0];
     else return product<COUNT / 2>(x) * product<COUNT - COUNT / 2>(x + COUNT / 2);
 }
-// above_k/(below_k scale) for COUNT species with one division: r is 1/(the product of all below and scale).
+// above_k/(below_k scale) for COUNT species with one division: r = 1/(product of all below_k and scale).
 template <int COUNT, class R, class Out>
 POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int first) {
     constexpr int half = COUNT / 2;
@@ -411,8 +411,8 @@ POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int
     }
 }
 
-// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj), which is (1 - Y_k)/sum_{j != k} x_j/D_kj without its
-// cancellation; with amounts in place of mole fractions x.
+// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj). This is (1 - Y_k)/sum_{j != k} x_j/D_kj without the
+// cancellation in 1 - Y_k. Moles per kilogram stand for the mole fractions x.
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
@@ -431,7 +431,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
             friction_sums<1>(
                 m, state, x, [](int, int, const R xj) { return xj; },
                 [&](int k, const R, const R(&of_row)[1]) { below[k] = of_row[0]; });
-            if constexpr (M::NS <= 10) { // what stands before a species and what behind it: nothing cancels
+            if constexpr (M::NS <= 10) { // the sum before a species plus the sum after it: nothing cancels
                 R ahead = R(0.0), behind = R(0.0);
                 FOR_SPECIES (k, M::NS) {
                     above[k] = ahead;
@@ -441,11 +441,11 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
                     above[M::NS - 1 - k] += behind;
                     behind += x.mass(M::NS - 1 - k);
                 }
-            } else { // the two sums would be waited for
+            } else { // many species: the two running sums would be long chains of dependent additions
                 const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
                 FOR_SPECIES (k, M::NS) above[k] = others(x.mass(k));
             }
-            // `table` has sums of 1e30, of which not even two may be multiplied in single precision
+            // with `table` the sums reach 1e30: in single precision not even two of them may be multiplied
             constexpr int AT_ONCE = M::takahashi_table ? 1
                                     : IN_SINGLE        ? 2
                                                        : 4,
@@ -459,14 +459,14 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
         } else {
             const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
             const auto done = [&](int k, const R, const R sum) { D.set(k, others(x.mass(k)) / (scale * sum)); };
-            Held<R, M::NS> sums; // where the results' own place is narrower than a sum
+            Held<R, M::NS> sums; // used where the output array has less precision than a sum
             if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
             else friction_in_place(m, state, x, D, done);
         }
     }
 }
 
-// (1 - x_k)/sum_{j != k} x_j/D_kj: D by the other gradient.
+// (1 - x_k)/sum_{j != k} x_j/D_kj, made from D.
 template <class M, class R, class Species, class In, class Out>
 POINT_FN void mixture_diffusion_mole(const M &m, const Species &Y, const R W, const In &D, Out &D_mole) {
     if constexpr (M::NS == 1) D_mole.set(0, D[0]);
@@ -496,7 +496,7 @@ POINT_FN void mixture_diffusion_mass(const M &m, const R T, const R p, const Spe
     }
 }
 
-// Shortcuts with constant Lewis and Schmidt numbers.
+// D_k from constant Lewis or Schmidt numbers.
 template <class M, class R, class Out>
 POINT_FN void lewis_diffusion(const M &m, const R lam, const R rho, const R cp, Out &D_lewis) {
     const R a = lam / (rho * cp);

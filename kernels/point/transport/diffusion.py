@@ -11,7 +11,7 @@ from ...species.kinetic_theory import binary_fit, friction_fit
 HERE = pathlib.Path(__file__).parent
 
 option("diffusion", "kinetic fuller cantera", "binary diffusion: kinetic theory, Fuller's volumes, Cantera's fit")
-option("takahashi", "smooth table off", "correction of D for pressure: without steps, as in Cantera, none")
+option("takahashi", "smooth table off", "correction of D for pressure: without steps, as in Cantera, or none")
 species_number("lewis", 1.0, "Lewis numbers of D_lewis")
 species_number("schmidt", 0.7, "Schmidt numbers of D_schmidt")
 
@@ -29,10 +29,13 @@ quantity("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constan
 CONSTANTS = (
     "inv_W W Tc? pc? friction_fit takahashi_cubics? takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?"
 )
-SOURCE = "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen)"
+SOURCE = (
+    "Chapman-Enskog with Monchick-Mason integrals, or Fuller 1966; pressure: Takahashi 1975, Table 11-3 of "
+    "Poling et al. as other codes have it (original not seen)"
+)
 NOTE = (
-    "mole fractions are floored at 1e-20 (D: 1e-20 mol/kg), so a pure point has a limit; one species: self-diffusion. "
-    "Takahashi smooth: by tables in single precision, absolute error of the factor below 6e-7"
+    "mole fractions are at least 1e-20 (D: 1e-20 mol/kg), so a pure point has a limit; one species: self-diffusion. "
+    "takahashi = smooth: tables in single precision, absolute error of the factor below 6e-7"
 )
 
 point_kernel(
@@ -125,17 +128,21 @@ TAKAHASHI = np.array(
 )
 
 
-WINDOWS = 512  # of the table below
+WINDOWS = 512  # windows of 1/(1 + Tr) in the table below
 
 
 @functools.lru_cache(None)
 def takahashi_cubics() -> np.ndarray:
-    """(WINDOWS, 19, 4) in single precision: each row of the table above less 1, in each window of 1/(1 + Tr), as a
-    cubic of the place x in [-1/2, 1/2) in the window, through the formula at Chebyshev points. 152 KB; absolute error
-    of the factor below 2e-7 (tests), single precision included (for its sake less 1: most factors are near 1). A pair
-    of two species has its place from sums that are rounded, too: up to 6e-7 (tests).
+    """Takahashi's factor minus 1 as cubics: (WINDOWS, 19, 4) in single precision, 152 KB.
 
-    Colder than where its first bracket vanishes a row is 0; the window in which that happens keeps the unbroken curve.
+    For each window of 1/(1 + Tr) and each row of the table above there is a cubic in x, the place in the window,
+    -1/2 <= x < 1/2. It passes through the formula at Chebyshev points. Most factors are near 1; subtracting 1 keeps
+    more digits in single precision. The absolute error of the factor is below 2e-7 (tests), rounding to single
+    precision included. For a pair of two species the place comes from rounded sums, and the error is up to 6e-7
+    (tests).
+
+    A row is 0 below the temperature at which one of its brackets becomes 0. In the window that contains this
+    temperature the cubic follows the unbounded formula.
     """
     nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
     w = (np.arange(WINDOWS)[:, None, None] + nodes) / WINDOWS  # 1/(1 + Tr)
@@ -145,12 +152,12 @@ def takahashi_cubics() -> np.ndarray:
     gone = (1 - A * z_start**B <= 0) | (1 - C * z_start**E <= 0)
     with np.errstate(over="ignore"):
         rows = np.where(gone, 0.0, D * (1 - A * z**B) * (1 - C * z**E)) - 1
-    rows = np.concatenate([rows, rows[:, -1:]], axis=1)  # what stands behind the last row
+    rows = np.concatenate([rows, rows[:, -1:]], axis=1)  # a row that follows the last one, equal to it
     return np.linalg.solve(np.vander(nodes - 0.5, increasing=True), rows[..., None])[..., 0].astype(np.float32)
 
 
 def takahashi(species, options) -> Constants:
-    """The table and what it is read with."""
+    """Takahashi's table, and the critical properties that reduce T and p. MixtureError where these are missing."""
     species.refuse_without_critical()
     columns = {f"takahashi_{name}": column for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:])}
     made = Constants({"Tc": species.Tc, "pc": species.pc, **columns})
@@ -159,13 +166,14 @@ def takahashi(species, options) -> Constants:
         made.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
     if options["equation"] == "ideal":
         made.notes.append(
-            "ideal gas with Takahashi's pressure correction of D; takahashi = off gives the ideal gas' D."
+            "ideal gas with Takahashi's pressure correction of D; takahashi = off leaves the correction out."
         )
     return made
 
 
 def friction(species, options) -> Constants:
-    """Fits of f_ij = 1/(p D_ij) for each pair (of p D_ij for Cantera's), over the lower triangle with its diagonal."""
+    """Coefficients of f_ij = 1/(p D_ij) (diffusion = cantera: of p D_ij) for each pair of the lower triangle with its
+    diagonal: (pairs, terms). MixtureError where a species lacks the data of the chosen model."""
     model, ns, M = options["diffusion"], species.ns, species.W * 1e3
     if model == "fuller":
         volume = np.cbrt(species.fuller_volume)
@@ -180,13 +188,13 @@ def friction(species, options) -> Constants:
     lower = np.tril_indices(ns)
     made = Constants({"friction_fit": fit[:, lower[0], lower[1]].T, "least_mass": 1e-20 * species.W})
     made.sizes["FRICTION_TERMS"] = len(fit)
-    if options["takahashi"] == "off" and model != "cantera":  # else something of each pair comes between
+    if options["takahashi"] == "off" and model != "cantera":  # else f_ij is not a polynomial
         made.pairs["friction_tiles"] = fit * (1 - np.eye(ns))
     return made
 
 
 def constant_ratios(species, options) -> Constants:
-    """Lewis and Schmidt numbers."""
+    """Reciprocals of the Lewis and Schmidt numbers (ns,)."""
     return Constants({"inv_lewis": 1 / options["lewis"], "inv_schmidt": 1 / options["schmidt"]})
 
 

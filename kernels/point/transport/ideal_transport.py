@@ -1,5 +1,5 @@
-"""Transport of dilute gases: Sutherland's or a power law for each species, Wilke's and Mathur's rules (option viscosity
-= sutherland, powerlaw)."""
+"""Transport of dilute gases (option viscosity = sutherland or powerlaw): a viscosity law for each species, Wilke's and
+Mathur's rules for mixtures."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ from ...declare import Constants, constants, option, point_kernel
 from ...species import GAS_CONSTANT as R
 from ...species.kinetic_theory import viscosity_fit
 from ..ideal_gas import NASA
-from . import chung  # noqa: F401  (whose mu and lam these are)
+from . import chung  # noqa: F401  (declares the quantities mu and lam)
 
 HERE = pathlib.Path(__file__).parent
 
@@ -30,8 +30,8 @@ point_kernel(
 
 
 def viscosity_laws(species, options) -> Constants:
-    """Viscosity laws of the species: those given, else fitted to kinetic theory; what Wilke's rule needs of the
-    pairs."""
+    """Constants of the species' viscosity laws, and those of Wilke's and Eucken's formulas. A law that is not given is
+    fitted to kinetic theory. MixtureError where a species has neither a law nor transport data."""
     law, W, notes = options["viscosity"], species.W, []
     given = species.sutherland if law == "sutherland" else species.power_law
     known = np.isfinite(given[:, 0])

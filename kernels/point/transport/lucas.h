@@ -1,9 +1,9 @@
 // Lucas' viscosity of gas mixtures at low and high pressure. Equation numbers: Poling, Prausnitz & O'Connell, 5th ed.
-// (formulas as several codes have them; original not seen).
+// (formulas as in several codes; original not seen).
 #pragma once
 
-// 9-4.15 to 9-4.18 with the mixing rules 9-5.17 to 9-5.23; 9-6.3 to 9-6.16 for pressure. `chung=cantera`: 0.6990
-// for 6.990.
+// 9-4.15 to 9-4.18 with the mixing rules 9-5.17 to 9-5.23; 9-6.3 to 9-6.16 for pressure. chung = cantera has 0.6990 in
+// the place of 6.990, as Cantera does.
 template <class M, class R, class Species>
 POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y, const R W, R &mu) {
     // pseudo-critical state, and the low-pressure corrections for polar and quantum gases
@@ -31,14 +31,14 @@ POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y
     const R ln_Tr = log(Tr), ln_Pr = log(Pr);
     const R Z1 = (0.807 * exp(0.618 * ln_Tr) - 0.357 * exp(-0.449 * Tr) + 0.340 * exp(-4.058 * Tr) + 0.018) * FP * FQ;
 
-    // Y = Z2/Z1 above the critical temperature; the correlation ends at T_r = 40, where little is left to correct
+    // Z2/Z1 above the critical temperature. The correlation ends at T_r = 40, where the correction is small.
     const R Th = at_most(at_least(Tr, 1.0), 40.0), ln_Th = log(Th), inv_Th = 1.0 / Th;
     const R a = 1.245e-3 * inv_Th * exp(5.1726 * exp(-0.3286 * ln_Th)), b = a * (1.6553 * Th - 1.2723);
     const R c = 0.4489 * inv_Th * exp(3.0578 * exp(-37.7332 * ln_Th)),
             d = 1.7368 * inv_Th * exp(2.2310 * exp(-7.6351 * ln_Th));
     const R f = 0.9425 * exp(-0.1853 * exp(0.4489 * ln_Th));
     const R hot = 1.0 + a * exp(1.3088 * ln_Pr) / (b * exp(f * ln_Pr) + 1.0 / (1.0 + c * exp(d * ln_Pr)));
-    // vapour below it, up to the vapour pressure of Lee & Kesler 1975
+    // Below the critical temperature: vapour, up to the vapour pressure of Lee & Kesler 1975.
     const R cold_Tr = at_most(Tr, 1.0), ln_cold = at_most(ln_Tr, 0.0), Pc = at_most(Pr, 1.0),
             ln_Pc = at_most(ln_Pr, 0.0);
     const R alpha = 3.262 + 14.98 * exp(5.508 * ln_Pc), beta = 1.390 + 5.746 * Pc;

@@ -1,4 +1,4 @@
-"""Lucas' viscosity, the other model of option `viscosity`."""
+"""Lucas' viscosity (option viscosity = lucas)."""
 
 import pathlib
 
@@ -18,21 +18,21 @@ point_kernel(
     header=HERE / "lucas.h",
     reads="T p Y W",
     writes="mu",
-    constants="inv_W lucas_Tc lucas_Zc lucas_Vc lucas_omega lucas_polar lucas_polar_warm lucas_tenth_over_Tc lucas_quantum "
-    "lucas_heaviest",
+    constants="inv_W lucas_Tc lucas_Zc lucas_Vc lucas_omega lucas_polar lucas_polar_warm lucas_tenth_over_Tc "
+    "lucas_quantum lucas_heaviest",
     source="Lucas 1980 in Poling, Prausnitz & O'Connell 5th ed., 9-4.15 to 9-4.18, 9-5.17 to 9-5.23, 9-6.3 to 9-6.16 "
-    "(as several codes "
-    "have it; original not seen); vapour pressure: Lee & Kesler 1975",
+    "(as in several codes; original not seen); vapour pressure: Lee & Kesler 1975",
     valid="gas: T_r > 1, or p below the vapour pressure; P_r <= 100",
     when={"viscosity": "lucas"},
     note="liquids give NaN; above T_r = 40 the pressure correction is that of 40. As published it has steps: at T_r = "
-    "1, and, where the "
-    "heaviest species weighs more than 9 times the lightest, where its mole fraction crosses 0.05 and 0.7",
+    "1; and, if the heaviest species weighs more than 9 times the lightest, where its "
+    "mole fraction crosses 0.05 and 0.7",
 )
 
 
 def lucas(species, options) -> Constants:
-    """Critical state and corrections of each species."""
+    """Critical state of each species, its factor for polar gases, and the data of quantum gases. MixtureError where
+    critical properties are missing."""
     species.refuse_without_critical()
     Tc, pc, W = species.Tc, species.pc, species.W
     Vc, *_ = chung.volumes(species, options)
@@ -55,9 +55,7 @@ def lucas(species, options) -> Constants:
         lucas_heaviest=[heaviest, 1 - 0.01 * ratio**0.87 if ratio > 9 else 1.0],
     )
     named = ", ".join(species.names[s] for s in quantum) or "none"
-    note = (
-        f"Lucas' viscosity: liquids give NaN; quantum gases (He, H2, D2 by name): {named}; it has steps, as published."
-    )
+    note = f"Lucas' viscosity: liquids give NaN; quantum gases (He, H2, D2 by name): {named}; has steps, as published."
     return Constants(values, sizes={"LUCAS_QUANTUM": len(quantum)}, notes=[note])
 
 

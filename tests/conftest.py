@@ -1,0 +1,102 @@
+"""For every test: a compiler with precompiled headers, the order of the files, and what `make test` leaves out.
+
+Test files are shared out to several processes by pytest-xdist (`-n`), the file that takes longest first. How long each
+takes is kept in seconds.json: CPU seconds with nothing cached, from `pytest --record-seconds tests/seconds.json`.
+Tests that full.txt names repeat a law at further sizes and options: `make test-full` runs them, `make test` does not.
+"""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
+UNKNOWN = 60.0  # seconds; a new file starts early
+GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
+if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has both already
+    os.environ["REAL_CXX"] = shutil.which("g++")
+    os.environ["PATH"] = f"{HERE / 'compiler'}:{os.environ['PATH']}"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-seconds", metavar="FILE", help="write the CPU seconds of each test file to FILE (JSON)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """`pytest -m gpu` takes several processes unless -n or --pdb is given."""
+    option = config.option
+    if option.markexpr == "gpu" and not option.usepdb and getattr(option, "numprocesses", 0) is None:
+        option.numprocesses, option.dist = min(GPU_PROCESSES, os.cpu_count()), "worksteal"
+
+
+def left_out():
+    """The lines of full.txt: (line, its pattern for the end of a test's id, whether it takes a test out)."""
+    for line in FULL.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            text = line.removeprefix("keep ").strip()
+            yield line, re.compile(".*".join(map(re.escape, text.split("*"))) + "$"), text == line.strip()
+
+
+@pytest.hookimpl(tryfirst=True)  # -m looks at the marks afterwards
+def pytest_collection_modifyitems(config, items):
+    known = json.loads(SECONDS.read_text())
+    items.sort(key=lambda item: -known.get(item.path.name, UNKNOWN))
+    names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
+    everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
+    out = {}
+    for line, pattern, takes in left_out():
+        found = [k for k, name in enumerate(names) if pattern.match(name)]
+        if everything and not found:
+            raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
+        out |= dict.fromkeys(found, takes)
+    for k, item in enumerate(items):
+        if out.get(k) and not item.get_closest_marker("gpu"):
+            item.add_marker("full")
+    function = lambda k: names[k].split("[")[0]
+    lost = {function(k) for k in out} - {function(k) for k, item in enumerate(items) if not out.get(k)}
+    if everything and lost:
+        raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
+
+
+def used():
+    """CPU seconds of this process and of those that it started and that have ended."""
+    return sum(
+        r.ru_utime + r.ru_stime for r in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+BEFORE = pytest.StashKey[float]()
+taken: dict[str, float] = {}  # by file, in the process that reports
+
+
+def pytest_sessionstart(session):
+    session.config.stash[BEFORE] = used()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """A report carries the CPU seconds since the one before, also from one process to another."""
+    report = yield
+    now = used()
+    report.cpu_seconds, item.config.stash[BEFORE] = now - item.config.stash[BEFORE], now
+    return report
+
+
+def pytest_runtest_logreport(report):
+    name = pathlib.Path(report.location[0]).name
+    taken[name] = taken.get(name, 0.0) + report.cpu_seconds
+
+
+def pytest_sessionfinish(session):
+    file = session.config.option.record_seconds
+    if file and not hasattr(session.config, "workerinput"):
+        known = json.loads(SECONDS.read_text()) | {name: round(seconds, 1) for name, seconds in taken.items()}
+        pathlib.Path(file).write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
