@@ -1,5 +1,5 @@
-"""`python -m frame info`: what is on this machine; of a mixture every species constant with where it comes from, and
-what looks wrong."""
+"""`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
+the constants that look wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.species import GAS_CONSTANT as R
 from ..config import Config
 from . import machine
 
-JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
+JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
 T_LOW, T_HIGH = 80.0, 3500.0
 CONSTANTS = (  # heading, unit, field, divisor, digits
     ("W", "g/mol", "W", 1e-3, ".4f"),
@@ -36,7 +36,7 @@ CONSTANTS = (  # heading, unit, field, divisor, digits
 
 
 def species_table(species) -> list[str]:
-    """Constants, one species a line; `-`: not given, `*`: not in the file, origin below."""
+    """Table of constants, one line for each species; `-`: not given, `*`: not in the file, origin below."""
     shown = [
         (heading, unit, field, by, digits)
         for heading, unit, field, by, digits in CONSTANTS
@@ -61,7 +61,8 @@ def species_table(species) -> list[str]:
 
 
 def origins(species) -> list[str]:
-    """Where the numbers come from: numbers not in the file first, then what the file itself says of its blocks."""
+    """Lines on the origin of the numbers: first those that are not in the file, then the file's own notes on its
+    blocks."""
     out = []
     for name in species.names:
         fields = species.origin.get(name, {})
@@ -73,7 +74,7 @@ def origins(species) -> list[str]:
 
 
 def _grouped(pairs) -> list[str]:
-    """Lines "A, B: text" from (species, text), each text once."""
+    """Lines "A, B: text" from pairs (species, text); each text is printed once."""
     names: dict[str, list[str]] = {}
     for name, text in pairs:
         names.setdefault(text, []).append(name)
@@ -81,7 +82,8 @@ def _grouped(pairs) -> list[str]:
 
 
 def polynomial_checks(species) -> list[str]:
-    """Jumps where polynomials meet, ranges that the envelope leaves, heat capacities that no gas has."""
+    """Warnings: jumps where polynomials meet, polynomials that do not cover the envelope, impossible heat
+    capacities."""
     out = []
     for s, name in enumerate(species.names):
         for what, T, low, high in species.jumps(s, JUMP):
@@ -105,7 +107,8 @@ def polynomial_checks(species) -> list[str]:
 
 
 def constant_checks(species) -> list[str]:
-    """Constants that do not go together: most often a unit, a misplaced digit, or another species' number."""
+    """Warnings: constants that contradict each other. The cause is mostly a wrong unit, a misplaced digit, or another
+    species' number."""
     out = []
     Zc = species.pc * species.Vc / (R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
@@ -136,8 +139,8 @@ def constant_checks(species) -> list[str]:
 
 
 def alpha_zeros(mixture) -> list[str]:
-    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'; the squares of pseudo-critical pairs
-    have none."""
+    """Temperatures at which sqrt(alpha) passes through zero inside the envelope, with a kink in a'. The squares of
+    pseudo-critical pairs have none."""
     species = mixture.species
     if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
@@ -151,8 +154,8 @@ def alpha_zeros(mixture) -> list[str]:
 
 
 def poles(mixture) -> list[str]:
-    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), whatever
-    T and p."""
+    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), at any T
+    and p."""
     if mixture.options["chung"] == "polefree" or mixture.options["viscosity"] != "chung":
         return []
     x = np.linspace(0, 1, 2001)
@@ -200,7 +203,7 @@ def binaries(species) -> list[str]:
 
 
 def report(mixture) -> str:
-    """Everything above, as text."""
+    """All tables and warnings of a mixture, as text."""
     species = mixture.species
     blocks = [
         ("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
@@ -234,7 +237,7 @@ def add(commands, add_mixture) -> None:
 
 
 def main(given, mixture: kernels.Mixture | None) -> None:
-    """Print the machine's lines, then the mixture's where one is named."""
+    """Print the lines of the machine, then those of the mixture if there is one."""
     rows = machine.rows(Config())
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
