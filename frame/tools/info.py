@@ -207,18 +207,19 @@ def report(mixture) -> str:
     species = mixture.species
     blocks = [
         ("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
-        ("where they come from", origins(species) or ["the file, which says no more of them"]),
+        ("origin of the constants", origins(species) or ["the file, without further notes"]),
         ("binary interaction", binaries(species)),
         (
             "ideal gas",
             polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"],
         ),
-        ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants go together"]),
+        ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",
             [
-                "SI inside (kg, m, s, K, mol); the file's own units are converted as its `units` and each number say; "
+                "SI inside (kg, m, s, K, mol); the file's units are converted by its `units` entry and by units at "
+                "single numbers; "
                 f"reference pressure of entropies {species.p_ref:g} Pa; diffusion fitted from {species.T_fit[0]:g} to "
                 f"{species.T_fit[1]:g} K"
             ],
@@ -231,7 +232,7 @@ def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
     info = commands.add_parser(
         "info",
-        help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks",
+        help="list backends, compilers, devices, MPI, cache; for a mixture its constants, options, checks",
     )
     add_mixture(info, required=False)
 

@@ -63,13 +63,13 @@ def add(commands, add_mixture) -> None:
         action="append",
         default=[],
         metavar="VAR=VALUE,...",
-        help="what is kept: T=300 or p=50e5,100e5; several values: one curve each (default: T=300, p=100e5)",
+        help="fixed values: T=300 or p=50e5,100e5; several values: one curve each (default: T=300, p=100e5)",
     )
     plot.add_argument(
         "--from",
         dest="start",
         metavar="SPECIES:AMOUNT,...",
-        help="composition in moles, such as O2:1 (also what an X or Y line starts from; "
+        help="composition in moles, such as O2:1 (also the start of an X or Y line; "
         "default: the first species, or the second where the line ends in the first)",
     )
     plot.add_argument(
@@ -286,7 +286,7 @@ def run(given, mixture) -> pathlib.Path:
     if points < 2:
         raise ArgumentError(f"--points {points}: wanted 2 or more.")
     if len(variables) == 2 and any(len(v) > 1 for v in kept.values()):
-        raise ArgumentError("--at: a map takes one value of what is kept.")
+        raise ArgumentError("--at: a map takes one fixed value of each variable.")
     import matplotlib
 
     matplotlib.use("Agg")

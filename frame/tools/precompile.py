@@ -24,16 +24,16 @@ def add(commands, add_mixture) -> None:
         "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
     )
     fill.add_argument(
-        "--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)"
+        "--precision", choices=PRECISIONS, default="double", help="the host's option precision (default: double)"
     )
-    fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
+    fill.add_argument("--kernels", action="store_true", help="compile each single kernel too, not only the collections")
     fill.add_argument(
         "--block",
         metavar="NAME=OUT,OUT",
         type=_asked,
         action="append",
         default=[],
-        help="the program of a block call too: its collection and the outputs that it asks for",
+        help="compile the program of a block call too: its collection and its outputs",
     )
 
 

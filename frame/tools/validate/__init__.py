@@ -22,7 +22,7 @@ from ...errors import ArgumentError
 AGAINST = {
     "identities": "laws among the results, at every state",
     "wide": "the kernels in quadruple precision",
-    "precision": "programs with arrays, or all, in single precision, beside double",
+    "precision": "programs with arrays, or all numbers, in single precision, against double",
     "cantera": "Cantera's Peng-Robinson phase of the same file",
     "thermo": "the package thermo",
     "coolprop": "CoolProp's cubic backends",

@@ -32,7 +32,8 @@ WHY = {
     "phase_flag, which is whole",
     "whole": "relative to double: the whole deviation, rounding of the inputs included, of the larger of the result "
     "and a thousandth of its median: "
-    "what a code sees; large where T and p in single do not tell the state: near critical points, at phase changes, "
+    "this is the error in a flow code; large where T and p in single do not fix the state: near critical points, "
+    "at phase changes, "
     "where a result is near 0",
 }
 

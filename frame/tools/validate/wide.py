@@ -109,7 +109,7 @@ def _compare(job, names, n) -> list[Row]:
             "that of v counts 20 times in a cold liquid (v/(v - b)); a tabulated Takahashi factor adds its stated "
             "error to D"
             if public
-            else "no tolerance: intermediates, whose own relative error does not matter to what is made of them",
+            else "no tolerance: intermediates, whose own relative error does not matter to the results",
         )
         nothing = (scale[name] == 0) & (exact[name] == 0)
         # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of their boundary
