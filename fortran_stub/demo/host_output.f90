@@ -28,7 +28,7 @@ contains
     do i = 2, len_trim(folder)
       if (folder(i:i) == '/') rc = c_mkdir(folder(:i - 1)//c_null_char, int(o'755', c_int))
     end do
-    rc = c_mkdir(trim(folder)//c_null_char, int(o'755', c_int))          ! there already: well
+    rc = c_mkdir(trim(folder)//c_null_char, int(o'755', c_int))          ! an error is ignored: the folder may exist
     write(stem, '(2a,i4.4)') trim(folder), '/plane_', rank
     k = (b%SptZ + b%EptZ)/2
     open(newunit=unit, file=trim(stem)//'.txt', action='write', status='replace', iostat=stat)
