@@ -614,7 +614,7 @@ contains
             place = min(tcs*pcs*inv*windows, windows - 1.0e-9_dp)
             window = int(place)
             places(l) = 2*(place - window) - 1
-            number = tenfold_p(l)*xx*width*inv                ! ten times Pr, then the number of the row
+            number = tenfold_p(l)*xx*width*inv                ! ten times Pr, then the row number
             number = min(number, 3 + 0.5_dp*number, 9 + 0.2_dp*number, 12 + 0.1_dp*number, real(nrow, dp))
             row = int(min(number, nrow - 0.5_dp))
             shares(l) = number - row
@@ -667,7 +667,7 @@ contains
       Y_(:k, :) = Y(first:last, :)
       s_(:k, 3) = scal(first:last, 3)
       s_(:k, 7) = scal(first:last, 7)
-      if (k < nb) then                ! a last block that is not full repeats its last point
+      if (k < nb) then                ! a last block that is not full is filled with its last point
         T_(k + 1:) = T_(k)
         p_(k + 1:) = p_(k)
         Y_(k + 1:, :) = spread(Y_(k, :), 1, nb - k)
