@@ -15,7 +15,7 @@ castles=build/castles
 said() { sed -n "s/^ *$1 *\([0-9.][0-9.]*\).*/\1/p" "$out/step.log"; }
 reached() { sed -n "s/^Amdahl: with the properties that much faster .*reached *\([0-9.]*\) %/\1/p" "$out/step.log"; }
 difference() { sed -n 's/; tolerance.*//; s/^Largest differences: //p' "$out/step.log" | grep -o '[0-9.]*E[-+][0-9]*' | sort -g | tail -n 1; }
-# of the layer's run: seconds in all, in properties
+# of the layer's run: seconds in total and in properties
 spent() { sed -n '/^properties = frame/,$s/.*slowest rank *\([0-9.]*\);.*properties *\([0-9.]*\),.*/\1 s, properties \2 s/p' "$out/step.log" | tail -n 1; }
 
 : > "$out/castles.log"

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 begun=$(date +%s)
 gpus=${GPUS:-$(nvidia-smi --list-gpus | wc -l)}
 
-export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}      # multicast is for sums over many GPUs; messages between two do not use it
+export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}      # only sums over many GPUs use multicast
 # Kernels are compiled once, by one process; others find them in the cache.
 # shellcheck disable=SC2086
 if ! timeout 150 $mpi -n 1 "$python" -m examples.mini_solver scaling --backend cuda --cells 16 --steps 1 > "$out/warm.log" 2>&1; then

@@ -6,8 +6,8 @@ set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
 
-# PyFR loads CUDA's libraries by names without a version, which only a toolkit has.
-found() {        # NAME: the first libNAME.so* of the loader's, of Python's wheels, of a toolkit
+# PyFR loads CUDA's libraries by names without a version. Only a toolkit has these names.
+found() {        # NAME: prints the first libNAME.so* among the loader's libraries, Python's wheels, a toolkit
     { ldconfig -p | sed -n "s|.*=> \(.*/lib$1\.so[.0-9]*\)$|\1|p"
       "$python" -c 'import glob, sys; print(*(f for p in sys.path for f in glob.glob(f"{p}/nvidia/**/lib'"$1"'.so*", recursive=True)), sep="\n")'
       ls /usr/local/nvidia/lib64/lib"$1".so* /usr/local/cuda/lib64/lib"$1".so*; } 2> /dev/null | grep . | head -n 1
