@@ -1,5 +1,5 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
-# make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
+# make castles     builds the small flow solver, runs it with plain Fortran and with the layer, compares and times
 # make test        sets up the same way and runs every test that needs no GPU
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
@@ -52,7 +52,7 @@ castles: setup
 	@$(MAKE) --no-print-directory build/castles
 	$(MPIRUN) -n $(RANKS) build/castles $(CASTLES_NAMELIST)
 
-# Files run in parallel, the large ones first: half of the time is spent in the compiler.
+# Files in parallel, the large ones first: half of the time is the compiler's.
 test: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
 	ls -S tests/test_*.py | xargs -n 1 -P $(JOBS) $(PY) -m pytest -q

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The species loops on a machine with an NVIDIA GPU: their GPU tests, then the hall of fame at the talk's sizes, float64 and
-# float32. Results of tuning (tuned.json), rows, tables and pictures go to $OUT (default build/gpu_species).
+# The species loops on a machine with an NVIDIA GPU: their GPU tests, then the hall of fame at the sizes of the talk,
+# float64 and float32. Results of tuning (tuned.json), rows, tables and pictures go to $OUT (default build/gpu_species).
 #   sh tests/gpu_species.sh          after `make setup`, or with .carry/wheels where there is no network
 # NS="8 16 32 50 64"  TYPES="float64 float32"  TESTS=1     about five minutes a type, one for the tests
 set -u

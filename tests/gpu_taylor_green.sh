@@ -1,6 +1,7 @@
 #!/bin/sh
-# The mini solver beside PyFR on one NVIDIA GPU: the Taylor-Green vortex on 64^3 points to t V/L = 6, where errors are compared, and on
-# 128^3 to t = 2 for the speed. Table on the screen, JSON in $OUT (default build/gpu_taylor_green). About a minute.
+# The mini solver and PyFR on one NVIDIA GPU: the Taylor-Green vortex on 64^3 points to t V/L = 6, to compare errors,
+# and on 128^3 to t = 2, to compare the speed. Table on the screen, JSON in $OUT (default build/gpu_taylor_green). About
+# a minute.
 #   sh tests/gpu_taylor_green.sh        with PyFR in .venv, or with .carry/ of `make gpu-carry` where there is no network
 set -u
 cd "$(dirname "$0")/.."

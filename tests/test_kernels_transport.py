@@ -25,8 +25,8 @@ def test_viscosity_and_conductivity_of_53_species():
 
 
 def test_diffusion_of_53_species():
-    """D_ij at 500 states, the averages at 5000 in blocks that fit in memory: the oracle computes 1378 pairs at each
-    state in longdouble."""
+    """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in
+    longdouble."""
     for block in range(10):
         names = "D D_mole D_mass" + " D_ij" * (block == 0)
         s = {k: states(53, 500, block)[k] for k in "TpY"}

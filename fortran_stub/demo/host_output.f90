@@ -8,7 +8,7 @@ module hostOutput
   public :: writePlane
 
   interface
-    integer(c_int) function c_mkdir(path, mode) bind(c, name='mkdir')   ! the C library's: no shell is started in an MPI job
+    integer(c_int) function c_mkdir(path, mode) bind(c, name='mkdir')   ! of the C library: no shell in an MPI job
       import :: c_int, c_char
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int), value :: mode

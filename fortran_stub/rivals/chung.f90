@@ -1,5 +1,6 @@
 !> Chung's viscosity and conductivity of dense gas mixtures, one grid point at a time.
-!! Chung's own units inside: sigma [A], Vc [cm3/mol], M [g/mol], dipole [debye]; equation numbers of Poling et al., 5th ed.
+!! Inside Chung's own units: sigma [A], Vc [cm3/mol], M [g/mol], dipole [debye]. Equation numbers of Poling et al., 5th
+!! ed.
 module chungTransModule
   use, intrinsic :: iso_c_binding, only : c_double
   use speciesTables

@@ -47,9 +47,9 @@ contains
     f = taka(2, row)*first*second
   end subroutine takahashiRow
 
-  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table has no
-  !! row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0. At least 0.01 in `smooth`, 1e-20 in
-  !! `table`.
+  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table
+  !! has no row: `table` takes 1 (and jumps at 0.1), `smooth` is linear from 1 at Pr = 0. The factor is at least 0.01 in
+  !! `smooth`, 1e-20 in `table`.
   pure subroutine diffCalcTakahashi(Pr, Tr, factor)
     real(dp), intent(in)  :: Pr, Tr
     real(dp), intent(out) :: factor

@@ -24,8 +24,8 @@ contains
     end do
   end function propertiesIndex
 
-  !> All properties of one grid point: T [K], p [Pa], Y, velocities [m/s] to scal (order of scalar_names, SI, per kg) and D [m2/s].
-  !! A part that is off is not changed; viscous needs the density of thermal.
+  !> All properties of one grid point: from T [K], p [Pa], Y, velocities [m/s] to scal (order of scalar_names, SI, per
+  !! kg) and D [m2/s]. A part that is off is not changed; viscous needs the density of thermal.
   pure subroutine propertiesPoint(T, p, Y, u, v, w, thermal, viscous, scal, D)
     real(dp), intent(in)    :: T, p, Y(ns), u, v, w
     logical, intent(in)     :: thermal, viscous
@@ -45,8 +45,8 @@ contains
     end if
   end subroutine propertiesPoint
 
-  !> Loop over n points. T, p (n), Y (n, ns) in; scal (n, nscalar), D (n, ns) out, u = v = w = 0. part: 1 thermal, 2 viscous
-  !! (scal holds rho and, for the form `cantera`, cv), 3 both.
+  !> Loop over n points. T, p (n), Y (n, ns) in; scal (n, nscalar), D (n, ns) out; u = v = w = 0. part: 1 thermal, 2
+  !! viscous (scal holds rho and, for the form `cantera`, cv), 3 both.
   subroutine realgas_points(n, part, T, p, Y, scal, D) bind(c, name='realgas_points')
     integer(c_int), value :: n, part
     real(c_double), intent(in)    :: T(n), p(n), Y(n, ns)

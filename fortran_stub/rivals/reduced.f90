@@ -29,7 +29,7 @@ module reducedModule
   real(dp), allocatable :: g(:), q(:)                         ! (ns), per kg
   real(dp), allocatable :: half_attraction(:,:)               ! 1 - k_ij below the diagonal, half of it on the diagonal
 
-  real(dp), allocatable :: half_mass(:,:)                     ! eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), as half_attraction
+  real(dp), allocatable :: half_mass(:,:)                     ! eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), half of it too
   real(dp) :: E_of(4, 10), B_of(4, 7)                         ! Chung's tables in the form in force
 
   real(dp), allocatable :: friction_fuller(:,:)               ! 1/pD_fuller, 0 on the diagonal

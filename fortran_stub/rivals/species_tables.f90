@@ -20,7 +20,7 @@ module speciesTables
   integer, parameter :: NOPTIONS = 5                         ! root, alpha, chung, diffusion, takahashi
 
   integer :: ns = 0
-  integer :: setups = 0                                      ! number of fillings of the tables; derived tables compare it
+  integer :: setups = 0                                      ! number of fillings, for tables derived from these
   integer :: root_rule, alpha_form, chung_form, diffusion_form, takahashi_form
 
   real(dp), allocatable :: W(:), Tc(:), pc(:)                ! kg/mol, K, Pa
@@ -47,8 +47,8 @@ contains
 
   !> Fill the tables. W [kg/mol], Tc [K], pc [Pa], Vc [m3/mol] (NaN: unknown), dipole [debye] (NaN: none),
   !! k_ij (ns, ns), NASA-7 (7, ns),
-  !! binary_fit (5, ns, ns), fuller_volume [cm3/mol] (NaN: unknown). status: 0 done, 1 an option is out of range, 2 ns < 1,
-  !! 3 Fuller's model was asked for and a volume is missing.
+  !! binary_fit (5, ns, ns), fuller_volume [cm3/mol] (NaN: unknown). status: 0 done, 1 an option is out of range,
+  !! 2 ns < 1, 3 a volume is missing for Fuller's model.
   subroutine speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, &
                                 binary_fit, fuller_volume, options, status)
     integer, intent(in)  :: n, options(NOPTIONS)
