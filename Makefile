@@ -1,5 +1,5 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
-# make castles     builds the small flow solver, runs it with plain Fortran and with the layer, compares and times
+# make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
 # make test        sets up the same way and runs every test that needs no GPU
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
