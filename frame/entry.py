@@ -116,8 +116,8 @@ ENTRIES: tuple[Entry, ...] = (
         "setcomm",
         (_int("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),),
         "set_communicator",
-        "Pass the communicator, for the device by rank on the node, the report over ranks, and abort. Before or after "
-        "initialize; collective.",
+        "Pass the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
+        "collective.",
         needs_initialize=False,
         own=True,
     ),

@@ -393,7 +393,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Pass the communicator, for the device by rank on the node, the report over ranks, and abort. Before or after initialize; collective.
+  ! Pass the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; collective.
   subroutine frame_setcomm(fcomm, stat)
     integer, intent(in) :: fcomm   ! the host's communicator: MPI's Fortran integer
     integer, intent(out), optional :: stat
