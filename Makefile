@@ -13,8 +13,8 @@ MPIRUN ?= mpirun
 FFLAGS ?= -O3 -march=native
 NAMELIST ?= fortran_stub/demo/demo.nml
 
-# More ranks than cores and root in a container are fine, no warnings about fabrics that are not there, no ssh
-# needed on one node. Open MPI 4 and 5.
+# Allow more ranks than cores, and root in a container; no warnings about missing fabrics; no ssh on one node. Open MPI
+# 4 and 5.
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_btl_base_warn_component_unused = 0
 export OMPI_MCA_btl_vader_single_copy_mechanism = none
@@ -26,7 +26,7 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 endif
 
-# In the order in which their modules use each other.
+# A file comes after those whose modules it uses.
 RIVAL = $(patsubst %,fortran_stub/rivals/%.f90,species_tables peng_robinson chung diffusion properties)
 HOST = $(RIVAL) $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer host_compare host_output host)
 
@@ -38,7 +38,7 @@ CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 LINT = .venv/bin
 SOURCES_OF = find kernels frame fortran_stub examples tests -type f
 CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' ')')
-# frame_interface.f90 is written by the layer, the file in frame/templates is what it is written from.
+# frame_interface.f90 is generated; the file in frame/templates is its template.
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
@@ -64,7 +64,7 @@ test-full: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
 	$(PYTEST) -m "not gpu"
 
-# All four, also where one finds something.
+# Run all four, even if one of them fails.
 lint: setup-lint
 	@$(MAKE) --no-print-directory --keep-going lint-python lint-types lint-cpp lint-fortran
 
@@ -79,7 +79,7 @@ lint-cpp:
 	@echo "clang-format: $(words $(CPP)) files"
 	@$(LINT)/clang-format --dry-run -Werror $(CPP)
 
-# fprettify knows no check of its own: what it would change is the finding.
+# fprettify has no check of its own: any change that it would make counts as a finding.
 lint-fortran:
 	@echo "fprettify: $(words $(FORTRAN)) files"
 	@changes=$$($(FPRETTIFY) --diff $(FORTRAN)) && if [ -n "$$changes" ]; then echo "$$changes"; exit 1; fi
@@ -103,7 +103,7 @@ setup-lint:
 build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
 	$(PY) -m frame build
 
-# By rpath the host finds libframe beside itself.
+# The rpath lets the host find libframe in its own folder.
 build/demo_host: $(HOST) build/libframe.so
 	@mkdir -p build/host
 	$(MPIFORT) $(FFLAGS) -J build/host $(HOST) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up what `make demo` (level demo) or `make test` (level test) needs: compilers, MPI, a Python that can be
 # embedded, and .venv with the project in it. `make lint` (level lint) needs no compiler and no MPI.
-# Safe to run again; when nothing changed it only looks.
+# Safe to run again: when nothing changed it only checks.
 #   sh setup_machine.sh [demo|test|lint]        PYTHON=/path/to/python3 chooses the interpreter
 # FRAME_BACKEND=cuda, or a working nvidia-smi, adds CuPy for the driver's CUDA version.
 set -eu
@@ -30,7 +30,8 @@ find_python() {
     return 1
 }
 
-# 1. Programs and libraries of the system. What only some tests need may be missing: they are skipped then.
+# 1. Programs and libraries of the system. Programs that only some tests need may be missing: these tests are then
+# skipped.
 needed() {
     find_python || echo "python3 python3-venv python3-dev"
     [ "$level" != lint ] || return 0
@@ -55,7 +56,7 @@ install() {
 }
 if [ -n "$(missing)" ] && have apt-get && [ "$as_root" != none ]; then
     say "installing $(missing)"
-    $as_root apt-get update -qq || :         # what is still missing afterwards is said below
+    $as_root apt-get update -qq || :         # programs that are still missing are reported below
     install "$(needed | tr '\n' ' ')" || :
     for_some_tests | while read -r packages; do install "$packages" </dev/null || :; done
 fi
@@ -70,7 +71,7 @@ if [ -n "$missing" ]; then
     exit 1
 fi
 
-# 2. The virtual environment. One whose interpreter is gone or unfit is made anew.
+# 2. The virtual environment. It is made again if its interpreter is gone or unfit.
 if ! .venv/bin/python -c "$fit_python" >/dev/null 2>&1; then
     find_python || { say "no fit python3 (set PYTHON=...)"; exit 1; }
     say "virtual environment .venv from $python"
@@ -78,7 +79,8 @@ if ! .venv/bin/python -c "$fit_python" >/dev/null 2>&1; then
     "$python" -m venv .venv
 fi
 
-# 3. The project in it. The stamp says for which extras and which pyproject.toml this was done; test has all that demo needs.
+# 3. The project in it. The stamp records the extras and the pyproject.toml of this installation; level test includes
+# level demo.
 extras=mpi,plot stamp=.venv/ready
 [ "$level" != test ] || extras=mpi,plot,test
 [ "$level" != lint ] || extras=lint stamp=.venv/ready_lint

@@ -1,18 +1,18 @@
-"""An old commit and the current tree on one machine: are the numbers the same, is the speed the same?
+"""Compare an old commit and the current tree on one machine: the numbers and the speed.
 
     .venv/bin/python benchmarks/against.py digests COMMIT [--quick] [--jobs 2] [--store FOLDER] [--json FILE]
     .venv/bin/python benchmarks/against.py speed COMMIT [--backend cuda] [--ns 1 10] [--cases thermal] [--json FILE]
 
 --old FOLDER in place of COMMIT: a folder that holds the old tree, for a machine without the history. --new FOLDER:
-another tree in place of the current one; the old tree again shows what is noise.
+another tree in place of the current one; with the old tree again it shows the noise.
 
 digests: every quantity, option, precision and inversion at fixed states on the CPU, bit by bit (any NaN equals any
-NaN). The old side's results are kept in the store, with the processor and the compiler in the folder's name, and taken
-from there the next time. Exit status 1 where anything differs that changed.toml does not name with its reason.
+NaN). The results of the old side are kept in the store, in a folder named by processor and compiler, and reused the
+next time. Exit status 1 where a difference is not listed with its reason in changed.toml.
 
-speed: the collections of `bench properties` in turns, one process a side, and a third one with the old tree. A round
-gives both ratios, new/old and old/old. Exit status 1 where a case's median of new/old is above LIMIT on a GPU, or on a
-CPU above the upper quartile of old/old.
+speed: the collections of `bench properties` in turns, one process for each side, and a third one with the old tree. A
+round gives both ratios, new/old and old/old. Exit status 1 where a case's median of new/old is above LIMIT on a GPU, or
+on a CPU above the upper quartile of old/old.
 
 Both sides run against_worker.py with this interpreter and one kernel cache (FRAME_CACHE).
 """
@@ -50,7 +50,7 @@ LIMIT = 1.02  # new/old on a GPU
 
 
 class Side:
-    """A process with one tree. ask: a job and its answer."""
+    """A process with one tree. ask sends it a job and returns its answer."""
 
     def __init__(self, tree):
         environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONWARNINGS": "ignore"}
@@ -85,7 +85,7 @@ def tree_of(commit, store) -> pathlib.Path:
 
 
 def machine() -> str:
-    """What bits depend on beside the code: processor and compiler."""
+    """Processor and compiler: the bits depend on them as on the code."""
     lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
     keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part")]
     compiler = subprocess.check_output([os.environ.get("FRAME_CXX", "g++"), "--version"], text=True).split("\n")[0]
@@ -93,18 +93,18 @@ def machine() -> str:
 
 
 def contents(tree) -> str:
-    """Of the numerics in a folder that is no commit's: a name for its results."""
+    """Hash of the numerical sources of a folder without a commit; it names the results."""
     files = sorted(f for f in (tree / "kernels").rglob("*") if f.suffix in (".py", ".h", ".cu"))
     return short("".join(f.read_text() for f in files))
 
 
 # ---- digests
 def run_side(label, tree, todo, folder, base, data, jobs) -> dict:
-    """Fills `folder` with one file a case, unless it is there. base: folder of the old side's results, which the
-    inversions of both sides start from. Returns key -> error of the cases that this tree refuses."""
+    """Fill `folder` with one file for each case, unless it is there. base: folder of the old side's results, from which
+    the inversions of both sides start. Returns {key: error} of the cases that this tree refuses."""
     folder.mkdir(parents=True, exist_ok=True)
     groups, refused, done, begin = {}, {}, [], time.monotonic()
-    for case in todo:  # what starts from the same results stays in one process, in this order
+    for case in todo:  # cases that start from the same results stay in one process, in this order
         groups.setdefault((case["ns"], case["set"]), []).append(case)
     sides = [Side(tree) for _ in range(jobs)]
     free = list(sides)
@@ -126,7 +126,7 @@ def run_side(label, tree, todo, folder, base, data, jobs) -> dict:
                 answer = side.ask(verb="digest", names=names, file=file, phase=phase, transport=TRANSPORT, **job)
                 if answer.get("refused"):
                     error.write_text(answer["error"])
-                elif "error" in answer:  # nothing to keep
+                elif "error" in answer:  # no result
                     refused[case["key"]] = answer["error"]
             if error.is_file():
                 refused[case["key"]] = error.read_text()
@@ -144,22 +144,22 @@ def run_side(label, tree, todo, folder, base, data, jobs) -> dict:
 
 
 def bits(array) -> np.ndarray:
-    """Floating-point numbers as whole ones, every NaN the same."""
+    """Floating-point numbers as integers of the same bits; every NaN gives the same integer."""
     array = array if array.dtype.kind == "f" else array.astype(np.float64)
     array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
     return array.view(np.int64 if array.itemsize == 8 else np.int32)
 
 
 def steps(one, two) -> np.ndarray:
-    """Floating-point numbers from one to the other; both zeros are the same."""
+    """Number of floating-point steps from one to the other; +0 and -0 are the same."""
     one, two = (np.where(w < 0, np.iinfo(w.dtype).min - w, w) for w in (one, two))  # neighbours differ by 1
     rough = np.abs(two.astype(np.float64) - one)
     return np.where(rough < 1e6, np.abs(two - one), rough)
 
 
 def difference(old, new, states) -> dict | None:
-    """None where the bits are the same. The largest difference, relative and in units of the last place; points: how
-    many; first: where. A number in place of NaN, or the reverse, is infinitely off."""
+    """None where the bits are the same. Otherwise the largest difference, relative and in units of the last place;
+    points: their number; first: the first place. A number in place of NaN, or the reverse, counts as infinite."""
     if new is None or old.shape != new.shape or old.dtype != new.dtype:
         told = "nothing" if new is None else f"{new.dtype}{list(new.shape)}"
         return dict(points=0, relative=np.inf, ulp=np.inf, first=f"{old.dtype}{list(old.shape)} -> {told}")
@@ -180,7 +180,7 @@ def difference(old, new, states) -> dict | None:
 
 
 def reason(row, changes) -> str:
-    """Why changed.toml allows this difference; empty where it does not."""
+    """The reason in changed.toml that allows this difference; empty where there is none."""
     for change in changes:
         fits = all(fnmatch.fnmatchcase(row[name], change.get(name, "*")) for name in ("key", "quantity"))
         if fits and row["relative"] <= change["largest"]:

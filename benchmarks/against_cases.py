@@ -1,4 +1,4 @@
-"""What against.py compares: mixtures, model options, programs and states of the digests; the cases of the speed."""
+"""The cases of against.py: mixtures, model options, programs and states of the digests; the cases of the speed."""
 
 import fnmatch
 import hashlib
@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 
-VERSION = 1  # of the states below: results of the old side with another number are made again
+VERSION = 1  # version of the states below: results of the old side with another version are computed again
 FILES = {  # number of species: file, phase
     1: ("examples/mixtures/n2.yaml", None),
     4: ("examples/mixtures/ch4_o2_4.yaml", None),
@@ -16,10 +16,10 @@ FILES = {  # number of species: file, phase
 }
 POINTS = {1: 2003, 4: 2003, 10: 2003, 50: 403}  # odd: the last block and the last pack are partly full
 T_RANGE, P_RANGE = (60.0, 3500.0), (1e3, 5e7)  # K, Pa
-STATE = "T p Y X u v w V_p dQ dU T_start".split()  # what a file of states holds
+STATE = "T p Y X u v w V_p dQ dU T_start".split()  # contents of a file of states
 PRECISIONS = ("double", "mixed", "single")
 
-# What the transport models make; the other quantities are the equation of state's
+# Outputs of the transport models; the other quantities come from the equation of state
 TRANSPORT = (
     "mu lam D D_ij D_mole D_mass D_lewis D_schmidt sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m "
     "unit_m fill_m T_star inv_T_star root_m eta0 fill gap3"
@@ -41,7 +41,7 @@ EQUATIONS = {  # name: options, structure of k_ij
     "k_ij none": ({}, "none"),
     "k_ij sparse": ({}, "sparse"),
     "k_ij low rank": ({}, "lowrank"),
-    "nine coefficients": ({}, "dense"),  # polynomials of NASA with nine in place of seven
+    "nine coefficients": ({}, "dense"),  # NASA polynomials with nine instead of seven
 }
 MOST_ASKED = ("default", "srk", "ideal", "k_ij low rank")
 MODELS = {  # of transport
@@ -71,7 +71,7 @@ INVERSIONS = {  # given: outputs
     "h p Y T_start": "T unconverged",
 }
 THERMAL = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T"
-COLLECTIONS = (  # as hosts ask for them: given, outputs
+COLLECTIONS = (  # as hosts use them: given, outputs
     ("T p Y", f"{THERMAL} mu lam D"),
     ("T p Y", THERMAL),
     ("T p Y rho", "mu lam D"),
@@ -90,7 +90,7 @@ SPEED = {  # of `bench properties`: collection, options
 
 
 def cases(quick=False) -> list[dict]:
-    """The digests' cases, one program each. outputs: names, or "transport" for what TRANSPORT lists, or "rest"."""
+    """The cases of the digests, one program each. outputs: names, or "transport" for the list TRANSPORT, or "rest"."""
     out = []
 
     def add(ns, name, program, precision, given, outputs, options, kij):
@@ -103,7 +103,7 @@ def cases(quick=False) -> list[dict]:
         add(ns, "file", "reader", "double", "", None, {}, "none")
         for name, (options, kij) in EQUATIONS.items():
             if name.startswith("k_ij") and (ns == 1 or ns == 4 and kij != "none"):
-                continue  # the structure is not there, or dense is cheaper
+                continue  # the structure does not exist, or dense is cheaper
             for precision in PRECISIONS:
                 add(ns, name, "thermodynamics", precision, everything, "rest", options, kij)
                 for given, outputs in INVERSIONS.items():
@@ -134,7 +134,8 @@ def file_of(case) -> str:
 
 
 def chosen(patterns, quick) -> list[dict]:
-    """The cases whose keys fit a pattern, and those whose results they start from. base: that one's file, or ""."""
+    """The cases whose keys match a pattern, and the cases from whose results they start. base: the file of the latter,
+    or ""."""
     every = cases(quick)
     first = {(c["ns"], c["set"]): c for c in reversed(every) if c["program"] == "thermodynamics"}
     starts = [first[c["ns"], c["set"]] if set(c["given"]) - set(STATE) else None for c in every]
@@ -148,7 +149,7 @@ def chosen(patterns, quick) -> list[dict]:
 
 
 def kij_matrices(ns) -> dict:
-    """One matrix for each structure that the layer sums in its own way."""
+    """One matrix of k_ij for each structure that has its own sum in the layer."""
     dense = np.triu(np.random.default_rng(5).uniform(-0.15, 0.15, (ns, ns)), 1)
     sparse = np.zeros((ns, ns))
     for pair in range(ns // 4):
@@ -159,7 +160,7 @@ def kij_matrices(ns) -> dict:
 
 
 def write_species(file, data, matrices, nine=False):
-    """What SpeciesData.from_arrays takes, as .npz. nine: the same polynomials with nine coefficients."""
+    """Write the arguments of SpeciesData.from_arrays as .npz. nine: the same polynomials with nine coefficients."""
     names = (
         "W omega Tc pc nasa_low nasa_high T_min T_mid T_max kappa_assoc geometry Vc dipole diameter well_depth "
         "polarizability rotational_relaxation fuller_volume volume_translation sutherland power_law liquid"
@@ -174,10 +175,10 @@ def write_species(file, data, matrices, nine=False):
 
 
 def write_states(file, ns, T_mid):
-    """T, p, compositions from pure species to traces, velocities, vectors for the Jacobian."""
+    """Write states: T, p, compositions from pure species to traces, velocities, vectors for the Jacobian."""
     n, random = POINTS[ns], np.random.default_rng([11, ns])
     T = np.exp(random.uniform(*np.log(T_RANGE), n))
-    for edge in np.unique(T_mid):  # there the choice of the polynomial is a rule, not a rounding
+    for edge in np.unique(T_mid):  # there a rule chooses the polynomial, not a rounding
         T = np.where(np.abs(T / edge - 1) < 1e-6, 1.001 * T, T)
     kind = np.arange(n) % 5
     amounts = random.exponential(size=(ns, n))
@@ -193,7 +194,7 @@ def write_states(file, ns, T_mid):
 
 
 def write_inputs(folder, read):
-    """Species and states of the digests, made once. read(file, phase): species of a file."""
+    """Write species and states of the digests, once. read(file, phase): species of a file."""
     folder.mkdir(parents=True, exist_ok=True)
     for ns, (file, phase) in FILES.items():
         names = [folder / f"{what}_{ns}.npz" for what in ("species", "nine", "states")]

@@ -16,8 +16,8 @@ import numpy as np
 
 from kernels import BackendError, FrameError, Mixture, SpeciesData, get_backend, quantities, registry
 
-SPLIT = 37  # points of a second call: what is left behind whole packs and blocks
-SAMPLE = 0.01  # seconds that a timed sample takes at least
+SPLIT = 37  # points of a second call: fewer than a block, not a multiple of a pack
+SAMPLE = 0.01  # shortest duration of a timed sample [s]
 
 
 def species(file, kij) -> SpeciesData:
@@ -30,7 +30,7 @@ def species(file, kij) -> SpeciesData:
 
 
 def outputs_of(job, mixture) -> list[str]:
-    """The quantities that follow from the given ones: those of the transport models, or the rest."""
+    """The quantities that follow from the given ones: those of the transport models, or the others."""
 
     def can(name):
         try:
@@ -43,15 +43,15 @@ def outputs_of(job, mixture) -> list[str]:
 
 
 def reader(job) -> dict:
-    """The numbers that this tree's reader finds in a file."""
+    """The numbers that this tree's reader reads from a file."""
     data = Mixture.from_yaml(job["file"], phase=job["phase"]).species
     fields = {name: getattr(data, name) for name in data.__dataclass_fields__}
     return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
 
 def digest(job) -> dict:
-    """Writes job["out"]: the arrays of a case, points last; first all points, then SPLIT of them in a call of their
-    own. What is given comes from the states' file, or from the old side's results that job["base"] names."""
+    """Write job["out"]: the arrays of a case, points last: all points, then SPLIT of them from a second call. The
+    inputs come from the file of states, or from the old side's results in job["base"]."""
     if job["program"] == "reader":
         results = reader(job)
     else:
@@ -82,7 +82,7 @@ def digest(job) -> dict:
 
 
 class Bound:
-    """A collection bound to arrays that hold given states, as a host keeps them."""
+    """A collection bound to arrays of given states, as in a host."""
 
     def __init__(self, job):
         self.backend = get_backend(job["backend"], threads=1)
@@ -104,7 +104,7 @@ class Bound:
         self.seconds(1)
 
     def seconds(self, often) -> float:
-        """Of a launch, the mean of so many. On the CPU the processor's time: others may use the machine."""
+        """Mean time of `often` launches [s]. On the CPU it is processor time: others may use the machine."""
         begin, used = self.backend.mark(), time.process_time()
         for _ in range(often):
             self.run(self.n)
@@ -113,13 +113,13 @@ class Bound:
         return self.backend.elapsed(begin, self.backend.mark()) / often
 
     def often(self) -> int:
-        """Launches that fill a sample."""
+        """Number of launches that fill a sample."""
         return 1 + int(1.2 * SAMPLE / max(min(self.seconds(1) for _ in range(3)), 1e-7))
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever else prints must not come between the answers
+    os.dup2(2, 1)  # other prints go to stderr: stdout is for the answers alone
     bound = None
     for line in sys.stdin:
         job = json.loads(line)
@@ -127,11 +127,11 @@ def main():
             if job["verb"] == "digest":
                 answer = digest(job)
             elif job["verb"] == "bind":
-                bound = None  # its memory first
+                bound = None  # frees its memory first
                 bound = Bound(job)
                 answer = {"often": bound.often()}
             else:
-                bound.seconds(1)  # a device's or a core's own warming up
+                bound.seconds(1)  # warms up the device or the core
                 answer = {"seconds": bound.seconds(job["often"])}
         except Exception as error:
             refused = isinstance(error, FrameError) and not isinstance(error, BackendError)

@@ -64,8 +64,8 @@ def mesh(n, side, path):
 
 
 class Products:
-    """What PyFR asks of libxsmm (small constant matrices times rows of the fields), by its own GiMMiK and its C
-    compiler, for machines without libxsmm: what PyFR's GPU backends use, and its CPU backend used to."""
+    """PyFR's products of small constant matrices with rows of the fields, by its own GiMMiK and its C compiler in place
+    of libxsmm, for machines without libxsmm. PyFR's GPU backends use GiMMiK, and its CPU backend did earlier."""
 
     def __init__(self, backend):
         self.compiler, self.made = backend.compiler, []
@@ -95,7 +95,7 @@ class Products:
 
 
 def settings(s):
-    """PyFR's ini file."""
+    """Text of PyFR's ini file."""
     return f"""
 [backend]
 precision = double
@@ -133,7 +133,7 @@ p = {s["p"]}
 
 
 def kinetic(solver, degree):
-    """Mean of rho |u|^2/2 by the points' own quadrature."""
+    """Mean of rho |u|^2/2 by the quadrature of the solution points."""
     U = np.concatenate(solver.soln, axis=2)  # points, variables, elements
     weight = np.polynomial.legendre.leggauss(degree + 1)[1] / 2
     weight = np.einsum("i,j,k", weight, weight, weight).ravel()
@@ -143,7 +143,7 @@ def kinetic(solver, degree):
 def main(s):
     import mpi4py
 
-    mpi4py.rc.initialize = False  # PyFR forks its compiler's process first
+    mpi4py.rc.initialize = False  # PyFR must fork its compiler's process first
     from pyfr.mpiutil import init_mpi
 
     init_mpi()

@@ -6,14 +6,14 @@ double precision on one core or one GPU.
     FILE]
 
 --pyfr: a Python that has PyFR 3 (pip install pyfr), which runs benchmarks/pyfr_run.py. On a CPU it takes libxsmm where
-the loader finds it, and else GiMMiK through the C compiler; the answer says which. Each solver takes the largest time
-step at which it stayed stable: ours ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of what our CFL 1 is at rest (degree 3; 0.5
-blew up on 32^3). What is timed is steps alone, not set-up.
+the loader finds it, otherwise GiMMiK through the C compiler; the answer names it. Each solver takes the largest time
+step at which it stayed stable: ours ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of the step of our CFL 1 at rest (degree 3;
+0.5 was unstable on 32^3). The times are those of the steps, without set-up.
 
-Printed: points times Runge-Kutta stages a second in the fastest of the stretches between the times; seconds to the end
-at that rate; the error of the kinetic energy there, and of what of it has been dissipated, against incompressible
-pseudo-spectral runs (the reference of `verify`, t V/L = 2, 4, 6). Exit status 2 where the two solvers' energies differ
-by more than SAME at the first time: then the times compare different flows.
+Output: points times Runge-Kutta stages per second, in the fastest of the intervals between the times; seconds to the
+end at that rate; the errors of the kinetic energy there and of the dissipated part of it, against incompressible
+pseudo-spectral runs (the reference of `verify`, t V/L = 2, 4, 6). Exit status 2 where the energies of the two solvers
+differ by more than SAME at the first time: the flows are then different, and the times cannot be compared.
 """
 
 import argparse
@@ -37,11 +37,11 @@ from examples.mini_solver.flow import RUNGE_KUTTA, Flow, backend_of  # noqa: E40
 CASE = ROOT / "examples/mini_solver/cases/taylor_green.toml"
 REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # verify.py
 V, RHO, W = 35.31, 1.12253, 0.028  # of the case file
-# Of the kinetic energy at the first time. Both solve the same equations; 32^3 points were seen off the reference by
-# 2e-3 at t = 2.
+# Relative difference of the kinetic energy at the first time. Both solve the same equations; with 32^3 points the error
+# was 2e-3 at t = 2.
 SAME = 5e-3
 REAL_GAS = {"file": str(ROOT / "examples/mixtures/n2.yaml")}
-OURS = {  # changes of [numerics], mixture instead of the case's
+OURS = {  # changes of [numerics]; mixture replaces that of the case
     "central": ({"dissipation": "none"}, None),
     "sensor": ({}, None),
     "central, PR N2": ({"dissipation": "none"}, REAL_GAS),
@@ -61,7 +61,7 @@ def ours(cells, times, backend, numerics, mixture):
     case = case_of(cells, numerics, mixture)
     flow = Flow(case, backend=backend)
     rho = float(flow.field("rho").mean())
-    kinetic = lambda: float((0.5 * flow.field("rho") * sum(flow.field(n) ** 2 for n in "uvw")).mean()) / (rho * V * V)  # noqa: E731
+    kinetic = lambda: float((0.5 * flow.field("rho") * sum(flow.field(n) ** 2 for n in "uvw")).mean()) / (rho * V * V)
     flow.step()  # kernels are bound at the first step
     stages = len(RUNGE_KUTTA[case.numerics["runge_kutta"]])
     row = {"stages": stages, "kinetic": [0.125], "seconds": [], "steps": []}

@@ -1,8 +1,8 @@
 """Make libframe.so, frame.h and the Fortran module from the table in entry.py.
 
-The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). No MPI is linked, no
-option that changes floating point for the host is used, and the interpreter that builds is the one that will run.
-Fortran descriptors differ between compiler families: build with the C compiler of the host's (CC), here gcc for
+The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). It links no MPI and uses
+no option that changes floating point for the host. The interpreter that builds it is the one that it runs later.
+Fortran descriptors differ between compiler families: build with the C compiler of the host's family (CC), gcc for
 gfortran.
 """
 
@@ -52,7 +52,7 @@ def _list(args, table, first=""):
 
 
 def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> str:
-    """One declaration, broken where it grows past 120 columns."""
+    """One declaration, with line breaks before column 120."""
     lines, line = [], head
     for i, item in enumerate(items):
         item += "," if i + 1 < len(items) else tail
@@ -64,7 +64,7 @@ def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> st
 
 
 def python_declarations() -> str:
-    """The static functions behind the shim, as cffi and as C read them."""
+    """Declarations of the static functions behind the shim, for cffi and for C."""
     return "".join(f"static int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
 
 
@@ -127,7 +127,7 @@ def c_entry(entry: Entry) -> str:
 
 
 def c_aliases() -> str:
-    """The other ways in which Fortran compilers spell the symbol: -fno-underscoring, -fsecond-underscore, upper
+    """Aliases for the other spellings of a symbol by Fortran compilers: -fno-underscoring, -fsecond-underscore, upper
     case."""
     names = [e.name for e in ENTRIES if e.old] + ["lasterror", "laststatus"]
     lines = ["#define ALIAS(other, name) extern EXPORT __typeof__(name) other __attribute__((alias(#name)));"]
@@ -158,7 +158,7 @@ def c_source() -> str:
 
 
 def c_header() -> str:
-    """frame.h: the old-style symbols for C hosts."""
+    """The text of frame.h: the old-style symbols for C hosts."""
     lines = [
         "/* Generated from frame/entry.py by `python -m frame build`. Integers and doubles by value, arrays and names "
         "by reference;",
@@ -255,8 +255,8 @@ def _f_procedure(e: Entry) -> str:
 
 
 def fortran_module() -> str:
-    """fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the table's rows
-    filled in."""
+    """The text of fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the
+    rows of the table filled in."""
     made = [e for e in ENTRIES if e.fortran]
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in (
@@ -300,7 +300,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for each file
+    with contextlib.redirect_stdout(io.StringIO()):  # emit_c_code prints a line for each file
         ffi.emit_c_code(str(path))
 
 
@@ -349,10 +349,10 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
         ],
         "compiling libframe",
     )
-    fresh.replace(library)  # a host that runs keeps the old file
+    fresh.replace(library)  # a running host keeps the old file
     say(f"{library}")
     _libmpi_name(folder)
-    for package in ("frame", "kernels"):  # so that ranks need not write byte code
+    for package in ("frame", "kernels"):  # byte code made once here, not by every rank
         compileall.compile_dir(str(ROOT / package), quiet=2)
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"
@@ -381,8 +381,8 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
 
 
 def _libmpi_name(folder: pathlib.Path) -> None:
-    """An empty libmpi.so.12. The mpi4py wheel asks for that name, Debian's MPICH is called libmpich.so.12: mpi.py loads
-    this one first, and the symbols then come from the MPICH that the host has loaded."""
+    """Make an empty libmpi.so.12. The mpi4py wheel needs that name, but Debian's MPICH is called libmpich.so.12. mpi.py
+    loads the empty one first, and the symbols then come from the MPICH that the host has loaded."""
     (folder / "mpich").mkdir(exist_ok=True)
     fresh = folder / "mpich" / f"libmpi.{os.getpid()}.so"
     _run(

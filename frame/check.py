@@ -1,4 +1,4 @@
-"""Check mode: says where the first unusable value is. Off by default, since it reads every view back after each
+"""Check mode: names the place of the first unusable value. It is off by default: it reads every view back after each
 call."""
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class Check:
         self.rank = rank
 
     def filled(self, view, values: np.ndarray, block, first: int) -> None:
-        """An input after it was populated: values (rows, points). Errors: StateError with field, value, point, rank."""
+        """Check an input that was just populated: values (rows, points). Errors: StateError with field, value, point,
+        rank."""
         self._stop(view, ~np.isfinite(values), values, block, first, "wanted a finite number")
         if view.name in POSITIVE:
             self._stop(view, values <= 0, values, block, first, "wanted > 0")
@@ -47,7 +48,8 @@ class Check:
             )
 
     def computed(self, launcher, n: int, backend, block, first: int) -> None:
-        """The results of a launch. Errors: StateError with field, value, point, rank, kernel and the point's inputs."""
+        """Check the results of a launch. Errors: StateError with field, value, point, rank, kernel and the point's
+        inputs."""
         by_name = {view.name: view for view in launcher.writes}
         order = [(k, w) for k in launcher.program.kernels for w in kernels.registry.kernels[k].writes if w in by_name]
         for kernel, name in order:

@@ -1,4 +1,4 @@
-"""What can be set from outside: environment variables, frame_setoption, frame_setparameter."""
+"""The settings that a user or host can change: environment variables, frame_setoption, frame_setparameter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PARAMETERS = ("timers", "check", "threads")
 class Config:
     """backend, precision, threads, timers, check, and the model options that the host chose.
 
-    From FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_CHECK; the calls override them. Errors: ArgumentError.
+    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS and FRAME_CHECK; the calls override them.
+    Errors: ArgumentError.
     """
 
     def __init__(self, environment=os.environ):
@@ -28,7 +29,7 @@ class Config:
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:
-        """backend, precision, or an option of the model. Errors: ArgumentError for an unknown name or value."""
+        """Set backend, precision, or an option of the model. Errors: ArgumentError for an unknown name or value."""
         self.check_option(name, value)
         if name in ("backend", "precision"):
             setattr(self, name, value)
@@ -37,14 +38,14 @@ class Config:
 
     @staticmethod
     def check_option(name: str, value: str) -> None:
-        """Errors: ArgumentError for an unknown name or value."""
+        """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
         known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
         if name not in known:
             raise ArgumentError(f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
-        """timers or check (0 or 1), threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
+        """Set timers or check (0 or 1) or threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
         if name in ("timers", "check"):
             setattr(self, name, bool(_whole(f"parameter '{name}'", value, 0, 1)))
         elif name == "threads":

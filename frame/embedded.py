@@ -1,4 +1,4 @@
-"""What runs behind the C shim: every row of the table becomes an `extern "Python"` function that calls Frame."""
+"""The Python side of the C shim: every row of the table becomes an `extern "Python"` function that calls Frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def serve(ffi, lib, build_folder: str) -> Frame:
 
 
 def _bind(ffi, entry: Entry, method):
-    """C arguments to Python ones. Nothing that points into the host's memory outlives the call."""
+    """Turn C arguments into Python ones. No pointer into the host's memory is kept after the call."""
     if all(a.kind not in _CONVERTED for a in entry.args):
 
         def numbers(*values):
@@ -40,7 +40,7 @@ def _bind(ffi, entry: Entry, method):
 
         return numbers
     if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
-        string = ffi.string  # a short path: these are called for every chunk
+        string = ffi.string  # local name, looked up faster: these functions are called for every chunk
 
         def name_and_numbers(tag, *values):
             method(string(tag).decode("ascii"), *values)
@@ -48,7 +48,7 @@ def _bind(ffi, entry: Entry, method):
 
         return name_and_numbers
 
-    at = {a.name: i for i, a in enumerate(entry.args)}  # fields pass their count behind them
+    at = {a.name: i for i, a in enumerate(entry.args)}  # each fields argument is followed by its count
 
     def array(address, dims, values):
         shape = tuple(int(d) if d.isdigit() else values[at[d]] for d in dims)

@@ -1,9 +1,9 @@
-"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it, frame.py the
+"""The table of entry points. build.py makes the C shim, the C header and the Fortran module from it. frame.py makes the
 methods of Frame that TVProperties answers. A new name for a collection or a kernel is one row; a new call is one row
 and its method.
 
 Kinds of arguments:
-  int      C int by value, checked against low..high (what catches a forgotten %VAL)
+  int      C int by value, checked against low..high (this catches a forgotten %VAL)
   double   C double by value
   doubles  double array by reference of the shape `dims` (Fortran order), arrives in Python as a NumPy array
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 
 MOST = 2**31 - 1
-EXTENT = 2**20  # largest extent of a block: far above any block, below the addresses that a forgotten %VAL passes
+EXTENT = 2**20  # largest extent: far above any block, below the addresses that a forgotten %VAL passes
 CHUNK = 2**28
 VARIABLES = 65536
 
@@ -34,7 +34,7 @@ class Arg:
     high: int = MOST
     dims: tuple[str, ...] = ()
     intent: str = "in"
-    optional: bool = False  # in the Fortran module; text only
+    optional: bool = False  # in the Fortran module; for kind text only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Entry:
     launches: instead of a method of TVProperties, the collection or kernel that it launches.
     short: name in the Fortran module, after `frame_`; "": the module has a hand-written procedure for it.
     old: whether hosts call it by symbol; the others are reached through the module only.
-    needs_python: False: it is done at once where no call has started Python yet.
-    own: templates/shim.c has own_NAME: it calls Python and keeps what the shim itself has to know.
+    needs_python: False: it returns at once where no call has started Python yet.
+    own: templates/shim.c has own_NAME, which calls Python and keeps the state that the shim itself needs.
     """
 
     name: str
@@ -73,7 +73,7 @@ def _extents():
 
 
 def _bounds(*axes):
-    """Inclusive Fortran bounds; whether they lie in the block is checked, with the block at hand, by stripe.py."""
+    """Inclusive Fortran bounds. stripe.py knows the block and checks that they lie in it."""
     return tuple(
         _int(end + axis, f"{word} selected {what}", -EXTENT, EXTENT)
         for axis, what in axes
@@ -90,7 +90,7 @@ _STRIPE = (
     _int("stripeStart", "first selected point, counted from 1, x fastest", -MOST, MOST),
     _int("stripeEnd", "last selected point of the stripe", -MOST, MOST),
 )
-_ACTIVE = _int("nActive", "number of points at the front of the views to work on", -MOST, MOST)
+_ACTIVE = _int("nActive", "number of points to work on, from the front of the views", -MOST, MOST)
 
 
 def _eos(name, collection, doc):
@@ -108,7 +108,7 @@ ENTRIES: tuple[Entry, ...] = (
             _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),
         ),
         "initialize",
-        "Start the layer. Again with the same arguments: no effect; with others: status 5.",
+        "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5.",
         needs_initialize=False,
         own=True,
     ),
@@ -116,7 +116,7 @@ ENTRIES: tuple[Entry, ...] = (
         "setcomm",
         (_int("fcomm", "the host's communicator: MPI's Fortran integer", -MOST - 1, MOST),),
         "set_communicator",
-        "Tell the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
+        "Pass the communicator: device by rank on the node, report over ranks, abort. Before or after initialize; "
         "collective.",
         needs_initialize=False,
         own=True,
@@ -181,7 +181,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("T_mid", "doubles", "where the two polynomials meet [K]", dims=("ns",)),
         ),
         "populate_preos",
-        "The host's own species data instead of a file: Peng-Robinson and ideal gas.",
+        "Pass the host's own species data instead of a file: Peng-Robinson and ideal gas.",
         short="populatepreosshareddata",
     ),
     Entry(
@@ -194,7 +194,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("fuller", "doubles", "Fuller's diffusion volumes [cm3/mol, as tabulated]", dims=("ns",)),
         ),
         "populate_chung",
-        "The host's own species data instead of a file: Chung and Fuller (diffusion is then by Fuller).",
+        "Pass the host's own species data instead of a file: Chung and Fuller (diffusion is then by Fuller).",
         short="populatechungshareddata",
     ),
     Entry(
@@ -229,14 +229,14 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     _eos("eosthermalproperties", "thermal", "rho h e cp cv gamma c, derivatives and h0 from T, p, Y."),
     _eos("eosviscousproperties", "viscous", "mu, lam and D from T, p, Y, rho."),
-    _eos("eosthermalandviscousproperties", "thermal_viscous", "Both in one launch."),
+    _eos("eosthermalandviscousproperties", "thermal_viscous", "Thermal and viscous properties in one launch."),
     _eos("eoscriticalstate", "critical_state_of_mixture", "Pseudo-critical state Tc_mix, pc_mix, vc_mix."),
     _eos("eosrhoh0fromtp", "rho_h0_from_T_p", "rho and h0 from T, p, Y, u, v, w."),
     _eos("eosrhohfromtpprop", "rho_h_from_T_p", "rho and h from T, p, Y."),
     _eos(
         "eostfromhp",
         "T_from_h_p",
-        "T from h, p, Y, and T_start where populated; unconverged tells by point: 0 found, else see the README.",
+        "T from h, p, Y, and T_start where populated; unconverged is 0 where T was found, else see the README.",
     ),
     _eos("eostfromerho", "T_from_e_rho", "T and p from e, rho, Y, and T_start where populated; unconverged as above."),
     _eos(
@@ -260,26 +260,25 @@ ENTRIES: tuple[Entry, ...] = (
             _int("nvOut", "number of variables of outData", 1, VARIABLES),
         ),
         "block",
-        "A whole block in one call: the layer runs the chunk loop and computes the outputs named, no others.",
+        "A whole block in one call: the layer runs the chunk loop and computes the named outputs, no others.",
         short="",
     ),
     Entry(
         "pin",
         (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)),
         "pin",
-        "Tell the layer an array that it will see often: on a GPU its memory is pinned, so that copies run at the "
-        "link's speed; elsewhere "
-        "nothing happens. It must not be freed before unpin or finalize.",
+        "Name an array that is copied often: on a GPU its memory is pinned, so that copies run at the link's speed; "
+        "elsewhere nothing happens. It must not be freed before unpin or finalize.",
         short="",
     ),
     Entry(
         "unpin",
         (Arg("data", "address", "the array given to pin"), _int("n", "number of its values", 0)),
         "unpin",
-        "Before the array is freed or moved.",
+        "Undo pin, before the array is freed or moved.",
         short="",
     ),
-    # Behind the hand-written generic procedures of the Fortran module: arrays by descriptor.
+    # Called by the hand-written generic procedures of the Fortran module: arrays by descriptor.
     Entry(
         "put",
         (

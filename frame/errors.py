@@ -1,7 +1,7 @@
 """The exceptions of the layer and the statuses that the entry points make of them.
 
-0 done; 1 Python could not start; 2 called before frame_initialize; 3 bad argument; 4 a failed kernel or an
-unexpected exception; 5 initialize called again with other arguments. 1, 2 and 5 are found by the C shim.
+0 done; 1 Python could not start; 2 called before frame_initialize; 3 bad argument; 4 a failed kernel or an unexpected
+exception; 5 initialize called again with other arguments. The C shim finds 1, 2 and 5.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = [
     "FAILED",
 ]
 
-DONE = 1  # what Python hands to the shim for success: cffi's own 0 must not pass for it
+DONE = 1  # Python's answer to the shim for success; cffi's own 0 means a failure
 FAILED = 4
-LONGEST = 3900  # bytes: what the shim's buffer holds beside the name of the entry point
+LONGEST = 3900  # bytes: the shim's buffer less the name of the entry point
 
 
 def status_of(error: BaseException) -> int:
@@ -33,8 +33,8 @@ def status_of(error: BaseException) -> int:
 
 
 def text_of(error: BaseException) -> str:
-    """The message for frame_lasterror: the layer's errors say all themselves, others come with their traceback
-    behind the message."""
+    """The message for frame_lasterror. The layer's errors are complete; other exceptions are followed by their
+    traceback."""
     if isinstance(error, FrameError):
         return str(error)
     told = "".join(traceback.format_exception_only(error)).strip()

@@ -15,7 +15,8 @@ from .tvproperties import TVProperties
 
 
 def _asked(entry: Entry):
-    """The method for a row that TVProperties answers: looked up on the object of this initialize."""
+    """The method for a row that TVProperties answers. It is looked up on the TVProperties that the last initialize
+    made."""
     name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
     doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
 
@@ -27,7 +28,7 @@ def _asked(entry: Entry):
 
 
 class Frame:
-    """One per process. Options and the communicator may come before initialize; all else after it.
+    """One per process. Options and the communicator may be set before initialize, everything else after it.
 
     The methods named in entry.py's table are what the entry points call; they raise the classes of errors.py.
     """
@@ -44,7 +45,7 @@ class Frame:
     def initialize(self, device_id: int, chunk: int, ns: int, nq: int, turbulent: int) -> None:
         """Choose the device and make room for views.
 
-        device_id: number of the CUDA device, -1: by rank on the node. chunk: points that the views hold. ns: species.
+        device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
         nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
         StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
         """
@@ -63,7 +64,8 @@ class Frame:
         self._properties.impl.checking = self.config.check
 
     def _choose_backend(self, device_id: int):
-        """The device is the rank on the node modulo the devices, so that ranks of one node spread over them."""
+        """Device number = rank on the node modulo the number of devices: the ranks of a node share its devices
+        evenly."""
         wanted = self.config.backend
         devices = kernels.backend.cuda_devices(wanted)
         if wanted == "cuda" or devices:
@@ -71,7 +73,7 @@ class Frame:
         return kernels.get_backend("cpu", threads=self.config.threads)
 
     def set_communicator(self, handle: int) -> None:
-        """Take the host's communicator, MPI's Fortran integer. Before the first view is made it may still change the
+        """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
         device. Errors: ArgumentError when MPI is not initialised; BackendError without mpi4py; StateError when it would
         change the device after work has begun."""
         before, self.comm = self.comm, Communicator(handle)
@@ -106,7 +108,8 @@ class Frame:
 
     @property
     def properties(self) -> TVProperties:
-        """Errors: StateError before initialize (Fortran hosts get status 2 from the shim instead)."""
+        """The TVProperties of the last initialize. Errors: StateError before initialize (Fortran hosts get status 2
+        from the shim)."""
         if self._properties is None:
             raise StateError("initialize first.")
         return self._properties
@@ -115,8 +118,8 @@ class Frame:
 
     @property
     def config(self) -> Config:
-        """The settings, read from the environment when first needed: a wrong value there then fails a call, and not
-        the start of Python."""
+        """The settings. The environment is read when they are first needed: a wrong value there fails a call, not the
+        start of Python."""
         if self._config is None:
             self._config = Config()
         return self._config
@@ -155,7 +158,7 @@ class Frame:
         rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
         gathered = self.comm.gather(rows)
         if gathered is not None:
-            sys.stdout.write(table(gathered, str(self.backend)) + "\n")  # one piece: other ranks print too
+            sys.stdout.write(table(gathered, str(self.backend)) + "\n")  # in one write: other ranks print too
             sys.stdout.flush()
 
 

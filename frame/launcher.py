@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import kernels
 
-FOLD = 512  # pairs of marks kept before they are read: bounds the memory, and the waits that reading causes
+FOLD = 512  # pairs of marks kept before they are read: this limits their memory and how often reading waits
 
 
 class Timer:
-    """Calls, points and seconds under one name. Marks are set now and read later, so that nothing waits."""
+    """Calls, points and seconds under one name. Marks are set at once and read later, so that a launch never waits."""
 
     def __init__(self, backend):
         self.backend, self.calls, self.points, self._seconds, self._pairs = backend, 0, 0, 0.0, []
@@ -31,9 +31,9 @@ class Timer:
 
 
 class Launcher:
-    """name: as hosts call it. run: run[first](n), the program bound to the views from that column on. reads, writes:
-    the views themselves; groups: (sources, results) pairs of views: which inputs each result came from, through all
-    kernels of the launch."""
+    """name: as hosts call it. run: run[first](n) launches n points; the program is bound to the views from column
+    `first` on. reads, writes: the views. groups: (sources, results) pairs of views; the results depend on these inputs,
+    through all kernels of the launch."""
 
     def __init__(self, name: str, program, views: dict):
         self.name, self.program = name, program
@@ -47,12 +47,12 @@ class Launcher:
 
 
 class _Bound(dict):
-    """first column of the views -> run(n), bound when first asked for."""
+    """{first column of the views: run(n)}, bound at its first use."""
 
     def __init__(self, program, views):
         super().__init__()
         self.program, self.views = program, views
-        self[0]  # an array that does not fit is refused now, not at the first launch
+        self[0]  # so that an array that does not fit is refused now, not at the first launch
 
     def __missing__(self, first: int):
         run = self[first] = self.program.bind({q: v.array[..., first:] for q, v in self.views.items()})
@@ -61,7 +61,7 @@ class _Bound(dict):
 
 def _ancestry(program) -> dict[tuple, list]:
     """{names of the inputs: names of the results made from them}. An input that the launch overwrites is left out: its
-    old values are gone, so nobody can tell later whether they have changed."""
+    old values are gone, so a later change of them cannot be seen."""
     came_from: dict[str, set] = {}
     for name in program.kernels:
         kernel = kernels.registry.kernels[name]

@@ -10,7 +10,7 @@ import os
 
 from .errors import ArgumentError, BackendError
 
-libmpi_folder = ""  # where build.py has put an empty libmpi.so.12; told by the library when it starts
+libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
@@ -23,7 +23,7 @@ def host_library() -> str:
 
 
 def host_has_initialized() -> bool:
-    """Whether the host has called MPI_INIT: the C symbol, which every MPI library has."""
+    """Whether the host has called MPI_INIT. It asks the C symbol MPI_Initialized, which every MPI library has."""
     everything = ctypes.CDLL(None)
     if not hasattr(everything, "MPI_Initialized"):
         return False
@@ -33,11 +33,11 @@ def host_has_initialized() -> bool:
 
 
 def import_mpi():
-    """mpi4py.MPI, set up for a guest in the host's MPI. Errors: BackendError when it is missing or of another MPI."""
+    """mpi4py.MPI, set up to use the host's MPI. Errors: BackendError when it is missing or bound to another MPI."""
     stand_in = os.path.join(libmpi_folder, "libmpi.so.12")
     if host_library() == "mpich" and os.path.isfile(stand_in):
-        # The wheel asks for libmpi.so.12, Debian's MPICH is libmpich.so.12. An empty library of the wanted name
-        # satisfies the loader; the symbols come from the MPICH that is there.
+        # The wheel needs libmpi.so.12, but Debian's MPICH is called libmpich.so.12. An empty library of the first name
+        # satisfies the loader; the symbols come from the loaded MPICH.
         try:
             ctypes.CDLL("libmpi.so.12", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
@@ -45,7 +45,7 @@ def import_mpi():
     try:
         import mpi4py
 
-        # errors='default': else the import sets ERRORS_RETURN on the host's COMM_WORLD, whose own errors then pass
+        # errors='default': otherwise the import sets ERRORS_RETURN on COMM_WORLD, and the host's own MPI errors pass
         # silently.
         mpi4py.rc(initialize=False, finalize=False, errors="default")
         from mpi4py import MPI
@@ -88,7 +88,7 @@ class Communicator:
 
 
 class Alone:
-    """One rank, without MPI, or before the host has passed its communicator."""
+    """One rank: without MPI, or until the host passes its communicator."""
 
     rank, size = 0, 1
 

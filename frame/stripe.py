@@ -1,7 +1,8 @@
-"""Block, selection, stripe: from Fortran's bounds to the index arithmetic of kernels.marshal, and its NumPy reference.
+"""Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal. Its NumPy reference is
+here too.
 
-A block is what one rank owns of a field, fringe included. Bounds select the points that take part and the variables;
-the selected points are numbered with x fastest, then y, then z, and a stripe is a range of these numbers.
+A block is the part of a field that one rank owns, fringe included. Bounds select points and variables. The selected
+points are numbered, x fastest, then y, then z. A stripe is a range of these numbers.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
 def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int, size: int = 8) -> Block:
     """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
 
-    size: bytes of an element, 8 or 4. The last dimension is the variables when the view has several rows or the array
-    has rank 4. lo, hi: up to four bounds in space, 0 = not given. hi = lo - 1 selects no points; of an empty array none
-    are selected, whatever the bounds. Errors: ArgumentError on rank, number of variables, bounds.
+    size: bytes of an element, 8 or 4. The last dimension counts the variables when the view has several rows or the
+    array has rank 4. lo, hi: up to four bounds in space, 0 = not given. hi = lo - 1 selects no points; an empty array
+    selects none for any bounds. Errors: ArgumentError on rank, number of variables, bounds.
     """
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0
@@ -80,7 +81,7 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
 
 
 def _shown(index):
-    return 0 if index == -(2**31 - 1) else index  # the module's mark for a 0 that the host gave
+    return 0 if index == -(2**31 - 1) else index  # the Fortran module passes this number for a 0 that the host gave
 
 
 def points(block: Block) -> int:
@@ -118,14 +119,14 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
 
 
 def reference_gather(array: np.ndarray, lo, n, start: int, count: int) -> np.ndarray:
-    """What gather has to give: array (nx, ny, nz, nvar); lo, n zero-based starts and extents. (nvar selected,
-    count)."""
+    """The result that gather must give, (nvar selected, count). array (nx, ny, nz, nvar); lo, n: zero-based starts and
+    extents."""
     part = array[tuple(slice(a, a + m) for a, m in zip(lo, n))]
     return part.reshape(-1, n[3], order="F").T[:, start : start + count].copy()
 
 
 def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) -> np.ndarray:
-    """What scatter has to leave: a copy of array in which the stripe is replaced by view (nvar selected, count)."""
+    """The array that scatter must leave: a copy of `array` whose stripe is replaced by view (nvar selected, count)."""
     out = array.copy(order="F")
     for t in range(start, start + view.shape[1]):
         i, j, k = t % n[0], t // n[0] % n[1], t // (n[0] * n[1])

@@ -1,7 +1,8 @@
-"""TVImpl: named views on the device, launchers by name, and a record of what each view holds: which stripe, how many
-points, computed from what.
+"""TVImpl: named views on the device, launchers by name, and a record of the content of each view: which stripe, how
+many points, computed from which views.
 
-It knows no formulas and no units, and keeps no address of the host's: a Block is used in the call that brings it.
+It holds no formulas and no units, and keeps no address of the host's memory: a Block is used only in the call that
+passes it.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from .check import Check
 from .errors import ArgumentError, StateError
 from .launcher import Launcher, Timer
 
-LANE_POINTS = 4096  # below, a stripe is too short for two at once to be worth it
+LANE_POINTS = 4096  # with shorter stripes, working on two at once gains nothing
 VELOCITY = ("u", "v", "w")
-IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then what else the host keeps in Q
+IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
 class Filling:
-    """What one call put into one or more views. stripe: (first, last) of its points; count: how many of them it filled.
-    For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from. Results
-    are stale once one of these views has been filled anew."""
+    """The content that one call gave to one or more views. stripe: (first, last) of its points; count: number of points
+    filled. For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from.
+    Results are stale as soon as one of these views is filled again."""
 
     __slots__ = ("stripe", "count", "basis", "maker")
 
@@ -33,7 +34,7 @@ class Filling:
         self.stripe, self.count, self.basis, self.maker = stripe, count, basis, maker
 
     def changed(self) -> View | None:
-        """A view that it was computed from and that has been filled anew since."""
+        """A view of the basis that was filled again since, or None."""
         for source, filling in self.basis:
             if source.filled is not filling:
                 return source
@@ -44,7 +45,7 @@ EMPTY = Filling()
 
 
 class View:
-    """A named device array (rows, row length), the point fastest, and what it holds."""
+    """A named device array (rows, row length), the point fastest, and a record of its content."""
 
     __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled")
 
@@ -56,8 +57,8 @@ class View:
 
 @functools.lru_cache(None)
 def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Groups of names that a collection uses where they are there. A collection that makes h makes h0 too where there
-    are velocities. asked: the caller names the outputs; h0 is one of them or not."""
+    """Groups of names that a collection uses where the host has filled them. A collection that makes h also makes h0
+    where there are velocities. asked: whether the caller names the outputs, h0 perhaps among them."""
     if collection is None:
         return ()
     moving = asked or ("h" in collection.outputs and "h0" not in collection.outputs)
@@ -79,20 +80,21 @@ class TVImpl:
         self.row = backend.pad(chunk)
         self.marshal = Marshal(backend)
         self.views: dict[str, View] = {}
-        self.launchers: dict[tuple, Launcher] = {}  # by name, what it uses beside, and the outputs asked for
+        self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.mixture = None
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
-        self.geometry = None  # its block, to turn a point into (i, j, k); its address is not used again
+        self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)
         self.checking = False
-        self._offset = 0  # first column of the views that is in use
-        self._rest = None  # a row to add up mass fractions in
+        self._offset = 0  # first column of the views in use
+        self._rest = None  # a row for the sum of mass fractions
 
     # ---- views ----
 
     def view(self, name: str) -> View:
-        """The view of that name, allocated when first asked for. Errors: ArgumentError lists the names."""
+        """The view of that name, allocated at its first use. Errors: ArgumentError for an unknown name lists the known
+        ones."""
         found = self.views.get(name)
         return found if found is not None else self._allocate(name)
 
@@ -111,7 +113,8 @@ class TVImpl:
         return self.views[name]
 
     def _allocate_q(self) -> None:
-        """Q and the views that are rows of it: no copy. With nq = ns + 4 one row more, for the last mass fraction."""
+        """Allocate Q and the views that are rows of it, without a copy. With nq = ns + 4 there is one row more, for the
+        last mass fraction."""
         ns, nq = self.ns, self.nq
         storage = self.backend.empty((nq + (nq == ns + 4), self.row), self.dtype)
         q = self.views["Q"] = View("Q", "SI", storage[:nq], False)
@@ -128,7 +131,8 @@ class TVImpl:
         return f", did you mean '{close[0]}'" if close else ""
 
     def rows_for(self, name: str, variables: int) -> int:
-        """Variables that a host brings for a view. Y may come without its last species, which is then 1 - sum."""
+        """Number of variables that a host passes for a view. Y may come without its last species, which is then 1 -
+        sum."""
         rows = self.view(name).rows
         if variables == rows or (name == "Y" and variables == rows - 1 >= 1):
             return variables
@@ -137,9 +141,9 @@ class TVImpl:
     # ---- copies ----
 
     def populate_input(self, name: str, block, first: int, last: int) -> None:
-        """Selected points first..last (Fortran) of the block -> view[:, 0..]. What was computed from the view is then
-        stale. Errors: ArgumentError for an unknown name, a wrong number of variables, a stripe that does not fit; in
-        check mode StateError for a value that makes no sense."""
+        """Selected points first..last (Fortran) of the block -> view[:, 0..]. All that was computed from the view is
+        then stale. Errors: ArgumentError for an unknown name, a wrong number of variables, a stripe that does not fit;
+        in check mode StateError for a value that is impossible."""
         view = self.view(name)
         variables = block.n[3]
         if variables != view.rows:
@@ -163,16 +167,16 @@ class TVImpl:
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
 
     def _part(self, matrix):
-        """The columns in use: all, but in a block call that works on two stripes at once."""
+        """The columns in use: all of them, except in a block call that works on two stripes at once."""
         return matrix[:, self._offset :] if self._offset else matrix
 
     def _last_fraction(self, count: int) -> None:
-        """Y_ns = 1 - sum of the others, on the device; species by species, so that a point does not depend on its
-        place."""
+        """Y_ns = 1 - sum of the others, on the device. It is summed species by species: the result at a point does not
+        depend on the point's place in the stripe."""
         fractions = self._part(self.views["Y"].matrix)
         if self._rest is None:
             self._rest = self.backend.empty(self.row)
-        rest = self._part(self._rest[None])[0, :count]  # in double: ns roundings to single would show in the sum
+        rest = self._part(self._rest[None])[0, :count]  # double: in single ns roundings would show
         rest[...] = 1.0
         for s in range(self.ns - 1):
             rest -= fractions[s, :count]
@@ -198,7 +202,7 @@ class TVImpl:
             self._timer(f"get {name}").add(begin, self.backend.mark(), count)
 
     def _problem(self, view: View, count: int, stripe) -> str:
-        """Why a view cannot be read for `count` points of this stripe; '' when it can."""
+        """The reason why a view cannot be read for `count` points of this stripe; '' when it can."""
         if view.parts:
             for part in view.parts:
                 problem = self._problem(part, count, stripe)
@@ -226,19 +230,19 @@ class TVImpl:
     # ---- launches ----
 
     def set_mixture(self, mixture) -> None:
-        """Launchers hold the constants of the mixture they were made for, so they go."""
+        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped."""
         self.mixture = mixture
         self.launchers.clear()
-        for view in self.views.values():  # what an earlier mixture gave is gone
+        for view in self.views.values():  # results of an earlier mixture are void
             if view.filled.basis:
                 view.filled = EMPTY
 
     def launcher(self, name: str, more: tuple[str, ...] | None = None, asked: frozenset[str] | None = None) -> Launcher:
-        """The launcher of that name or alias, compiled and bound when first asked for, and kept.
+        """The launcher of that name or alias. It is compiled and bound at its first use, and kept.
 
-        more: names that it uses beside those it must be given; None: what the host has brought of them for this stripe.
-        asked: the outputs wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may
-        be launched, or names an output that cannot be made; StateError where only a mixture is missing.
+        more: optional inputs that it uses; None: those that the host has filled for this stripe. asked: the outputs
+        wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may be launched, or
+        names an output that cannot be made; StateError where only a mixture is missing.
         """
         name = kernels.registry.name_of(name)
         if more is None:
@@ -253,7 +257,7 @@ class TVImpl:
 
     @staticmethod
     def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
-        """What `more` of launcher may be, one group at a time."""
+        """The values that `more` of launcher may take, one group of optional inputs after another."""
         return [(), *_may_use(kernels.registry.collections.get(kernels.registry.name_of(name)), asked)]
 
     def _brought(self, group) -> bool:
@@ -293,7 +297,7 @@ class TVImpl:
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
         if asked is None:
             outputs = [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)]
-        else:  # in one order, whatever the host's: the same outputs are the same program
+        else:  # sorted: the same outputs in any order are the same program
             outputs = [q for q in dict.fromkeys((*collection.outputs, *kernels.quantities)) if q in asked]
         return kernels.Program(
             mixture,
@@ -319,7 +323,7 @@ class TVImpl:
     def _run(self, launcher: Launcher, n_active: int) -> None:
         stripe = self.stripe
         for view in launcher.reads:
-            filled = view.filled  # of what is empty the count is 0
+            filled = view.filled  # the count of an empty view is 0
             if (
                 filled.stripe is not stripe
                 and filled.stripe != stripe
@@ -354,9 +358,10 @@ class TVImpl:
         """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
         points.
 
-        One program computes the outputs, and no more, from what the collection is given: outputs that it does not list
-        are made, too, where that is possible. A single kernel makes what it makes. Errors: ArgumentError for different
-        numbers of points, an unknown name, an output that cannot be made; StateError for an input that is missing.
+        One program computes the named outputs, and no others, from the inputs of the collection. Outputs that the
+        collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
+        Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
+        StateError for an input that is missing.
         """
         sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
@@ -368,14 +373,14 @@ class TVImpl:
         if not outputs:
             raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
-        if not total:  # a rank that owns nothing of this block takes part all the same
+        if not total:  # a rank without points of this block still takes part
             self._known(kernels.registry.name_of(name))
             return
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
         with self.marshal.session([b for _, b in (*inputs, *outputs)]) as lanes:
-            # each lane has its part of the views, at least LANE_POINTS wide; check mode looks at one stripe at a time
+            # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
             width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk
             try:
@@ -390,26 +395,26 @@ class TVImpl:
                             self.populate_output(tag, block, first, last)
             finally:
                 self._offset = 0
-                self.stripe = None  # what the views hold now, whole or after a failure, is no stripe of the host's
+                self.stripe = None  # the views hold no stripe of the host's now, after success or failure
                 for view in self.views.values():
                     view.filled = EMPTY
 
     def _names(self, fields) -> set[str]:
-        """The views that a block call's arrays fill or are filled from, the rows of Q among them."""
+        """Names of the views that the arrays of a block call belong to, the rows of Q included."""
         views = [self.view(name) for name, _ in fields]
         return {v.name for view in views for v in (view, *view.parts)}
 
     # ---- timers ----
 
     def time(self, on: bool) -> None:
-        """Timers on (from zero) or off. Off, a launch pays one comparison."""
+        """Switch timers on (from zero) or off. When off they cost a launch one comparison."""
         self.timers = ({} if self.timers is None else self.timers) if on else None
 
     def _timer(self, name: str) -> Timer:
         return self.timers.get(name) or self.timers.setdefault(name, Timer(self.backend))
 
     def free(self) -> None:
-        """Drop views and launchers: the device's memory goes back."""
+        """Drop views and launchers; this frees the device's memory."""
         self.backend.synchronize()
         self.marshal.release()
         self.launchers.clear()

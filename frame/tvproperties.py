@@ -1,7 +1,7 @@
-"""TVProperties: what a host may ask for, by name. Units are SI and per kg; a view's unit is
+"""TVProperties: everything that a host may request, by name. Units are SI and per kg; a view's unit is
 kernels.quantities[name].unit.
 
-Chooses names and checks counts; the arrays are TVImpl's, the formulas the kernels'.
+This class chooses names and checks counts. TVImpl has the arrays, the kernels have the formulas.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ KEPT = 512  # selections remembered: a host uses the same few again and again
 class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
-    ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own); with nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with fewer, Q is a plain view. turbulent: the host supplies muT. precision: see
-    TVImpl.
+    ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
+    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: the host supplies muT.
+    precision: see TVImpl.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class TVProperties:
         self.impl.set_mixture(mixture)
 
     def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
-        """The host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
-        Copied."""
+        """Copy the host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
+        Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
         self._preos = {
             "W": W.copy(),
@@ -88,8 +88,8 @@ class TVProperties:
         self._from_arrays()
 
     def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
-        """The host's species data: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes [cm3/mol].
-        Copied."""
+        """Copy the host's species data, (ns,) each: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes
+        [cm3/mol]. Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
         self._chung = {
             "Vc": Vc.copy(),
@@ -104,7 +104,8 @@ class TVProperties:
             raise ArgumentError(f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
 
     def _from_arrays(self) -> None:
-        """Both calls in either order; with the first of them alone the thermal properties work already."""
+        """Make the mixture from both calls, in either order. After populate_preos alone the thermal properties work
+        already."""
         if self._preos is None:
             return
         data = {**self._preos, **(self._chung or {})}
@@ -123,9 +124,10 @@ class TVProperties:
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
     def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
-        """Species data of the mixture in use, SI. kij and nasa: as the host gives them; binary_fit: the five
-        coefficients of each pair fastest, then i, then j; by option `diffusion`, see
-        kernels.species.kinetic_theory.pair_fit."""
+        """Write species data of the mixture in use into out (n,), SI. kij and nasa have the order in which the host
+        gives them. binary_fit: the five coefficients of each pair fastest, then i, then j; their meaning depends on
+        option `diffusion`, see kernels.species.kinetic_theory.pair_fit. Errors: ArgumentError for an unknown tag or
+        another n; StateError without a mixture."""
         species = self.mixture.species
         if tag == "binary_fit":
             from kernels.species.kinetic_theory import pair_fit
@@ -145,12 +147,12 @@ class TVProperties:
     # ---- copies ----
 
     def populate_input(self, tag: str, address: int, *given: int) -> None:
-        """given: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd
-        (Fortran's)."""
+        """Fill the view `tag` from a stripe of the host's array at `address`. given: nx, ny, nz, SptX, EptX, SptY,
+        EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd, as Fortran counts."""
         self.impl.populate_input(tag, self._selection(address, given), given[11], given[12])
 
     def populate_output(self, tag: str, address: int, *given: int) -> None:
-        """The reverse: writes the selected points of the stripe and nothing else."""
+        """The reverse: write the selected points of the stripe and nothing else."""
         self.impl.populate_output(tag, self._selection(address, given), given[11], given[12])
 
     def _selection(self, address: int, given):
@@ -161,8 +163,8 @@ class TVProperties:
         return block
 
     def _keep(self, key, block):
-        """Remember a checked selection. The address is part of the key: it is only used by a call that brings it
-        again."""
+        """Remember a checked selection. The address is part of the key, so only a call with the same address uses
+        it."""
         if len(self._selections) >= KEPT:
             self._selections.clear()
         self._selections[key] = block
@@ -189,25 +191,25 @@ class TVProperties:
         self.impl.populate_input(name, block, first or 1, last or stripes.points(block))
 
     def get(self, fields, lo, hi, first: int, last: int) -> None:
-        """The reverse: writes these points of the field and nothing else. Errors: as put; StateError for a view that
-        was never computed or is stale."""
+        """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
+        never computed or is stale."""
         name, block = self._field(fields[0], lo, hi)
         self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
 
     # ---- memory that stays ----
 
     def pin(self, address: int, n: int) -> None:
-        """Keep n doubles of the host's where copies reach them straight, until unpin or finalize; the host must not
-        free them before. The same checks on every backend. Errors: ArgumentError for memory that overlaps a pinned
-        array, BackendError when the driver refuses."""
+        """Pin n doubles of the host, so that a GPU copies them without a buffer, until unpin or finalize. The host must
+        not free them before that. Every backend makes the same checks. Errors: ArgumentError for memory that overlaps a
+        pinned array, BackendError when the driver refuses."""
         self._pin(address, address + 8 * n)
 
     def unpin(self, address: int, n: int) -> None:
-        """Errors: ArgumentError for memory that is not pinned, as it was given to pin."""
+        """Undo pin. Errors: ArgumentError unless pin was given the same address and n."""
         self._unpin(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
-        """pin for the memory that the one field reaches over."""
+        """pin for the memory between the first and the last byte of the one field."""
         self._pin(*_reach(fields[0]))
 
     def unpin_array(self, fields) -> None:
@@ -215,7 +217,7 @@ class TVProperties:
         self._unpin(*_reach(fields[0]))
 
     def _pin(self, low: int, high: int) -> None:
-        if low == high:  # a rank that owns nothing of this array
+        if low == high:  # a rank that owns no part of this array
             return
         for start, end in self.pinned.items():
             if low < end and start < high:
@@ -253,11 +255,11 @@ class TVProperties:
     def block(
         self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
     ) -> None:
-        """A whole block in one call: computes the named outputs and no others.
+        """A whole block in one call: compute the named outputs and no others.
 
-        in_tags, out_tags: names separated by commas; in_data (nx, ny, nz, nv_in) holds the inputs, their variables one
-        after the other in this order, and out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: the points that take
-        part, Fortran's bounds. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
+        in_tags, out_tags: names separated by commas. in_data (nx, ny, nz, nv_in) holds the variables of the inputs one
+        after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: Fortran bounds of the
+        points that take part. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
         """
         space = (sx, ex, sy, ey, sz, ez)
 
@@ -288,7 +290,7 @@ class TVProperties:
 
 
 def _reach(field) -> tuple[int, int]:
-    """First byte of an array of the host, and the one behind its last."""
+    """Addresses of the first byte of an array of the host and of the byte after its last."""
     _, _, address, extent, stride, size = field
     if not all(extent):
         return address, address

@@ -1,11 +1,12 @@
-"""assert_close: a difference measured against the rounding error that a float64 evaluation may make."""
+"""assert_close: a difference compared with the rounding error of an evaluation in float64."""
 
 import numpy as np
 from reference import EPS, Tracked
 
 
 def allowed(expected, n, scale=None):
-    """n eps scale; the scale of a Tracked is its running error bound, otherwise sum |terms| as given."""
+    """The allowed difference, n eps scale. The scale of a Tracked is its running error bound, otherwise the given sum
+    |terms|."""
     if scale is None:
         if not isinstance(expected, Tracked):
             raise TypeError("a plain array needs scale=, its sum of |terms|")

@@ -1,8 +1,8 @@
 """A stand-in for CuPy that runs the layer's CUDA on the CPU, thread by thread, where there is no GPU.
 
-It holds what kernels/backend/cuda.py uses of CuPy. The CUDA C++ itself is the real one: g++ compiles the very source that
-NVRTC gets, with blockIdx and threadIdx as variables. Memory is watched as on a
-device: a kernel or copy that is given a pageable address is an error, and copies name their direction.
+It has the parts of CuPy that kernels/backend/cuda.py uses. The CUDA C++ itself is the real one: g++ compiles the source
+that NVRTC gets, with blockIdx and threadIdx as variables. Memory is checked as on a device: a pageable address in a
+kernel or an asynchronous copy is an error, and copies name their direction.
 """
 
 import ctypes
@@ -91,7 +91,7 @@ static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 # numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items), and
-# record_<kernel>(), the record's size. TEAMS: threads of a block meet at barriers, so they are fibres.
+# record_<kernel>(), the record's size. TEAMS: threads of a block wait for each other at barriers, so they are fibres.
 KERNELS = """
 static long launch_items;
 template <class Work> static void run_threads(int gx, int gy, int bx, const Work &work) {
@@ -151,7 +151,7 @@ def compile_for_cpu(source, path, folders):
 
 
 def compiler(folder):
-    """What takes the place of kernels.backend.cuda.machine_code; several processes may share the folder."""
+    """The replacement of kernels.backend.cuda.machine_code; several processes may share the folder."""
 
     def machine_code(source, arch):
         folders = [cuda.HERE, *source.folders]
@@ -161,16 +161,16 @@ def compiler(folder):
             made = folder / f"{key}-{os.getpid()}.so"
             compile_for_cpu(source, made, folders)
             made.rename(path)
-        # a copy, since one file is loaded once, and each Program has constants of its own
+        # a copy: a file is loaded only once, and each Program has its own constants
         copy = folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so"
-        copy.with_suffix(".sha256").write_text("\n")  # where the report would be
+        copy.with_suffix(".sha256").write_text("\n")  # in place of the report
         return shutil.copy(path, copy)
 
     return machine_code
 
 
 class Memory:
-    """Which addresses are reachable from the device, and as what."""
+    """The addresses that the device can reach, and the kind of each."""
 
     def __init__(self):
         self.ranges = {}
@@ -179,14 +179,14 @@ class Memory:
         self.ranges[address] = (size, kind)
 
     def kind(self, address):
-        # "device" memory lies between the host's here, so whole pages that are pinned may cover some of it
+        # "device" memory lies between host memory here, so whole pinned pages may cover some of it
         return max(
             (kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE
         )
 
 
 class Array(np.ndarray):
-    """A cupy.ndarray: the address is data.ptr."""
+    """Stand-in for cupy.ndarray: the address is data.ptr."""
 
     @property
     def data(self):
@@ -198,7 +198,7 @@ class Array(np.ndarray):
 
 
 class Pinned(np.ndarray):
-    """A cupy.cuda.PinnedMemoryPointer: an address, and a buffer."""
+    """Stand-in for cupy.cuda.PinnedMemoryPointer: an address and a buffer."""
 
     @property
     def ptr(self):
@@ -218,7 +218,7 @@ def make():
     def empty(shape, dtype=np.float64):
         array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
-        keep.append(array)  # an address is not given out twice, so ranges never change their kind
+        keep.append(array)  # kept, so that an address is not reused and a range never changes its kind
         return array
 
     keep, recorded = [], []
@@ -242,7 +242,7 @@ def make():
         return out
 
     def refuse_half_pinned(address, size):
-        """As the driver does: host memory is pinned as a whole or not at all."""
+        """As the driver: memory of the host that is pinned only in part is refused."""
         pinned = sum(max(min(address + size, a + s) - max(address, a), 0) for a, s in registered.items())
         if 0 < pinned < size:
             raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
@@ -260,7 +260,7 @@ def make():
         for row in range(height):
             ctypes.memmove(to + row * to_pitch, source + row * source_pitch, width)
 
-    # Memory of its own: a file, which other processes open by its name (the handle)
+    # Memory in a file: other processes open it by its name (the handle)
     files, opened = {}, {}
 
     def malloc(size):
@@ -342,7 +342,7 @@ def make():
     )
 
     def alloc_pinned_memory(size):
-        raw = np.empty(size + 2 * 4096, np.uint8)  # in pages of its own
+        raw = np.empty(size + 2 * 4096, np.uint8)  # on its own pages
         block = raw[-raw.ctypes.data % 4096 :][:size].view(Pinned)
         memory.add(block.ctypes.data, size, PINNED)
         keep.append(block)
@@ -405,7 +405,7 @@ def make():
         name, run, size = functions[function]
         calls.append(name)
         record, items = (ctypes.c_void_p * 2).from_address(arguments)
-        held = ctypes.create_string_buffer(ctypes.string_at(record, size), size)  # as they are now
+        held = ctypes.create_string_buffer(ctypes.string_at(record, size), size)  # copied at the launch
         count = ctypes.c_long.from_buffer_copy(ctypes.string_at(items, 8))
         given = (ctypes.c_void_p * 2)(ctypes.addressof(held), ctypes.addressof(count))
         if recorded:

@@ -1,31 +1,31 @@
 #!/bin/sh
-# make gpu-carry: what tests/gpu_*.sh need on a GPU machine that has CuPy and gcc and nothing else, no network:
-# wheels for its Python (GPU_PYTHON, default 3.12), the Fortran hosts compiled for any recent x86-64, Open MPI, libgfortran.
-# Everything goes into .carry/, which git ignores; send it along with the working tree.
+# make gpu-carry: collect what tests/gpu_*.sh need on a GPU machine without network that has only CuPy and gcc: wheels
+# for its Python (GPU_PYTHON, default 3.12), the Fortran hosts compiled for any recent x86-64, Open MPI, libgfortran.
+# All of it goes into .carry/, which git ignores; send it along with the working tree.
 set -eu
 cd "$(dirname "$0")/.."
 carry=.carry
 rm -rf $carry
 mkdir -p $carry/wheels $carry/lib $carry/modules $carry/include $carry/openmpi/bin
 
-# PyFR and what it needs that the machine lacks are for tests/gpu_taylor_green.sh.
+# PyFR and those of its packages that the machine lacks are for tests/gpu_taylor_green.sh.
 .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
     --python-version "${GPU_PYTHON:-3.12}" --implementation cp \
     --platform manylinux_2_28_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
     --platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 -d $carry/wheels \
     cffi pycparser ruamel.yaml f90nml mpi4py pyfr gimmik mako platformdirs pytools rtree siphash24
 
-# Linked against this machine's libframe; there it finds the one that is built there, in build/.
+# Linked against this machine's libframe; on the GPU machine it finds the one built there, in build/.
 # shellcheck disable=SC2086
 for host in demo_host castles; do
     if [ $host = castles ]; then sources=$CASTLES; else sources=$HOST; fi
     mpifort.openmpi -O3 -march=x86-64-v3 -J $carry/modules $sources -o $carry/$host -Lbuild -lframe -Wl,-rpath,'$ORIGIN/../build'
 done
 rm -r $carry/modules
-# gfortran's header of array descriptors: libframe is built there, without a Fortran compiler
+# gfortran's header of array descriptors: on the GPU machine libframe is built without a Fortran compiler
 cp "$(mpifort.openmpi -print-file-name=include/ISO_Fortran_binding.h)" $carry/include/
 
-# Open MPI: launcher, plugins, help texts, and every library that these and the host need, but for the C library's own.
+# Open MPI: launcher, plugins, help texts, and every library that these and the host need, except the C library's own.
 plugins=$(ompi_info --path pkglibdir | sed 's/.*: *//')
 data=$(ompi_info --path pkgdatadir | sed 's/.*: *//')
 prefix=$(ompi_info --path prefix | sed 's/.*: *//')
@@ -35,7 +35,8 @@ for name in "$plugins" "$data"; do
     mkdir -p "$carry/openmpi/${name#"$prefix"/}"
     cp -rL "$name/." "$carry/openmpi/${name#"$prefix"/}/"
 done
-# Fabrics and schedulers of clusters drag in half a system; one node needs shared memory and TCP.
+# Plugins for fabrics and schedulers of clusters depend on many system libraries; one node needs only shared memory and
+# TCP.
 inside=$carry/openmpi/${plugins#"$prefix"/}
 for plugin in ofi ucx openib psm psm2 slurm flux jsm romio321 treematch monitoring; do rm -f "$inside"/*_$plugin.so; done
 for file in $carry/demo_host $carry/castles $carry/openmpi/bin/* "$inside"/*.so; do ldd "$file" 2>/dev/null || :; done |

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The small flow solver (fortran_stub/castles/*.f90) on a machine with an NVIDIA GPU: whole runs with plain Fortran properties beside runs
-# with the layer's, 4, 10 and 20 species on 1, 2 and 4 ranks that share one GPU. A line a run; logs in $OUT (default build/gpu_castles).
+# The small flow solver (fortran_stub/castles/*.f90) on a machine with an NVIDIA GPU: whole runs with plain Fortran
+# properties and with the layer's, with 4, 10 and 20 species on 1, 2 and 4 ranks that share one GPU. One line for each
+# run; logs in $OUT (default build/gpu_castles).
 #   sh tests/gpu_castles.sh         after `make castles`, or with .carry/ of `make gpu-carry` where there is no network
-# SPECIES="4 10 20"  RANKS="1 2 4"  CELLS="64, 48, 32"  STEPS=1  BACKEND=cuda     about 100 s, nearly all of it plain Fortran (an estimate)
+# SPECIES="4 10 20"  RANKS="1 2 4"  CELLS="64, 48, 32"  STEPS=1  BACKEND=cuda     some 100 s (estimate)
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
@@ -15,7 +16,7 @@ castles=build/castles
 said() { sed -n "s/^ *$1 *\([0-9.][0-9.]*\).*/\1/p" "$out/step.log"; }
 reached() { sed -n "s/^Amdahl: with the properties that much faster .*reached *\([0-9.]*\) %/\1/p" "$out/step.log"; }
 difference() { sed -n 's/; tolerance.*//; s/^Largest differences: //p' "$out/step.log" | grep -o '[0-9.]*E[-+][0-9]*' | sort -g | tail -n 1; }
-# of the layer's run: seconds in all, in properties
+# of the layer's run: seconds in total and in properties
 spent() { sed -n '/^properties = frame/,$s/.*slowest rank *\([0-9.]*\);.*properties *\([0-9.]*\),.*/\1 s, properties \2 s/p' "$out/step.log" | tail -n 1; }
 
 : > "$out/castles.log"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The mini solver on 1, 2, 4, ... GPUs of one machine, strong and weak, one process each: table on the screen, scaling.json in $OUT
-# (default build/gpu_scaling). Ranks have to give the same bits. On 2 GPUs some 100 s, half of it compiling (an estimate).
+# The mini solver on 1, 2, 4, ... GPUs of one machine, strong and weak scaling, one process for each GPU: table on the
+# screen, scaling.json in $OUT (default build/gpu_scaling). Ranks have to give the same bits. On 2 GPUs some 100 s, half
+# of it compiling (an estimate).
 #   sh tests/gpu_scaling.sh         after `make setup`, or with .carry/ of `make gpu-carry` where there is no network
 # GPUS=2 (default: all)  CELLS=128  STEPS=10  WAYS="ipc cuda_mpi staged nccl" (default: all that are there)
 set -u
@@ -9,7 +10,7 @@ cd "$(dirname "$0")/.."
 begun=$(date +%s)
 gpus=${GPUS:-$(nvidia-smi --list-gpus | wc -l)}
 
-export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}      # multicast is for sums over many GPUs; messages between two do not use it
+export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}      # only sums over many GPUs use multicast
 # Kernels are compiled once, by one process; others find them in the cache.
 # shellcheck disable=SC2086
 if ! timeout 150 $mpi -n 1 "$python" -m examples.mini_solver scaling --backend cuda --cells 16 --steps 1 > "$out/warm.log" 2>&1; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Everything on a machine with an NVIDIA GPU, in one go: build, tests, the Fortran host on 1, 2 and 4 ranks, times.
 #   sh tests/gpu_session.sh          after `make setup`, or with .carry/ of `make gpu-carry` where there is no network
-# Logs go to $OUT (default build/gpu_session); a table of what passed and how long it took comes last.
-# BACKENDS="cpu cuda"  RANKS="1 2 4"  POINTS=1000000
+# Logs go to $OUT (default build/gpu_session); the last output is a table of results and times. BACKENDS="cpu cuda"
+# RANKS="1 2 4"  POINTS=1000000
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh

@@ -1,13 +1,13 @@
-# What the scripts for a machine with an NVIDIA GPU share; to be read by them (. tests/gpu_setup.sh) in the project's folder, after
-# `make setup` or, where there is no network, with .carry/ of `make gpu-carry`. Sets: root, out (a folder, $OUT or build/<script>),
-# failed, python, mpi (the launcher's words), FRAME_CACHE.
+# The common part of the scripts for a machine with an NVIDIA GPU. They read it (. tests/gpu_setup.sh) in the project's
+# folder, after `make setup` or, where there is no network, with .carry/ of `make gpu-carry`. It sets: root, out (a
+# folder, $OUT or build/<script>), failed, python, mpi (the launcher's words), FRAME_CACHE.
 root=$PWD
 out=${OUT:-build/$(basename "$0" .sh)}
 mkdir -p "$out" build
 failed=0
 
-# Python and MPI: .venv and the machine's, or a .venv beside it that adds the carried wheels to what the machine's python3 has, and
-# the carried launcher.
+# Python and MPI: .venv and the machine's MPI, or a second .venv that adds the carried wheels to the packages of the
+# machine's python3, and the carried launcher.
 if [ -x .venv/bin/python ]; then
     python=$root/.venv/bin/python mpi=mpirun
 else
@@ -19,7 +19,7 @@ else
         echo "$root" > "$site/project.pth"
         for wheel in .carry/wheels/*.whl; do if [ -f "$wheel" ]; then "$python" -m zipfile -e "$wheel" "$site" || failed=1; fi; done
     fi
-    # CuPy looks for NCCL where the loader does; a wheel of it is not there
+    # CuPy looks for NCCL in the loader's folders; a wheel of NCCL is not there
     nccl=$("$python" -c 'import nvidia.nccl; print(nvidia.nccl.__path__[0] + "/lib")' 2> /dev/null)
     carried=$root/.carry/openmpi
     export CPATH=$root/.carry/include${CPATH:+:$CPATH}

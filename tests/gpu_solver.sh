@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mini solver on a machine with an NVIDIA GPU: its GPU tests, then three cases for 10 steps on cuda and on the CPU, compared to
-# 1e-12, then point steps per second at larger sizes. Logs and a table go to $OUT (default build/gpu_solver).
+# The mini solver on a machine with an NVIDIA GPU: its GPU tests, then three cases for 10 steps on cuda and on the CPU,
+# equal to 1e-12, then point steps per second at larger sizes. Logs and a table go to $OUT (default build/gpu_solver).
 #   sh tests/gpu_solver.sh          after `make setup`, or with .carry/wheels where there is no network (h5py is not needed)
 # SIZES="64 128"  TESTS=1     about four minutes, most of it compiling
 set -u

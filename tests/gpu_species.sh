@@ -7,7 +7,8 @@ set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
 
-# The benchmark first: if time runs out, it is there. Each size in a process of its own, so that its memory is free after it.
+# The benchmark comes first, so that it is done if time runs out. Each size has its own process, so that its memory is
+# freed.
 for dtype in ${TYPES:-float64 float32}; do
     for ns in ${NS:-64 16 8 32 50}; do
         name=$out/species-$dtype-$ns
@@ -17,7 +18,7 @@ for dtype in ${TYPES:-float64 float32}; do
             tail -n 5 "$name.log"
             failed=1
         fi
-        # the tables' heads: the talk's eight lines are in the files
+        # the heads of the tables; the eight lines of the talk are in the files
         sed -n '2,14p' "$name.txt"
     done
 done

@@ -1,13 +1,14 @@
 #!/bin/sh
-# The mini solver beside PyFR on one NVIDIA GPU: the Taylor-Green vortex on 64^3 points to t V/L = 6, where errors are compared, and on
-# 128^3 to t = 2 for the speed. Table on the screen, JSON in $OUT (default build/gpu_taylor_green). About a minute.
+# The mini solver and PyFR on one NVIDIA GPU: the Taylor-Green vortex on 64^3 points to t V/L = 6, to compare errors,
+# and on 128^3 to t = 2, to compare the speed. Table on the screen, JSON in $OUT (default build/gpu_taylor_green). About
+# a minute.
 #   sh tests/gpu_taylor_green.sh        with PyFR in .venv, or with .carry/ of `make gpu-carry` where there is no network
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
 
-# PyFR loads CUDA's libraries by names without a version, which only a toolkit has.
-found() {        # NAME: the first libNAME.so* of the loader's, of Python's wheels, of a toolkit
+# PyFR loads CUDA's libraries by names without a version. Only a toolkit has these names.
+found() {        # NAME: prints the first libNAME.so* among the loader's libraries, Python's wheels, a toolkit
     { ldconfig -p | sed -n "s|.*=> \(.*/lib$1\.so[.0-9]*\)$|\1|p"
       "$python" -c 'import glob, sys; print(*(f for p in sys.path for f in glob.glob(f"{p}/nvidia/**/lib'"$1"'.so*", recursive=True)), sep="\n")'
       ls /usr/local/nvidia/lib64/lib"$1".so* /usr/local/cuda/lib64/lib"$1".so*; } 2> /dev/null | grep . | head -n 1

@@ -63,7 +63,7 @@ def newest(*files) -> float:
 
 @functools.lru_cache(None)
 def library() -> pathlib.Path:
-    """libframe.so, built when it is missing or older than what it is made from."""
+    """libframe.so, built when it is missing or older than its sources."""
     made = BUILD / "libframe.so"
     folder = ROOT / "frame"
     source = [
@@ -80,7 +80,8 @@ def library() -> pathlib.Path:
 
 @functools.lru_cache(None)
 def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
-    """The executable of a host; flags as given, the module and libframe added (last: --as-needed drops it else)."""
+    """The executable of a host: the given flags, the module and libframe, which comes last (--as-needed would drop
+    it)."""
     library()
     compiler = FORTRAN if mpi is None else mpi.compiler
     if mpi is not None and mpi.missing:
@@ -97,7 +98,7 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
         ]
     )
     made = folder / name
-    file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")  # test files run side by side
+    file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")  # test files run at the same time
     if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
         done = subprocess.run(
             [
@@ -126,7 +127,7 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
 
 
 def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environment: str) -> subprocess.CompletedProcess:
-    """Run a host. Environment: FRAME_BACKEND=cpu and what is given; None takes a variable away."""
+    """Run a host. Environment: FRAME_BACKEND=cpu and the given variables; None removes a variable."""
     env = {
         **os.environ,
         "FRAME_BACKEND": "cpu",

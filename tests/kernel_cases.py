@@ -1,4 +1,4 @@
-"""What the kernel tests share: mixtures by NS, k_ij and options; oracle results for states, computed once;
+"""Common part of the kernel tests: mixtures by NS, k_ij and options; oracle results for states, computed once;
 comparisons."""
 
 from functools import lru_cache
@@ -14,11 +14,11 @@ import kernels
 from kernels import Mixture
 from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
 
-# n of assert_close. The bound is that of the textbook sums in doubles with every function good to 1 ulp; the kernels'
-# sums are shorter, their exp, log and cbrt good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
-# that contracts differently; the largest ratio seen is about 0.5 of the bound.
+# n of assert_close. The bound is that of the textbook sums in doubles, with functions good to 1 ulp. The kernels' sums
+# are shorter; their exp, log and cbrt are good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
+# that contracts differently. The largest ratio seen is about 0.5 of the bound.
 N = 2
-TABLE_ERROR = 2e-7  # absolute, of the kernels' table of Takahashi's rows (its docstring); joins the bound of D
+TABLE_ERROR = 2e-7  # absolute, of the kernels' table of Takahashi's rows (its docstring); added to the bound of D
 THERMAL = (
     "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol "
     "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
@@ -80,7 +80,7 @@ def compare(names, got, q, what, n=N):
         if name == "D_ij":
             reference = flat_pairs(reference)
         ratios[name] = assert_close(got[name], reference, n, what=f"{what} {name}", skip=q.undecided)
-        # A bound without limit checks nothing; nor does, of D, which has no zero, one as large as the value.
+        # An infinite bound checks nothing. D has no zero, so a bound as large as D checks nothing either.
         bound, size = reference.err[..., ~q.undecided], np.abs(value(reference)[..., ~q.undecided]).astype(float)
         unchecked = bound * n * EPS >= size if name.startswith("D") else np.isinf(bound)
         assert unchecked.mean() <= (0.001 if name.startswith("D") else 1e-9), f"{what} {name}"
@@ -95,7 +95,7 @@ def flat_pairs(D):
 
 
 def mixture_inputs(q, form="polefree"):
-    """Every name that any kernel reads, as float64 arrays, from an oracle result; form: of Chung."""
+    """Every quantity that a kernel reads, as float64 arrays, from an oracle result. form: Chung's form."""
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
     out |= {name: getattr(q, name) for name in ("D", "delta_mix") if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
@@ -105,7 +105,7 @@ def mixture_inputs(q, form="polefree"):
 
 
 def derived_inputs(q, sp, options):
-    """What kernels read beside: partial properties from the oracle, and numbers of a host's."""
+    """Further inputs of kernels: partial properties from the oracle, and a host's own numbers."""
     out = {name: value(v).astype(np.float64) for name, v in vars(derivatives.of_state(q, sp, options)).items()}
     random, (ns, n) = np.random.default_rng(3), q.Y.shape
     out["T_start"] = out["V_p"] = random.uniform(20, 3000, n)
@@ -116,7 +116,7 @@ def derived_inputs(q, sp, options):
 
 
 def oracle_species(ns, kij="file", model="kinetic"):
-    """species.arrays, tracked, with the diffusion fit as the single-kernel entries want it."""
+    """species.arrays, tracked, with the diffusion fit in the form of the single-kernel entries."""
     sp = species.arrays(species_set(ns, kij), tracked=True)
     sp.table_error = TABLE_ERROR
     sp.fit = Tracked(fit(ns, model), np.abs(fit(ns, model)))
@@ -134,7 +134,7 @@ def check_single(name, ns, n, kij="file", **options):
     options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     mix = mixture(ns, kij, **options)
     record = record.for_options(mix.options)
-    # only inputs are taken from it: what it does not know of stays out
+    # only inputs are taken from it; unknown options are left out
     real = {key: value for key, value in options.items() if value not in ("ideal", "sutherland", "powerlaw")}
     q = expected(ns, n, kij, True, "D" in record.reads, **real)
     have = mixture_inputs(q, options.get("chung", "polefree"))

@@ -43,7 +43,7 @@ def grid(ns):
 
 
 def impossible_states(ns):
-    """T, p, Y far beyond what there is, a third of them of one species."""
+    """T [K], p [Pa], Y (ns, n) far outside any real state; a third of them has one species only."""
     T, p = (
         x.ravel()
         for x in np.meshgrid([1e-6, 1e-3, 1.0, 90.0, 300.0, 1e4, 1e8], [1e-40, 1e-25, 1e-10, 1.0, 1e5, 1e7, 1e10, 1e20])

@@ -1,5 +1,5 @@
-"""The cache of compiled kernels on the CPU: one maker among ranks that start at once, broken entries, folders nobody
-can write."""
+"""The cache of compiled kernels on the CPU: one compilation among ranks that start at once, broken entries, folders
+that cannot be written."""
 
 import hashlib
 import os
@@ -47,14 +47,14 @@ def finish(process) -> str:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    """A cache with a program and the marshal in it, and what PROGRAM prints."""
+    """A cache that holds a program and the marshal, and the output of PROGRAM."""
     folder = tmp_path_factory.mktemp("filled")
     return folder, finish(start(folder))
 
 
 @pytest.fixture
 def counted(tmp_path):
-    """A compiler that notes each of its runs: (its path, how often it ran)."""
+    """A compiler that counts its runs: (its path, function that returns the count)."""
     log, wrapper = tmp_path / "runs", tmp_path / "counted-g++"
     wrapper.write_text(f'#!/bin/sh\necho run >> {log}\nexec {shutil.which(cpu.compiler())} "$@"\n')
     wrapper.chmod(0o755)
@@ -76,7 +76,7 @@ def test_processes_that_start_at_once_compile_once(tmp_path, counted):
 
 
 def seal(path: pathlib.Path) -> None:
-    """A checksum that fits what is there now."""
+    """Write the checksum of the present content."""
     path.with_suffix(".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest())
 
 
@@ -117,7 +117,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
-    """What a login node compiles for FRAME_ARCH is found by compute nodes with another processor."""
+    """Compute nodes with another processor find the kernels that a login node compiled for FRAME_ARCH."""
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v3")
     assert cpu.processor.__wrapped__(cpu.target()) == platform.machine()
     monkeypatch.setenv("FRAME_ARCH", "native")
@@ -139,10 +139,10 @@ np.savez(sys.argv[1], **out)
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 def test_every_width_of_vectors_agrees(tmp_path):
-    """SSE2, AVX2 and what this processor has: the same up to the rounding of FMA, which SSE2 does not have. The states
-    are away from the critical ridge; 1e-10 is 1e6 roundings. D has Takahashi's factor, between 0.5 and 1 here: its
-    table is within 2e-7, and a place near the end of a window may be taken for the next one's, since widths divide
-    differently."""
+    """SSE2, AVX2 and this processor's vectors give the same results up to the rounding of FMA, which SSE2 does not
+    have. The states are away from the critical ridge; 1e-10 is 1e6 roundings. D contains Takahashi's factor, between
+    0.5 and 1 here. Its table is within 2e-7, and a place near the end of a window may fall into the next one, since
+    division differs between widths."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     got = {}
     for target in ("native", "x86-64", "x86-64-v3"):

@@ -9,9 +9,9 @@ import pytest
 from hosts import ROOT
 
 STUB = ROOT / "fortran_stub" / "castles"
-# A field of 8 x 8 x 4 cells that grows by 2 columns in the middle of 4 steps. What the sources of properties may differ
-# by is some 400 roundings a property, times what a flat isotherm makes of them (below 10 here): 1e-12; 12 stages whose
-# factors dt (|u| + c)/dx are below 1 let it in. The form 'table' of Takahashi's factor is the same formula in both.
+# A field of 8 x 8 x 4 cells that grows by 2 columns in the middle of 4 steps. The two sources of properties may differ
+# by some 400 roundings, times the amplification by a flat isotherm (below 10 here): 1e-12. It enters the field in 12
+# stages with factors dt (|u| + c)/dx below 1. The form 'table' of Takahashi's factor is the same formula in both.
 CHANGES = {
     "cells": "8, 8, 4",
     "steps": "4",
@@ -60,7 +60,7 @@ def run(solver, folder, ranks=1, file="castles.nml", **changes):
 
 
 def means(out):
-    """{'fortran' or 'frame': (mean p, u, T)}, as printed."""
+    """{'fortran' or 'frame': (mean p, u, T)}, from the output."""
     rows = re.findall(r"properties = (\w+).*\n +means: p +(\S+) +u +(\S+) +T +(\S+)", out)
     return {name: tuple(map(float, values)) for name, *values in rows}
 
@@ -77,14 +77,14 @@ def test_same_answers_on_any_ranks(solver, tmp_path):
                 r"Largest differences: p +(\S+), velocity +(\S+), T +(\S+), Y +(\S+);", done.stdout
             ).groups()
         ]
-        assert 0 < max(worst) < 1e-11  # exactly 0 would mean that one of them was not run
+        assert 0 < max(worst) < 1e-11  # 0 would mean that one of them did not run
         found[ranks] = means(done.stdout)
         assert set(found[ranks]) == {"fortran", "frame"}
-    for ranks in (2, 4):  # one field on any ranks: only the order of the sums for the means differs
+    for ranks in (2, 4):  # the same field on any number of ranks: only the order of the sums for the means differs
         assert found[ranks]["fortran"] == pytest.approx(found[1]["fortran"], rel=1e-13)
         assert found[ranks]["frame"] == pytest.approx(
             found[1]["frame"], rel=1e-11
-        )  # a point's lane moves with its rank
+        )  # a point's lane depends on its rank
 
 
 def test_the_ratios_are_those_of_the_times(solver, tmp_path):
@@ -104,7 +104,7 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
     share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
-    # times are printed to a millisecond, of some tens at least
+    # times are at least some tens of milliseconds, printed to one millisecond
     assert faster == pytest.approx(best["fortran"][0] / best["frame"][0], rel=0.1) and ratio == pytest.approx(
         best["fortran"][1] / best["frame"][1], rel=0.1
     )
@@ -124,8 +124,8 @@ def test_one_source_alone(solver, tmp_path, which):
 
 
 def test_a_uniform_stream_stays(solver, tmp_path):
-    """No gradients but the inlet's own T of (h, p), which has to be the stream's: nothing may change but at the
-    walls."""
+    """The stream has no gradients. T at the inlet follows from (h, p) and must equal that of the stream, so that the
+    field changes only at the walls."""
     text = dict(u_low="50.0", u_high="50.0", T_low="300.0", T_high="300.0", Y_low="10*0.1", Y_high="10*0.1", steps="2")
     done = run(solver, tmp_path, **text)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -41,7 +41,7 @@ def host(tmp_path_factory):
 
 
 def run(host, folder, ranks=2, text=None, file=STUB / "demo.nml", **changes):
-    """Run the host on a namelist, with some entries replaced; every run gets small blocks and its own output folder."""
+    """Run the host on a namelist with some entries replaced. Every run has small blocks and its own output folder."""
     if text is None:
         text = file.read_text()
         for key, value in (
@@ -76,9 +76,7 @@ def test_demo_agrees(host, tmp_path, ranks, file):
     assert list(rows) == QUANTITIES
     assert rows.pop("D/tol")[0] <= 1
     assert rows.pop("D")[1] is None
-    assert all(d <= t < 1e-9 for d, t in rows.values()), (
-        rows
-    )  # a tolerance so wide that it says nothing would be a fault
+    assert all(d <= t < 1e-9 for d, t in rows.values()), rows  # a tolerance too wide to check anything would be a fault
     assert len(list((tmp_path / "fields").glob("plane_*.bin"))) == ranks
     assert "ratio" in done.stdout and "thermal_viscous" in done.stdout.split("Timers")[1]
     roots = [int(n) for n in re.findall(r"two roots at (\d+) points", done.stdout)]
@@ -109,15 +107,15 @@ def test_model_options_reach_both_sides(host, tmp_path):
 
 
 def test_diffusion_where_all_but_one_species_are_traces(host, tmp_path):
-    """Both sides floor traces alike, 1e-20 mol/kg. Takahashi's table, whose error of 6e-7 is let pass, would hide
-    it."""
+    """Both sides have the same floor of traces, 1e-20 mol/kg. Takahashi's table is off: its allowed error of 6e-7 would
+    hide a difference."""
     done = run(host, tmp_path, 1, cells="30, 100, 2", chunk="4000", steps="1", takahashi="'off'")
     assert done.returncode == 0, done.stdout + done.stderr
     assert table(done.stdout)["D"][0] < 1e-13
 
 
 def test_a_difference_ends_every_rank(host, tmp_path):
-    """With tolerances far below a rounding the run has to fail, and has to say what and where."""
+    """With tolerances far below a rounding the run has to fail, and has to name the quantity and the place."""
     done = run(host, tmp_path, tolerance_factor="1e-9")
     assert done.returncode == 1
     assert re.search(r"(?m)^  rho .* ABOVE", done.stdout) and "NOT within the tolerances" in done.stdout
@@ -181,7 +179,7 @@ def test_readme_programs_as_pasted(tmp_path, style, monkeypatch):
     (line,) = re.findall(rf"```sh\n(gfortran [^\n]* -o {style} [^\n]*)\n```", readme)
     (tmp_path / f"{style}.f90").write_text(source)
     monkeypatch.chdir(tmp_path)
-    for name in ("build", "examples", "fortran_stub"):  # where the line and the program look, without writing there
+    for name in ("build", "examples", "fortran_stub"):  # read by the compile line and the program, not written
         (tmp_path / name).symlink_to(ROOT / name)
     line = line.replace("-Jbuild", f"-J{tmp_path}")
     out = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env={**os.environ, "FRAME_BACKEND": "cpu"})
@@ -235,5 +233,5 @@ def test_example_programs(tmp_path, style, monkeypatch):
         "rho h c", T=150 + 20.0 * (j + 1), p=1e7, Y=Y
     )
     for column, name, digits in ((1, "rho", 5e-5), (2, "h", 10), (3, "c", 5e-4)):
-        # half a unit of the last digit printed (h: es14.5, values of up to 5e6), and the rounding of the two programs
+        # half a unit of the last printed digit (h: es14.5, values of up to 5e6), and the roundings of the two programs
         assert np.abs(np.array(rows)[:, column] - want[name]).max() <= 5 * digits, name

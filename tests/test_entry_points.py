@@ -1,4 +1,4 @@
-"""The entry points from compiled Fortran programs at 1, 2 and 4 ranks, and what the table makes."""
+"""The entry points from compiled Fortran programs at 1, 2 and 4 ranks, and the files generated from the table."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def species_of(name: str) -> int:
 
 
 def test_the_committed_fortran_module_is_the_generated_one():
-    """After a change of the table: python -m frame build --module."""
+    """After a change of the table, run: python -m frame build --module."""
     assert build.MODULE_SOURCE.read_text() == build.fortran_module()
 
 
@@ -42,7 +42,7 @@ def test_every_row_is_served_and_exported():
     ).stdout.split()
     for entry in ENTRIES:
         assert callable(getattr(Frame, entry.serves)), entry.name
-        # a row for a collection: its own name, where that is one of the collection's too, leads to no other
+        # a row for a collection: if its own name is a name of a collection too, it is the same one
         assert not entry.launches or kernels.registry.name_of(entry.serves) in (entry.launches, entry.serves)
         assert not entry.launches or entry.launches in (*kernels.registry.collections, *kernels.registry.kernels)
         if entry.old:
@@ -72,7 +72,7 @@ def test_own_kernel_serial():
 
 
 def test_own_kernel_optimised_host():
-    """-O3 and link-time knowledge of the module: the compiler must not assume that arrays stay as they were."""
+    """-O3 and link-time optimisation with the module: the compiler must not assume that arrays are unchanged."""
     check_own_kernel(run(compiled("blocks.f90", "-O3"), OWN_KERNEL), 1)
 
 
@@ -104,22 +104,23 @@ def read_results(path: pathlib.Path) -> dict:
 
 
 def check_results(path, mixture, same=None):
-    """Fringe untouched; the inside as kernels.Mixture gives it. `same`: results that have to be equal to the bit."""
+    """The fringe is unchanged, the interior as from kernels.Mixture. `same`: results that have to be equal to the
+    bit."""
     got = read_results(path)
     ns, nq, inside = got["ns"], got["nq"], got["inside"]
     Q = got["Q"][inside].reshape(-1, nq, order="F").T
     Y = Q[5 : 5 + ns] if nq >= ns + 5 else np.vstack([Q[5:], 1 - Q[5:].sum(axis=0)])
     wanted = mixture.properties("rho h c mu D", T=Q[4], p=Q[0], Y=Y, backend="cpu")
     wanted["h0"] = wanted["h"] + 0.5 * (Q[1] ** 2 + Q[2] ** 2 + Q[3] ** 2)
-    scale = {**wanted, "h": np.abs(wanted["h"]).max(), "h0": np.abs(wanted["h"]).max()}  # h passes through zero
+    scale = {**wanted, "h": np.abs(wanted["h"]).max(), "h0": np.abs(wanted["h"]).max()}  # h crosses zero
     for name in ("rho", "h", "c", "h0", "mu", "D"):
         field = got[name]
         outside = np.ones(field.shape[:3], bool)
         outside[inside] = False
         assert (field[outside] == UNTOUCHED).all(), name
         values = field[inside].reshape(-1, field.shape[3], order="F").T.reshape(np.shape(wanted[name]))
-        # the same kernels joined differently: the compiler may contract other products into FMA, and Y_ns is summed in
-        # another order; 1e-11 leaves room for the condition of rho near the critical ridge (1e3 here)
+        # the same kernels in other programs: the compiler may contract other products into FMA, and Y_ns is summed in
+        # another order; 1e-11 allows for the condition of rho near the critical ridge (1e3 here)
         np.testing.assert_array_less(np.abs(values - wanted[name]), 1e-11 * np.abs(scale[name]) + 1e-300, err_msg=name)
         if same is not None:
             np.testing.assert_array_equal(field, same[name], err_msg=name)
@@ -129,7 +130,7 @@ def check_results(path, mixture, same=None):
 @pytest.mark.parametrize("name", NS)
 @pytest.mark.parametrize("extra", [4, 5, 7])
 def test_mixture_through_q(name, extra, tmp_path):
-    """The last mass fraction formed by the layer (nq = ns + 4), given, and with the host's own variables behind it."""
+    """The last mass fraction is formed by the layer (nq = ns + 4), given, or followed by the host's own variables."""
     file = MIXTURES / f"{name}.yaml"
     done = run(compiled("mixture.f90"), file, species_of(name), extra, 70, tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -149,7 +150,7 @@ def test_bits_do_not_depend_on_chunk_and_threads(tmp_path):
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_mixture_under_mpi(mpi, ranks, tmp_path):
-    """Every rank its own field; rank 0 has to give the bits of the serial run."""
+    """Every rank has its own field; rank 0 has to give the bits of the serial run."""
     file, ns = MIXTURES / "h2_o2.yaml", species_of("h2_o2")
     mixture = kernels.Mixture.from_yaml(file)
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "serial").returncode == 0
@@ -164,16 +165,16 @@ def test_mixture_under_mpi(mpi, ranks, tmp_path):
 
 
 def test_species_arrays_of_the_host(tmp_path):
-    """populatepreosshareddata and populatechungshareddata with what getspecies gave: thermal and mu as from the file,
-    to the bit (the same constants, the same program); D by Fuller."""
+    """populatepreosshareddata and populatechungshareddata with the data from getspecies: thermal as from the file, to
+    the bit (the same constants, the same program); mu as well, to rounding; D by Fuller."""
     file, ns = MIXTURES / "ch4_o2.yaml", species_of("ch4_o2")
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "file").returncode == 0
     done = run(compiled("mixture.f90"), "arrays", file, ns, 5, 64, tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
     a, b = read_results(tmp_path / "file.0"), read_results(tmp_path / "out.0")
     for name in ("rho", "h", "c", "h0", "mu"):
-        # thermal is the same program; viscous is another one (Fuller), where FMA may be contracted differently: mu is
-        # a chain of some 100 operations, 100 eps
+        # thermal is the same program; viscous is another one (Fuller), in which FMA may be contracted differently. mu
+        # is a chain of some 100 operations: 100 eps
         np.testing.assert_allclose(
             b[name], a[name], rtol=0 if name != "mu" else 100 * np.finfo(float).eps, atol=0, err_msg=name
         )
@@ -278,7 +279,8 @@ assert out.all()
 
 
 def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
-    """python -m frame compile, then hosts with no compiler on PATH; without the filling it says what to do."""
+    """python -m frame compile, then hosts without a compiler on PATH; with an empty cache the message tells the
+    remedy."""
     file, cache, nowhere = MIXTURES / "n2.yaml", tmp_path / "cache", tmp_path / "bin"
     nowhere.mkdir()
     host = compiled("mixture.f90")

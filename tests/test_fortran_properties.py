@@ -1,5 +1,5 @@
-"""The pure-Fortran properties of fortran_stub/ against the oracles: what libframe is measured against has to be right
-itself."""
+"""The pure-Fortran properties of fortran_stub/ against the oracles: libframe is compared with them, so they have to be
+right."""
 
 import subprocess
 
@@ -23,13 +23,13 @@ WORDS = {
 }
 
 
-# What Takahashi's factor may be off by, absolute: reduced.f90 reads cubics in single precision, the others the formula.
+# Absolute error of Takahashi's factor: reduced.f90 reads cubics in single precision, the others use the formula.
 TABLE_ERRORS = {}
 
 
 @pytest.fixture(scope="module", params=["properties", "textbook", "reduced"])
 def fortran(request, tmp_path_factory):
-    """The Fortran modules as a shared library, compiled as the demo compiles them: with pair tables, or the textbook's
+    """The Fortran modules as a shared library, compiled as for the demo: with pair tables, or with the textbook's
     sums."""
     sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, request.param)]
     folder = tmp_path_factory.mktemp("properties")
@@ -95,17 +95,16 @@ def points(fortran, T, p, Y, part=3, scalars=None):
 
 
 def worst(got, want, mask, more=0.0):
-    """Largest |got - want| in units of eps times the oracle's own rounding bound (see tests/reference/tracked.py) plus
-    more."""
+    """Largest |got - want| in units of eps times the oracle's rounding bound (see tests/reference/tracked.py) plus
+    `more`."""
     error = np.abs((got - want.val).astype(float))
     ratio = error / (EPS * (want.err + more))
     return np.max(np.where(np.isnan(ratio), np.inf, ratio)[..., mask])
 
 
-# Multiples of the oracle's running rounding bound that plain Fortran may need. The bound follows one order of
-# operations; Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) take
-# others, and pow, exp and acos of the C library round by up to 1 ulp each where the bound counts half: a few units, not
-# a few hundred.
+# Allowed multiples of the oracle's running rounding bound for plain Fortran. The bound follows one order of operations.
+# Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) have others, and pow,
+# exp and acos of the C library round by up to 1 ulp each where the bound counts half: a few units, not a few hundred.
 ALLOWED = 8
 
 
@@ -133,7 +132,8 @@ def test_agrees_with_the_oracle(fortran, ns, kij, options):
     want = evaluate(data, T, p, Y=Y, fit=fit, table_error=TABLE_ERRORS[fortran[1]], **options)
     decided = ~want.undecided
     assert decided.mean() > 0.95
-    # (1 + T rho_T/rho)/rho, as plain codes have it, cancels in a hot gas; the oracle and the layer cancel by hand
+    # (1 + T rho_T/rho)/rho, as in plain codes, cancels in a hot gas; the oracle and the layer use a form without
+    # cancellation
     cancels = {"h_p": np.abs(T * got["rho_T"] / got["rho"]) / got["rho"]}
     far = {name: worst(got[name], getattr(want, name), decided, cancels.get(name, 0)) for name in NAMES if name != "h0"}
     far["D"] = worst(D, want.D, decided)
@@ -141,7 +141,7 @@ def test_agrees_with_the_oracle(fortran, ns, kij, options):
 
 
 def test_parts_join(fortran):
-    """Thermal, then viscous at the density found, is the same as both at once, bit by bit."""
+    """Thermal, then viscous at the resulting density, gives the bits of both at once."""
     data = species_set(10)
     setup(fortran, data, pair_fit(data, "kinetic"))
     T, p, Y = random_states(10, 200)
@@ -155,8 +155,8 @@ def test_parts_join(fortran):
 
 
 def test_root_rule(fortran):
-    """Boiling nitrogen: the vapour rule is above the liquid one, and Gibbs takes one of the two, changing sides once in
-    p."""
+    """Boiling nitrogen: the volume by the vapour rule is above that by the liquid rule; Gibbs takes one of the two and
+    changes once in p."""
     data = species_set(1)
     fit = pair_fit(data, "kinetic")
     p = np.linspace(1e5, 25e5, 400)
@@ -185,12 +185,13 @@ def test_pole_free_form_is_positive(fortran):
     for values in (out["mu"], out["lam"], D):
         assert np.all(np.isfinite(values)) and np.all(values > 0)
     assert setup(fortran, data, fit, chung="published") == 0
-    assert np.any(points(fortran, T, p, Y)[0]["mu"] <= 0)  # what the default is there for
+    assert np.any(points(fortran, T, p, Y)[0]["mu"] <= 0)  # the reason for the default form
 
 
 def test_agrees_with_cantera(fortran):
-    """Form `cantera` against Cantera itself where both are on the same root. Cantera stops its search for the volume at
-    about 1e-11 of it (seen: 2e-11), and c and the derivatives amplify that up to 100 times near the ridge: 1e-8."""
+    """Form `cantera` against Cantera itself where both are on the same root. Cantera ends its search for the volume at
+    a relative error of about 1e-11 (seen: 2e-11). c and the derivatives amplify that up to 100 times near the ridge:
+    1e-8."""
     ct = pytest.importorskip("cantera")
     data = species_set(10)
     gas = ct.Solution(str(ROOT / "examples/mixtures/ch4_o2.yaml"), transport_model="high-pressure-Chung")

@@ -1,4 +1,4 @@
-"""Frame, TVProperties, TVImpl from Python: the books on filled and stale views, Q and its rows, check mode, timers,
+"""Frame, TVProperties, TVImpl from Python: the record of filled and stale views, Q and its rows, check mode, timers,
 life cycle."""
 
 import sys
@@ -141,7 +141,7 @@ def test_populating_an_input_makes_what_came_from_it_stale(host):
     host.put("Q", state())
     host.launch("thermal")
     out = host.get("rho", field(np.nan))
-    host.put("u", field(7.0))  # h0 came from u, rho did not
+    host.put("u", field(7.0))  # h0 depends on u, rho does not
     np.testing.assert_array_equal(host.get("rho", field(np.nan)), out)
     with pytest.raises(StateError, match="'h0' is stale: 'u' was changed after 'thermal' computed it"):
         host.get("h0", field(0))
@@ -156,7 +156,7 @@ def test_populating_an_input_makes_what_came_from_it_stale(host):
 def test_staleness_goes_through_a_chain(host):
     host.put("Q", state())
     host.launch("thermal"), host.launch("viscous")
-    host.put("p", field(2e7))  # mu came from rho, which came from p
+    host.put("p", field(2e7))  # mu depends on rho, and rho on p
     with pytest.raises(StateError, match="'mu' is stale"):
         host.get("mu", field(0))
 
@@ -186,21 +186,21 @@ def test_in_out_start_value():
     T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
     host.put("rho", field(1.2)), host.put("e", np.asfortranarray(T * (690 + 0.045 * T))), host.put("T", field(300.0))
     host.launch("air_ideal_gas")
-    # 4 rounded operations in e, as many in the last Newton step, condition 1: 16 eps
+    # 4 rounded operations in e, 4 in the last Newton step, condition 1: 16 eps
     np.testing.assert_allclose(host.get("T", field(np.nan)), T, rtol=16 * np.finfo(float).eps)
-    host.launch("air_ideal_gas")  # its own result is a start value
+    host.launch("air_ideal_gas")  # its own result is the start value
     host.put("rho", field(1.3))
     with pytest.raises(StateError, match="'T' is stale: 'rho' was changed after 'air_ideal_gas'"):
         host.get("T", field(0))
 
 
 def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
-    """air_ideal_gas makes p too, from rho, e and a start value of T that it overwrites."""
+    """air_ideal_gas also makes p, from rho, e and a start value of T that it overwrites."""
     kernels.load_declarations(OWN_KERNEL)
     mix = kernels.Mixture.from_yaml(str(MIXTURES / "ch4_o2.yaml"))
     assert "air_ideal_gas" not in mix.program(("p",), ("rho", "e", "T", "Y")).kernels
     assert mix.program(("p", "T"), ("rho", "e", "T")).kernels == ("air_ideal_gas",)
-    with pytest.raises(ArgumentError, match=r"missing (T \(or|rho_k)"):  # rho_k: where the mini-solver is imported, too
+    with pytest.raises(ArgumentError, match=r"missing (T \(or|rho_k)"):  # rho_k too where the mini-solver is imported
         mix.program(("rho",), ("p", "Y"))
 
 
@@ -260,7 +260,7 @@ def test_the_last_mass_fraction(backend):
     np.testing.assert_array_equal(Y[..., -1], wanted)
     np.testing.assert_array_equal(host.get("Q", np.zeros_like(Q)), Q)
     other = np.asfortranarray(rng.random((4, 3, 2, ns - 1)) / ns)
-    host.put("Y", other)  # the same for Y by name
+    host.put("Y", other)  # the same for the view Y
     assert np.abs(host.get("Y", Y).sum(axis=-1) - 1).max() < ns * np.finfo(float).eps
 
 
@@ -312,7 +312,7 @@ def test_block_call_is_the_chunk_loop():
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
     Q[..., 4] += np.arange(120).reshape(shape)
-    names = [*kernels.collections["thermal"].outputs, "h0"]  # all of it: another set of outputs is another program
+    names = [*kernels.collections["thermal"].outputs, "h0"]  # all outputs: another set of them is another program
     wanted = {name: field(0, shape) for name in names}
     for first in range(1, 121, 7):
         last = min(first + 6, 120)
@@ -333,7 +333,7 @@ def test_block_call_is_the_chunk_loop():
 
 
 def test_a_failed_block_call_leaves_nothing_behind():
-    """The stripes of its chunks are no stripes of the host's, also when it stops half-way."""
+    """The stripes of its chunks do not count as stripes of the host, even when it stops half-way."""
     host = Host(chunk=7)
     Q, shape = state(shape=(6, 5, 4)), (6, 5, 4)
     Q[3, 1, 0, 4] = np.nan  # the tenth point, in the second chunk
@@ -374,7 +374,7 @@ def strides(array):
 
 
 def computed(host):
-    """What the launches so far write: one set of names for each."""
+    """Outputs of the launches so far: one set of names for each."""
     return {frozenset(view.name for view in launcher.writes) for launcher in host.impl.launchers.values()}
 
 
@@ -385,8 +385,8 @@ def of_species(value, shape=(4, 3, 2)):
 @pytest.mark.parametrize("style", ["old", "new"])
 @pytest.mark.parametrize("check", [0, 1])
 def test_block_call_computes_what_it_is_asked_for(style, check):
-    """rho and mu of thermal_viscous: a program for these two, the same for any order of the names; as Python has it,
-    to the bit: the same kernels of the same inputs."""
+    """rho and mu of thermal_viscous: one program for these two, the same for any order of the names. The results have
+    the bits of Mixture.properties: the same kernels on the same inputs."""
     host = Host(ns=10, nq=15, mixture="ch4_o2")
     host.frame.set_parameter("check", check)
     Q, shape = state(ns=10), (4, 3, 2)
@@ -420,7 +420,7 @@ def test_block_call_computes_what_it_is_asked_for(style, check):
         wanted = host.impl.mixture.properties("rho mu", T=Q[..., 4], p=Q[..., 0], Y=Y, backend="cpu")
         for name, values in wanted.items():
             np.testing.assert_array_equal(out[name], values, err_msg=name)
-    host.put("Q", Q), host.launch("thermal_viscous")  # a launch by name keeps to the whole list
+    host.put("Q", Q), host.launch("thermal_viscous")  # a launch by name still makes the whole list
     assert {*kernels.collections["thermal_viscous"].outputs, "h0"} in computed(host)
 
 
@@ -431,7 +431,7 @@ def test_block_call_makes_what_the_collection_does_not_list():
     assert computed(host) == {frozenset(("h_Y", "h0"))}
     given = dict(T=Q[..., 4], p=Q[..., 0], Y=np.moveaxis(Q[..., 5:], -1, 0))
     wanted = host.impl.mixture.properties("h h_Y", **given, backend="cpu")
-    # other kernels in one program: products may be contracted into FMA elsewhere; both are sums of terms far above h
+    # other kernels in the program: the compiler may contract other products into FMA; h is a sum of terms far above h
     scale = np.abs(wanted["h_Y"]).max()
     np.testing.assert_allclose(np.moveaxis(out, -1, 0), wanted["h_Y"], rtol=0, atol=100 * np.finfo(float).eps * scale)
     np.testing.assert_allclose(h0, wanted["h"] + 0.5 * 30.0**2, rtol=0, atol=100 * np.finfo(float).eps * scale)
@@ -454,7 +454,7 @@ def test_block_call_names_what_cannot_be_made():
 
 
 def test_block_call_updates_in_place_before_it_uses():
-    """mu alone of 'air' is that of the T that comes in; with T asked for, in any order, that of the new T."""
+    """mu alone of 'air' belongs to the T of the input; if T is an output too, in any order, mu belongs to the new T."""
     host = Host(nq=1, mixture=None)
     host.frame.register_kernel(str(OWN_KERNEL))
     T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
@@ -463,7 +463,7 @@ def test_block_call_updates_in_place_before_it_uses():
     for names in (("mu", "T"), ("T", "mu"), ("mu",)):
         out = {name: field(np.nan) for name in names}
         asked(host, "air", inputs, **out)
-        # 8 rounded operations and a power, of condition 1.5 at most in a T that is right to 16 eps
+        # 8 rounded operations and a power, with condition 1.5 at most, of a T that is right to 16 eps
         at = T if "T" in names else field(300.0)
         np.testing.assert_allclose(out["mu"], sutherland(at), rtol=32 * np.finfo(float).eps, err_msg=str(names))
         if "T" in names:
@@ -504,7 +504,7 @@ def test_check_of_inputs(host, value, row, words):
 
 
 def test_check_counts_points_in_the_hosts_block():
-    """Fringe and a later stripe: the indices are those of the host's array."""
+    """With a fringe and a later stripe, the indices are those of the host's array."""
     host = Host(nq=1, chunk=10)
     host.frame.set_parameter("check", 1)
     T = field(300, (8, 7, 6))
@@ -539,7 +539,7 @@ def test_check_of_results_names_the_kernel(tmp_path):
         host.launch("shifted_root")
     host.frame.set_parameter("check", 0)
     host.launch("shifted_root")
-    kernels.registry.kernels.pop("shifted_root")  # the registry is the process's
+    kernels.registry.kernels.pop("shifted_root")  # the registry belongs to the process
 
 
 # ---- timers -------------------------------------------------------------------------------------------------------
@@ -550,7 +550,7 @@ def test_timers_by_name(host, capsys):
     host.frame.report()
     assert "timers are off" in capsys.readouterr().out and host.impl.timers is None
     host.frame.set_parameter("timers", 1)
-    for _ in range(600):  # more than are kept as marks
+    for _ in range(600):  # more than the marks that are kept
         host.put("Q", state()), host.launch("thermal", 10)
     timer = host.impl.timers["thermal"]
     assert (timer.calls, timer.points) == (600, 6000) and 0 < timer.seconds < 60
@@ -592,7 +592,7 @@ def test_options_too_late(host):
         host.frame.set_option("root", "vapour")
     with pytest.raises(ArgumentError, match="unknown option 'rot'"):
         host.frame.set_option("rot", "vapour")
-    host.frame.set_option("root", "gibbs")  # what is in force anyway
+    host.frame.set_option("root", "gibbs")  # the value in force already
     with pytest.raises(StateError, match="'threads' has to be set before"):
         host.frame.set_parameter("threads", 2)
 
@@ -688,7 +688,7 @@ def test_species_arrays_that_cannot_be():
         host.frame.populate_preos(1, *{**good, "pc": -one}.values())
     host.frame.populate_preos(1, *good.values())
     host.put("Q", state())
-    host.launch("thermal")  # works before the Chung data have come
+    host.launch("thermal")  # works before the Chung data are passed
     with pytest.raises(ArgumentError, match="Fuller diffusion volume"):
         host.launch("viscous")
     host.frame.populate_chung(1, one * 9e-5, one * 0, one * 0, one * 18.5)
@@ -743,7 +743,7 @@ def driver_without_cupy(monkeypatch, tmp_path):
 
 
 def test_auto_without_cupy_says_once_that_it_takes_the_cpu(driver_without_cupy):
-    """A run on the CPU of a GPU machine must not pass unnoticed: neither Python's own nor a host's."""
+    """A run on the CPU of a GPU machine must be noticed, from Python and from a host."""
     with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'"):
         assert kernels.get_backend("auto", threads=1).name == "cpu"
     kernels.backend._devices_for_auto.cache_clear()

@@ -1,8 +1,8 @@
 """The CUDA backend: on a GPU with `pytest -m gpu`, otherwise the same tests on a stand-in that runs the CUDA on the
 CPU.
 
-The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py; it cannot show what the device's own
-exp, log and FMA do, nor ordering in time. Those are what the GPU run is for.
+The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py. Only a GPU shows the device's own exp,
+log and FMA, and the order of operations in time.
 """
 
 import os
@@ -67,7 +67,7 @@ def bound(be, program, n, given):
 @pytest.mark.parametrize("ns", [1, 2, 10, 53])
 def test_against_oracle_and_cpu(be, ns):
     """Thermal and viscous properties at random states: against the oracle, and against the CPU backend."""
-    n = (10_000 if ns < 20 else 2000) if is_gpu(be) else 400  # the oracle's pairs at NS = 53 fill gigabytes
+    n = (10_000 if ns < 20 else 2000) if is_gpu(be) else 400  # the oracle's pairs at NS = 53 take gigabytes
     on_cpu, on_gpu = (mixture(ns).properties(NAMES, **states(ns, n), backend=b) for b in ("cpu", be))
     q = expected(ns, n)
     print(f"NS={ns}, error over bound:", {k: f"{r:.2f}" for k, r in compare(NAMES, on_gpu, q, f"NS={ns} cuda").items()})
@@ -138,8 +138,8 @@ def test_pseudocritical_pairs(be, ns):
 @pytest.mark.parametrize("ns", [13, 20])
 @pytest.mark.parametrize("diffusion", ["kinetic", "fuller"])
 def test_friction_by_matrix_units(be, ns, diffusion):
-    """D without Takahashi from 13 species on, its matrices outside the struct for `kinetic`: as on the CPU. All terms
-    are positive."""
+    """D without Takahashi for 13 species and more, with its matrices outside of the struct for `kinetic`, as on the
+    CPU. All terms are positive."""
     mix = inputs.mixture(ns, "none", takahashi="off", diffusion=diffusion)
     given = {q: inputs.states(ns, 150, "smooth")[q] for q in "TpY"}
     program = mix.program(outputs=("D", "mu"), given=("T", "p", "Y"), backend=be)
@@ -150,9 +150,9 @@ def test_friction_by_matrix_units(be, ns, diffusion):
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 def test_takahashi_of_pairs(be, which):
-    """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. Beside the
-    table's own 2e-7: reduced temperature and pressure of a pair are known to a few roundings of single precision, and
-    between two rows the factor changes by up to 1."""
+    """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. To the table's
+    own 2e-7 comes an error of position: reduced temperature and pressure of a pair are known to a few roundings of
+    single precision, and between two rows the factor changes by up to 1."""
     mix, bare = mixture(10), mixture(10, takahashi="off")
     random, n = np.random.default_rng(7), 40_000 if which == "cpu" or is_gpu(be) else 1500
     Y = random.dirichlet(np.full(10, 0.2), n).T
@@ -175,8 +175,8 @@ def test_takahashi_of_pairs(be, which):
 
 @pytest.mark.parametrize("ns", [10, 13])
 def test_states_beyond_the_ends_of_takahashi_table(be, ns):
-    """No temperature and no pressure leads out of it on a GPU either. Against the formula in quadruple precision; the
-    factor is 0.01 or more, and known to 6e-7."""
+    """On a GPU too no temperature and no pressure leads out of the table. Results are compared with the formula in
+    quadruple precision; the factor is 0.01 or more, with an error of 6e-7."""
     mix, (T, p, Y) = inputs.mixture(ns, "none"), impossible_states(ns)
     for name in ("D", "D_ij"):
         exact = mix.properties(name, T=T, p=p, Y=Y, backend="cpu", precision="wide")[name]
@@ -186,7 +186,7 @@ def test_states_beyond_the_ends_of_takahashi_table(be, ns):
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 @pytest.mark.parametrize("ns", [5, 15, 26])
 def test_what_is_unknown_leads_to_no_number(be, ns, which):
-    """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor is looked up in a table, are NaN there and
+    """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor comes from a table, are NaN there and
     nowhere else."""
     mix, n = inputs.mixture(ns, "none"), 64
     given = {q: inputs.states(ns, n)[q] for q in "TpY"}
@@ -209,7 +209,7 @@ def test_what_is_unknown_leads_to_no_number(be, ns, which):
 
 
 def test_bits_do_not_depend_on_the_place(be):
-    """One launch, stripes of 37, and another row length: the same bits at every point."""
+    """One launch, stripes of 37, and another row length give the same bits at every point."""
     mix, n = Mixture(species_set(10)), 333
     T, p, Y = random_states(10, n, seed=24)
     program = mix.program(outputs=("rho", "mu", "D"), given=("T", "p", "Y"), backend=be)
@@ -239,7 +239,7 @@ def test_only_the_first_n_points_are_written(be):
 
 
 def test_two_mixtures_keep_their_constants(be):
-    """Programs of equal source have constants of their own."""
+    """Programs of equal source have their own constants."""
     one, other = Mixture(species_set(10)), Mixture(species_set(10, "dense"))
     state = dict(T=200.0, p=1e7, Y=np.full(10, 0.1))
     third = Mixture(species_set(10).with_fit_range(200.0, 3000.0))
@@ -279,7 +279,7 @@ def random_block(rng):
 @pytest.mark.parametrize("where", ["pageable", "pinned", "device"])
 @pytest.mark.parametrize("seed", range(12))
 def test_gather_and_scatter(be, where, seed):
-    """A random stripe of a random selection; the rest of the view and of the block keep what they had."""
+    """A random stripe of a random selection; the rest of the view and of the block is unchanged."""
     rng = np.random.default_rng(seed)
     field, lo, n = random_block(rng)
     points = n[0] * n[1] * n[2]
@@ -319,8 +319,7 @@ def test_gather_and_scatter(be, where, seed):
 
 
 def test_stripes_in_a_row_do_not_mix(be):
-    """Packing for the next stripe must wait for the copy of an earlier one: ten stripes, each into a view of its
-    own."""
+    """Packing for the next stripe must wait for the copy of an earlier one: ten stripes, each into its own view."""
     field = np.asfortranarray(np.random.default_rng(5).random((40, 30, 20, 6)))
     block = Block(field.ctypes.data, field.shape, tuple(s // 8 for s in field.strides), (3, 2, 0, 0), (34, 26, 20, 6))
     views, step = [], 34 * 26 * 2
@@ -334,8 +333,8 @@ def test_stripes_in_a_row_do_not_mix(be):
 
 @pytest.mark.parametrize("chunk", (3000, 9000, 40000))
 def test_block_call_overlaps_and_agrees(be, chunk):
-    """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned: as one launch of all
-    points, the fringe as it was, and nothing left pinned."""
+    """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned. The results are those of
+    one launch of all points, the fringe is unchanged, and nothing stays pinned."""
     from frame.tvimpl import TVImpl
 
     shape, ns = (64, 50, 11), 10
@@ -375,7 +374,7 @@ def kinds(be, field):
 
 
 def test_pinned_arrays_may_share_pages(be):
-    """Four arrays behind each other, their ends within pages: each is reached, whichever of them are pinned, and a page
+    """Four adjacent arrays whose ends lie within pages. Each is copied correctly with any of them pinned, and a page
     stays pinned as long as one of its arrays is."""
     parts = np.split(np.random.default_rng(9).random(4 * 10000 + 8)[3:40003], 4)
     assert all(a.ctypes.data % 4096 for a in parts[1:])
@@ -412,7 +411,7 @@ def test_pinned_arrays_may_share_pages(be):
 
 
 def test_an_array_between_pinned_ones_is_staged(be):
-    """Its first and last page are its neighbours', and pinned; the pages between are not."""
+    """Its first and last page are shared with its neighbours and pinned; the pages between are not."""
     parts = np.split(np.random.default_rng(10).random(3 * 50000 + 8)[3:150003], 3)
     for k in (0, 2):
         be.pin(parts[k].ctypes.data, parts[k].nbytes)
@@ -436,8 +435,8 @@ def test_results_keep_off_pages_that_neighbours_pinned(be):
 
 
 def test_block_call_on_pinned_arrays(be):
-    """The same bits as on arrays that are pinned for the call; what was pinned before stays so, and is not copied by
-    way of a buffer."""
+    """The same bits as on arrays that are pinned for the call. Memory pinned before stays pinned, and is copied without
+    a buffer."""
     from frame.tvimpl import TVImpl
 
     shape, ns = (40, 40, 30), 10
@@ -489,7 +488,7 @@ def test_a_host_pins_and_finalize_unpins(be):
     assert kinds(be, field) == [0, 0]
     frame.set_option("backend", "cuda")
     frame.initialize(-1, 1000, 1, 6, 0)
-    # a section in reverse order, every second plane: from its lowest to its highest byte
+    # a section in reverse order, every second plane: pinned from its lowest to its highest byte
     frame.pin_array([("pin", 1, field[-1].ctypes.data, (50, 40, 15), (-1, 50, 4000), 8)])
     frame.unpin(field.ctypes.data, field.size - 2000)
     assert kinds(be, field) == [0, 0]
@@ -509,7 +508,7 @@ def test_a_refusal_to_pin(be, monkeypatch):
     be.pin(field.ctypes.data, field.nbytes)
     assert kinds(be, field) == [1, 1]
     be.unpin(field.ctypes.data, field.nbytes)
-    # what the host has pinned itself is left to it
+    # memory that the host has pinned itself stays under its control
     runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
     be.pin(field.ctypes.data, field.nbytes)
     be.unpin(field.ctypes.data, field.nbytes)
@@ -518,8 +517,8 @@ def test_a_refusal_to_pin(be, monkeypatch):
 
 
 def test_memory_of_which_a_part_is_pinned(be):
-    """The driver refuses to copy such memory: what lies beside a pinned array's last page goes by pages of its own, to
-    the device and back."""
+    """The driver refuses to copy such memory in one piece: the part beyond a pinned array's last page is copied
+    separately, to the device and back."""
     page, runtime = 4096, be.arrays.cuda.runtime
     raw = np.zeros(8 * page, np.uint8)
     start = -raw.ctypes.data % page
@@ -527,7 +526,7 @@ def test_memory_of_which_a_part_is_pinned(be):
     half[:] = np.arange(half.size)
     runtime.hostRegister(half.ctypes.data, 2 * page, 0)
     try:
-        if not is_gpu(be):  # CuPy's versions differ in what they copy straight from where it lies
+        if not is_gpu(be):  # versions of CuPy differ in the copies that they make without a buffer
             with pytest.raises(runtime.CUDARuntimeError, match="InvalidValue"):
                 be.arrays.asarray(half)
         there = be.from_host(half)
@@ -606,9 +605,9 @@ def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
 
 @pytest.mark.gpu
 def test_every_kernel_alone():
-    """Each declared kernel on what the collections make, against the CPU. Diffusion without Takahashi's table: its
-    place is worked out in single precision, so that both are within 2e-7 of the formula (test_against_oracle_and_cpu)
-    and not of each other."""
+    """Each declared kernel on the results of the collections, against the CPU. Diffusion without Takahashi's table: the
+    place in it is computed in single precision, so that both backends are within 2e-7 of the formula
+    (test_against_oracle_and_cpu), but not of each other."""
     have = dict(states(10, 2000))
     for name, kernel in project_kernels().items():
         mix = mixture(
@@ -617,7 +616,7 @@ def test_every_kernel_alone():
             **{option: values[0] for option, values in kernel.when},
         )
         missing = [r for r in kernel.reads if r not in have]
-        if missing:  # a start, a velocity, and changes of vectors are the host's own
+        if missing:  # a start value, a velocity, and changes of vectors come from the host
             own = dict(
                 T_start=400.0 + 0 * have["T"], V_p=50.0 + 0 * have["T"], dQ=np.ones((14, 2000)), dU=np.ones((14, 2000))
             )
@@ -627,10 +626,9 @@ def test_every_kernel_alone():
             have.update(mix.properties(missing, **{k: have[k] for k in ("T", "p", "Y", "u", "v", "w")}, backend="cpu"))
         on_cpu, on_gpu = (mix.kernel(name)(backend=b, **{r: have[r] for r in kernel.reads}) for b in ("cpu", "cuda"))
         for w in kernel.writes:
-            # Equal inputs: what differs are some 50 roundings in sums of which the worst, h of NASA-7 and a_T, cancel
-            # to a hundredth, and where the functions are good to 1 or 2 ulp. A formula that is wrong differs in the
-            # first digits. Pressure at given density is the small difference of two large terms in a liquid, and so is
-            # Z there.
+            # With equal inputs the results differ by some 50 roundings and by functions good to 1 or 2 ulp. The worst
+            # sums, h of NASA-7 and a_T, cancel to a hundredth. A wrong formula differs in the first digits. In a
+            # liquid, pressure at given density is a small difference of two large terms, and so is Z.
             size = np.abs(on_cpu[w]) + (1e-2 if name == "cubic_pressure" and w in "pZ" else 1e-6) * np.nanmax(
                 np.abs(on_cpu[w])
             )
@@ -643,7 +641,7 @@ GIVEN = {"h": "h p Y", "s": "s p Y", "e": "e rho Y"}
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
 @pytest.mark.parametrize("ns", [2, 10, 53])
 def test_partial_properties_and_inversions(be, ns, kij):
-    """On the device as on the CPU: both are within N of the oracle's bound of each, see test_derivatives.py,
+    """The device against the CPU: each of them is within N of the oracle's bound, see test_derivatives.py,
     test_inversions.py."""
     n = 2000 if is_gpu(be) else 150
     mix, s = mixture(ns, kij), {k: states(ns, n)[k] for k in "TpY"}
@@ -670,8 +668,8 @@ def test_partial_properties_and_inversions(be, ns, kij):
 
 @pytest.mark.parametrize("ns", [1, 10, 53])
 def test_gamma(be, ns):
-    """Times a vector, back, and as matrices, on the device: roundings of each term; the terms as in
-    test_derivatives.py."""
+    """Gamma times a vector, its inverse, and both as matrices, on the device. Tolerance: roundings of each term; terms
+    as in test_derivatives.py."""
     n, nq = 60, ns + 4
     mix, s = mixture(ns), states(ns, n)
     dQ = np.random.default_rng(4).normal(size=(nq, n))

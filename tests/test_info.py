@@ -1,5 +1,5 @@
-"""python -m frame info --mixture: constants with their origin, checks, poles; critical properties that a file does not
-have."""
+"""python -m frame info --mixture: constants with their origin, checks, poles; critical properties that are missing in a
+file."""
 
 import sys
 import types
@@ -20,7 +20,7 @@ RADICALS = ("OH", "H", "O", "HO2")
 
 
 def without(tmp_path, species, keys=None):
-    """The shipped file with critical-parameters (or some of its keys) of some species taken out."""
+    """The shipped file without critical-parameters (or some of its keys) of some species."""
     yaml = YAML(typ="safe", pure=True)
     data = yaml.load(CH4_O2.read_text())
     for entry in data["species"]:
@@ -50,7 +50,7 @@ def test_report(capsys):
 
 
 def test_poles_are_where_viscosity_jumps():
-    """On both sides of each of them the published viscosity of a dense fluid is huge and of opposite sign."""
+    """On the two sides of a pole the published viscosity of a dense fluid is huge and of opposite sign."""
     mix = Mixture.from_yaml(CH4_O2, chung="published")
     (text,) = info.poles(mix)
     at = float(text.partition("H2/O2 at X_H2 = ")[2].partition(";")[0])
@@ -64,7 +64,7 @@ def test_poles_are_where_viscosity_jumps():
 
 
 def test_estimated_radicals_are_the_shipped_ones(tmp_path):
-    """The rule is that of the shipped file, which gives its results to four digits and more."""
+    """The rule is that of the shipped file, whose values have four digits or more."""
     path = without(tmp_path, RADICALS)
     with pytest.raises(MixtureError, match="species 'OH': critical-parameters is missing.*critical = fill"):
         read_cantera_yaml(path)
@@ -108,7 +108,7 @@ def test_nothing_to_estimate_from_is_an_error(tmp_path):
 
 
 def stand_in(monkeypatch, formula="CO2", methods=("JOBACK", "HEOS"), known=("Tc", "pc", "omega")):
-    """A package chemicals of one substance."""
+    """A stand-in for the package chemicals with one substance."""
     values = {"Tc": 304.1282, "pc": 7377300.0, "omega": 0.22394, "Vc": 9.41e-5}
     module, identifiers = types.ModuleType("chemicals"), types.ModuleType("chemicals.identifiers")
     for field, name in (("Tc", "Tc"), ("pc", "Pc"), ("omega", "omega"), ("Vc", "Vc")):
@@ -126,8 +126,8 @@ def stand_in(monkeypatch, formula="CO2", methods=("JOBACK", "HEOS"), known=("Tc"
 
 
 def test_looked_up(monkeypatch):
-    """Measured values of the very molecule only: not another formula, not an ion, not group contributions, not a part
-    of the numbers."""
+    """Only measured values of exactly this molecule are used: no other formula, no ion, no group contributions, no
+    incomplete set."""
     stand_in(monkeypatch)
     values, origin = critical_data.looked_up("CO2", {"C": 1, "O": 2})
     assert (
@@ -155,7 +155,7 @@ def test_looked_up_in_the_package_itself(tmp_path):
     assert all("estimated" in data.origin[name]["Tc"] for name in RADICALS)
 
 
-SUSPECT = {  # what is wrong: (field, factor), what is said
+SUSPECT = {  # error: (field, factor), message
     "Vc in L/mol read as m3/kmol, of another fluid": ("Vc", 2.0, "pc Vc/(R Tc) = 0.549"),
     "diameter of another species": ("diameter", 1.6, "Lennard-Jones diameter is 1.6"),
     "well depth in another unit": ("well_depth", 8.3, "well depth is"),

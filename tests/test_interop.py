@@ -1,4 +1,4 @@
-"""Fortran calling embedded Python: each trap that was seen to happen, from a real compiled program."""
+"""Fortran calling embedded Python: each failure that was seen in practice, from a compiled program."""
 
 import importlib.util
 import pathlib
@@ -19,7 +19,7 @@ def traps(case, *arguments, flags=(), mpi=None, **options):
 
 
 def told(done) -> dict:
-    """What the host printed: {call: (status, message)}."""
+    """The host's output: {call: (status, message)}."""
     assert done.returncode == 0, done.stdout + done.stderr
     return {m[1]: (int(m[2]), m[3].strip()) for m in re.finditer(r"^(.+?): (-?\d+) ?(.*)$", done.stdout, re.M)}
 
@@ -108,7 +108,7 @@ def test_finalize_first_does_nothing():
 
 
 def test_the_interpreter_is_the_one_of_the_build(tmp_path):
-    """PATH, VIRTUAL_ENV, PYTHONHOME and PYTHONPATH of the job choose nothing."""
+    """PATH, VIRTUAL_ENV, PYTHONHOME and PYTHONPATH of the job have no effect."""
     fake = tmp_path / "bin"
     fake.mkdir()
     (fake / "python3").symlink_to("/bin/false")
@@ -139,11 +139,12 @@ def test_one_thread_and_few_imports(tmp_path):
     )
     done = traps("python", code, OPENBLAS_NUM_THREADS=None)
     assert "threads 1\n" in done.stdout and "blas 1\n" in done.stdout and "loaded []" in done.stdout
-    assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout  # the user's word counts
+    assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout  # the user's value has priority
 
 
 def test_ctrl_c_still_stops_the_host(tmp_path):
-    """Python would take SIGINT and only note it, for an interpreter loop that does not run while the host computes."""
+    """Python's handler of SIGINT only sets a flag for the interpreter loop, which does not run while the host
+    computes."""
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a test run in the background may have it ignored,
@@ -163,7 +164,7 @@ sys.modules["cupy"] = None  # and CuPy is not
 
 
 def test_a_host_hears_that_auto_takes_the_cpu(tmp_path):
-    """On a machine with an NVIDIA driver whose Python has no CuPy: once, with what to install."""
+    """On a machine with an NVIDIA driver whose Python has no CuPy: one message, which names the package to install."""
     file = python_file(tmp_path, DRIVER_WITHOUT_CUPY)
     done = traps("python_first", file, FRAME_BACKEND=None, CUDA_VISIBLE_DEVICES=None)
     assert [told(done)[call] for call in ("file", "init", "again")] == [(0, "")] * 3
@@ -178,7 +179,7 @@ def test_a_host_hears_that_auto_takes_the_cpu(tmp_path):
 
 
 def test_a_host_with_floating_point_traps(tmp_path):
-    """Start-up, a Python overflow and a NaN in a kernel pass; the host's own traps fire afterwards."""
+    """Start-up, a Python overflow and a NaN in a kernel do not trap; the host's own traps work afterwards."""
     code = tmp_path / "air.py"
     code.write_text(
         OWN_KERNEL.read_text().replace("from kernels import", "assert 1e300*1e300 == float('inf')\nfrom kernels import")
@@ -191,7 +192,7 @@ def test_a_host_with_floating_point_traps(tmp_path):
 
 
 def test_a_host_whose_threads_trap():
-    """The kernels run on the OpenMP threads that the host has started with its traps on."""
+    """The kernels run on OpenMP threads that the host has started with its traps on."""
     done = traps(
         "fpe_threads", OWN_KERNEL, flags=("-O1", "-fopenmp", "-ffpe-trap=invalid,zero,overflow"), FRAME_THREADS="2"
     )
@@ -199,7 +200,7 @@ def test_a_host_whose_threads_trap():
 
 
 def test_subnormals():
-    """libframe does not switch the host to flush-to-zero; a host that has done so gets the layer's own mode inside."""
+    """libframe does not switch the host to flush-to-zero. In a host with flush-to-zero, the layer uses its own mode."""
     plain = traps("subnormal", SOURCES / "twice.py", flags=("-O1",)).stdout
     assert "before: host keeps subnormals T" in plain and "after: host keeps subnormals T" in plain
     assert "kept in the layer: T" in plain
@@ -219,7 +220,7 @@ def test_subnormals():
 def test_a_forgotten_val_is_named(case, call, word, level):
     status, message = told(traps(case, flags=(level,), **RETURN))[call]
     assert status == 3 and "%VAL" in message
-    assert word in message or level == "-O2"  # which argument is caught first depends on where the host keeps them
+    assert word in message or level == "-O2"  # the argument that is refused first depends on where the host keeps them
 
 
 def test_an_array_by_value_is_named():
@@ -245,7 +246,7 @@ def test_bounds_outside_the_block():
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_tags_without_an_end(level):
-    """The read is bounded, whatever lies behind the literal; what is not on the list is refused with the list."""
+    """The read is bounded for any bytes after the literal. An unknown tag is refused, with the list of known ones."""
     got = told(traps("tags", flags=(level,), **RETURN))
     assert got["unknown"][0] == 3 and "known:" in got["unknown"][1] and "char(0)" in got["unknown"][1]
     assert got["close"][0] == 3 and "did you mean 'T'" in got["close"][1]
@@ -256,7 +257,7 @@ def test_tags_without_an_end(level):
 
 
 def test_a_section_that_came_as_a_temporary():
-    """The data are copied in the call: freeing the compiler's temporary afterwards harms nothing."""
+    """The data are copied in the call, so that the compiler may free its temporary afterwards."""
     done = traps("section", OWN_KERNEL)
     told(done)
     values = [float(x) for x in re.search(r"T =(.*)", done.stdout)[1].split()]
@@ -279,7 +280,7 @@ def test_descriptors_of_the_wrong_kind():
 
 
 def test_pinned_arrays():
-    """The checks are the same without a GPU, where there is nothing to pin."""
+    """The checks are the same without a GPU, where pin does nothing."""
     got = told(traps("pin", **RETURN))
     wrong = {
         "early": (2, "before frame_initialize"),
@@ -429,7 +430,7 @@ def test_a_serial_host_needs_no_mpi(tmp_path):
 
 @every_mpi
 def test_the_same_library_serves_both(mpi):
-    """One build/libframe.so: the tests above ran it under each MPI; nothing in it names one."""
+    """One build/libframe.so: the tests above ran it under each MPI; it does not name any MPI library."""
     host = compiled("traps.f90", mpi=mpi)
     linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
     assert str(ROOT / "build" / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked

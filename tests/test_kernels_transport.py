@@ -1,4 +1,4 @@
-"""Transport kernels against the NumPy oracles: through Mixture.properties, and each one alone."""
+"""Transport kernels against the NumPy oracles, through Mixture.properties and each one alone."""
 
 import numpy as np
 import pytest
@@ -36,8 +36,8 @@ def test_diffusion_of_53_species(block):
 
 @pytest.mark.parametrize("ns", (10, 53))
 def test_every_pure_corner(ns):
-    """Each species pure, and with an equal trace of all others: against the oracle, and the limit of no trace is the
-    pure point."""
+    """Each species pure, and with equal traces of all others, against the oracle. The limit of no traces is the pure
+    point."""
     names, few = "mu lam D D_mole D_mass rho c", 1e-9
     T, p = (v.ravel() for v in np.meshgrid([95.0, 150.0, 300.0, 2000.0], [1e5, 60e5, 400e5]))
     W, mix = species_set(ns).W, mixture(ns)
@@ -52,8 +52,8 @@ def test_every_pure_corner(ns):
             assert (got[name] > 0).all() and np.isfinite(got[name]).all(), name
             at_limit.setdefault(name, []).append(got[name])
     for name, (pure, near) in at_limit.items():
-        # relative slopes in x of up to ns times the ratio of the largest to the smallest pair's; phase changes move
-        # too: left out
+        # relative slopes in x are up to ns times the ratio of the largest to the smallest pair value; phase changes
+        # move too and are left out
         steady = np.abs(at_limit["rho"][1] / at_limit["rho"][0] - 1) < 1e-5
         assert steady.mean() > 0.99 and (np.abs(near / pure - 1) < 1e-4)[..., steady].all(), name
 
@@ -90,7 +90,8 @@ def test_forms_differ(form):
 
 
 def test_given_density():
-    """With rho given the equation of state is not asked: half the density in, its viscosity and conductivity out."""
+    """With rho given the equation of state is not used: half the density gives the viscosity and conductivity at that
+    density."""
     s = {k: states(10, 300)[k] for k in "TpY"}
     q = expected(10, 300)
     rho = 0.5 * value(q.rho).astype(float)
@@ -123,7 +124,7 @@ def test_chung_forms_alone(name, form):
 
 
 def test_zero_density_is_the_dilute_limit():
-    """(1 - exp(-E4 y))/y and its like at y = 0, and just above it."""
+    """(1 - exp(-E4 y))/y and similar quotients at y = 0, and just above it."""
     s = {k: states(10, 300)[k] for k in "TpY"}
     limit = mixture(10).properties("mu lam eta0", **s, rho=0.0)
     near = mixture(10).properties("mu lam", **s, rho=1e-9)
@@ -137,7 +138,7 @@ def test_zero_density_is_the_dilute_limit():
 
 
 def test_dense_limit_is_not_hidden():
-    """y >= 1 is outside the model: whatever comes out there, it must not reach a neighbour."""
+    """y >= 1 is outside the model: its result, of any value, must not affect a neighbouring point."""
     s = {k: states(10, 300)[k] for k in "TpY"}
     rho = mixture(10).properties("rho", **s)["rho"]
     clean = mixture(10).properties("mu", **s, rho=rho)["mu"]
@@ -157,7 +158,7 @@ def test_takahashi_is_continuous_by_default_and_steps_in_table():
     assert abs(smooth[1] / smooth[0] - 1) < 2e-7  # the tables are in single precision
     assert 0.005 < table[1] / table[0] - 1 < 0.0101
     off = mixture(1, takahashi="off").properties("D", T=T, p=p, Y=Y)["D"][0] * p
-    assert abs(off[0] / table[0] - 1) < 1e-14  # exactly 1 below Pr = 0.1: same products, one factor
+    assert abs(off[0] / table[0] - 1) < 1e-14  # the factor is exactly 1 below Pr = 0.1: otherwise the same products
 
 
 def test_takahashi_table_error():
@@ -176,8 +177,9 @@ def test_takahashi_table_error():
 
 @pytest.mark.parametrize("ns", (2, 10))
 def test_states_beyond_the_ends_of_takahashi_table(ns):
-    """Where its place is found by the digits of a sum and by single precision: no temperature and no pressure leads out
-    of the table. Against the formula in quadruple precision; the factor is 0.01 or more, and known to 6e-7."""
+    """The place in the table is found from the digits of a sum, in single precision: no temperature and no pressure
+    leads out of the table. Results are compared with the formula in quadruple precision; the factor is 0.01 or more,
+    with an error of 6e-7."""
     T, p, Y = impossible_states(ns)
     for name in ("D", "D_ij", "D_mass"):
         got, exact = (
@@ -198,19 +200,20 @@ def test_pure_species_has_a_limit():
         assert np.isfinite(D).all()
         others = np.arange(ns) != k
         assert (np.abs(D[others, 0] / D[others, 1] - 1) < 1e-9).all()
-        # the pure species itself diffuses against traces: which traces decides, 1/1e20 of each here, 1/1e14 by mass
-        # there
+        # the pure species itself diffuses against traces, so the choice of traces matters: 1/1e20 of each here, 1/1e14
+        # by mass there
         assert 0.2 < D[k, 0] / D[k, 1] < 5
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
 def test_quadruple_precision_agrees(ns):
-    """The bodies in quadruple precision, where Takahashi's factor (0.01 or more) is the formula and not the table."""
+    """The bodies in quadruple precision, in which Takahashi's factor (0.01 or more) is from the formula and not from
+    the table."""
     s = {k: states(ns, 300)[k] for k in "TpY"}
     q = expected(ns, 300)
     wide, double = (mixture(ns).properties("mu lam D", **s, precision=precision) for precision in ("wide", "double"))
     compare("mu lam D", wide, q, f"NS={ns} wide")
-    # D is a mean of pairs, each of them off by its factor's error at most
+    # D is a mean of pairs, each with at most the error of its factor
     assert np.abs(double["D"] / wide["D"] - 1).max() < TABLE_ERROR / 0.01
     off = {
         precision: mixture(ns, takahashi="off").properties("D", **s, precision=precision)["D"]
@@ -240,16 +243,16 @@ LINES = ("O2 H2", "H2 H2O", "CO2 H2O", "CO H2O", "O2 H2O", "CH4 H2O")
 
 
 def variants():
-    """The shipped species; the same with Peng-Robinson's critical volumes and no association, as a file without them
-    has it."""
+    """The shipped species, and the same with Peng-Robinson's critical volumes and without association, as from a file
+    without these data."""
     data = species_set(10)
     return data, changed(data, Vc=np.full(10, np.nan), kappa_assoc=np.zeros(10))
 
 
 @pytest.mark.parametrize("pair", LINES)
 def test_default_form_is_positive(pair):
-    """80 to 3500 K, 0.1 to 500 bar. Without E_2 >= 0 and B_7 >= 0 mu <= 0 in cold water, lam <= 0 in cold hydrogen with
-    water."""
+    """80 to 3500 K, 0.1 to 500 bar. Without E_2 >= 0 and B_7 >= 0, mu <= 0 occurs in cold water, and lam <= 0 in cold
+    hydrogen with water."""
     T, p, x = np.meshgrid(
         np.geomspace(80, 3500, 30), 1e5 * np.geomspace(0.1, 500, 10), np.linspace(0, 1, 61), indexing="ij"
     )
@@ -260,7 +263,7 @@ def test_default_form_is_positive(pair):
 
 
 def test_published_form_is_not_positive():
-    """What the default is there for: the same states in the published form."""
+    """The reason for the default: the same states in the published form."""
     T, p, x = np.meshgrid(
         np.geomspace(80, 3500, 15), 1e5 * np.geomspace(0.1, 500, 5), np.linspace(0, 1, 61), indexing="ij"
     )
@@ -272,8 +275,9 @@ def test_published_form_is_not_positive():
 
 @pytest.mark.parametrize("pair", LINES)
 def test_default_form_is_continuous_in_composition(pair):
-    """At given y and T half the step along the line gives half the largest change of ln mu and ln lam: no jump, no
-    pole. (Steep it may be: hydrogen with a few per cent of water changes by tens of per cent over 0.0005 in x.)"""
+    """At given y and T, half the step along the line gives half the largest change of ln mu and ln lam: there is no
+    jump and no pole. Slopes may be steep: hydrogen with a few per cent of water changes by tens of per cent over 0.0005
+    in x."""
     for data in variants():
         mix = Mixture.from_species(data)
         largest = []
@@ -317,7 +321,7 @@ def test_lucas_by_name_knows_the_quantum_gases():
 def test_association_and_dipole_matter_where_given():
     data = changed(species_set(10), kappa_assoc=np.linspace(0, 0.1, 10), dipole=np.linspace(0, 2, 10))
     s = {k: states(10, 500)[k] for k in "TpY"}
-    s["T"] = np.maximum(s["T"], 350)  # in a cold liquid the published form overflows with this much
+    s["T"] = np.maximum(s["T"], 350)  # in a colder liquid the published form overflows with so much association
     for form in ("polefree", "published"):
         got = Mixture.from_species(data, chung=form).properties("mu lam", **s)
         compare(
@@ -335,7 +339,7 @@ def test_missing_diffusion_data_is_told():
 
 
 def test_tolerance_is_what_the_module_says():
-    """A relative error of 1e-11 in mu of N2 gas must be seen by these tests."""
+    """These tests must find a relative error of 1e-11 in mu of N2 gas."""
     q = expected(1, 0)
     wrong = value(q.mu).astype(float) * (1 + 1e-11)
     with pytest.raises(AssertionError):

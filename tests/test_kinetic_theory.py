@@ -1,4 +1,4 @@
-"""Binary diffusion from kinetic theory: against Cantera's own fit, Neufeld's correlation and the tables."""
+"""Binary diffusion from kinetic theory, against Cantera's own fit, Neufeld's correlation and the tables."""
 
 import time
 
@@ -18,7 +18,7 @@ def evaluate(coeff, T):
 
 
 def gri30():
-    """(Cantera's gri30, the same species here); only what diffusion reads is real."""
+    """(Cantera's gri30, the same species here); only the data for diffusion are real."""
     gas = ct.Solution("gri30.yaml", transport_model="mixture-averaged")
     data = [s.transport for s in gas.species()]
     of = {
@@ -61,11 +61,12 @@ def test_fit_equals_cantera(case):
         2, 0, 1
     )
     power = np.log(high) ** np.arange(5)[:, None, None]
-    # the value: eps_0 differs by 3e-12 (CODATA 2018 to 11 digits here), the rest is rounding of the two least-squares
+    # values: eps_0 differs by 3e-12 (CODATA 2018 to 11 digits here); the remainder is rounding of the two least-squares
     # solvers
     for T in np.linspace(low, high, 17):
         np.testing.assert_allclose(evaluate(coeff, T), evaluate(ref, T), rtol=2e-11)
-    # a coefficient: columns of Cantera's matrix in plain ln T have a condition number of 1e7 to 1e8, times eps = 2e-16
+    # coefficients: the columns of Cantera's matrix in plain ln T have a condition number of 1e7 to 1e8, times eps =
+    # 2e-16
     assert np.max(np.abs(coeff - ref) * power / np.sum(np.abs(ref) * power, axis=0)) < 1e-8
 
 
@@ -78,11 +79,11 @@ def test_d_equals_cantera_binary_diff_coeffs():
 
 
 def test_omega11_is_the_table_at_its_points():
-    rows = slice(0, len(mm.T_STAR) - 1)  # the last parabola uses the rows before T* = 100, as Cantera does
+    rows = slice(0, len(mm.T_STAR) - 1)  # the last parabola uses the rows before T* = 100, as in Cantera
     value = omega11(mm.T_STAR[None, rows], np.array([0.0]))
     np.testing.assert_allclose(
         value[0], (mm.OMEGA22 / mm.A_STAR)[rows, 0], rtol=8 * np.finfo(float).eps
-    )  # 3-term sums, twice
+    )  # two sums of 3 terms
 
 
 def test_omega11_of_the_lennard_jones_gas_is_neufelds():
@@ -94,13 +95,14 @@ def test_omega11_of_the_lennard_jones_gas_is_neufelds():
         + 1.03587 * np.exp(-1.52996 * t)
         + 1.76474 * np.exp(-3.89411 * t)
     )
-    # its own error is below 0.1 %, the parabola between rows 1 and 2 of the table (T* 0.3 to 0.4) adds up to 0.3 %
+    # the correlation's own error is below 0.1 %; the parabola between rows 1 and 2 of the table (T* 0.3 to 0.4) adds up
+    # to 0.3 %
     np.testing.assert_allclose(omega11(t[None, :], np.array([0.0]))[0], neufeld, rtol=4e-3)
 
 
 def test_omega11_between_columns_follows_the_table():
     value = omega11(np.tile(mm.T_STAR[5:30], (8, 1)), mm.DELTA)
-    # degree 6 through 8 columns leaves a residual: 0.2 % is its size in this range
+    # a fit of degree 6 through 8 columns leaves a residual of 0.2 % in this range
     np.testing.assert_allclose(value, (mm.OMEGA22 / mm.A_STAR)[5:30].T, rtol=2e-3)
 
 
@@ -111,7 +113,7 @@ def test_fit_range_of_the_files_follows_theory(ns):
     coeff = binary_fit(data, *data.T_fit)
     T = np.linspace(*data.T_fit, 300)
     fit = np.array([evaluate(coeff, t)[i, j] for t in T]).T
-    # measured: 2.4 % for H2O pairs over 80 to 3500 K, 1 % without H2O; far below what the model itself is off
+    # measured: 2.4 % for H2O pairs over 80 to 3500 K, 1 % without H2O; far below the error of the model itself
     assert np.max(np.abs(fit / binary_diffusion(data, T, i, j) - 1)) < 0.03
 
 
@@ -129,7 +131,7 @@ def test_friction_fit_follows_theory(ns, low, high, allowed):
     T = np.linspace(low, high, 400)
     # measured: 1.8 % (pairs with water) and 0.32 %; Cantera's fit of one degree more: 2.5 and 0.17 %
     assert np.max(np.abs(T**1.5 / friction(T) / binary_diffusion(data, T, i, j) - 1)) < allowed
-    assert friction(np.array([low / 2, 2 * high, 20000.0])).min() > 0  # beyond the range: off, but never negative
+    assert friction(np.array([low / 2, 2 * high, 20000.0])).min() > 0  # beyond the range: wrong, never negative
 
 
 def test_extrapolation_is_what_the_files_fit_range_avoids():

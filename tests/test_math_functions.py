@@ -1,7 +1,9 @@
-"""What kernels/thread.h and the packs of the CPU put in the place of division, roots, exp and log: good to a few units
-in the last place over the range that point bodies use, against numpy's long double; NaN where the argument is NaN.
+"""The functions of kernels/thread.h and of the CPU's packs that replace division, roots, exp and log. They are good to
+a few units in the last place over the range of the point bodies, against numpy's long double, and give NaN where the
+argument is NaN.
 
-On the stand-in the unit's first 20 bits come from single precision; on a GPU (-m gpu) from the special function unit.
+On the stand-in the first 20 bits of the special function unit come from single precision; on a GPU (-m gpu) from the
+unit.
 """
 
 import pathlib
@@ -49,7 +51,7 @@ point_kernel("math_probe", header="math_probe.h", reads="math_a math_b", source=
              writes=WRITES)
 """
 # largest error in units in the last place of the result: of a thread; of a pack, whose quotients and square roots are
-# the rounded ones
+# correctly rounded
 ULPS = {
     "math_quotient": 1.0,
     "math_reciprocal": 1.5,
@@ -66,7 +68,7 @@ ULPS = {
     "math_inverse_two_thirds": 3,
     "math_two_to": 2,
     "math_two_to_less_one": 2.5,
-}  # roots, their quotient; tables that a GPU's compiler makes in double
+}  # roots and their quotient; tables that the compiler for the GPU evaluates in double
 SINGLE_ULPS = {"math_exp": 3, "math_two_to": 3, "math_two_to_less_one": 20, "math_power": 6}
 PACK_ULPS = {
     "math_quotient": 0.501,
@@ -180,8 +182,8 @@ def test_units_in_the_last_place(be, probe):  # noqa: F811
 
 
 def test_units_in_the_last_place_in_single_precision(be, probe):  # noqa: F811
-    """As in double, but for the compiler's library, and for products rounded before an exponential: 25 ln 2 by 16 units
-    of the result."""
+    """As in double, except for the compiler's library and for products rounded before an exponential: 25 ln 2 by 16
+    units of the result."""
     check_units(be, ULPS | SINGLE_ULPS, "single")
 
 
@@ -190,7 +192,7 @@ def test_units_in_the_last_place_of_packs(packs, probe):
 
 
 def test_beyond_the_range(be, probe):  # noqa: F811
-    """NaN stays NaN; the root of 0 is 0, of a negative number NaN; the logarithm of what is not positive NaN."""
+    """NaN stays NaN; the root of 0 is 0, of a negative number NaN; the logarithm of a number <= 0 is NaN."""
     check_beyond_the_range(be)
 
 

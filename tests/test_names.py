@@ -1,5 +1,5 @@
-"""python -m frame names: KERNELS.md is what the declarations say. Each run is a process of its own: other tests declare
-kernels too."""
+"""python -m frame names: KERNELS.md agrees with the declarations. Each run is its own process, because other tests
+declare kernels too."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def printed(*arguments):
 
 
 def rows(text, heading):
-    """Cells of a section's table, the first column as key."""
+    """Cells of the table of a section, with the first column as key."""
     lines = text.split(f"## {heading}\n")[1].split("\n## ")[0].splitlines()
     cells = [
         [cell.strip() for cell in line[1:-1].replace("\\|", "!").split("|")] for line in lines if line.startswith("| ")

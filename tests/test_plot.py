@@ -14,7 +14,7 @@ CH4_O2, N2 = (str(ROOT / "examples/mixtures" / f"{name}.yaml") for name in ("ch4
 
 
 def drawn(tmp_path, monkeypatch, *arguments, mixture=CH4_O2):
-    """The figure that the command made, before it was closed."""
+    """The figure of the command, before it is closed."""
     import matplotlib.pyplot as plt
 
     kept = []
@@ -110,8 +110,8 @@ def test_map_with_the_ridge(tmp_path, monkeypatch):
 
 
 def test_ridge_is_where_cp_is_largest():
-    """Above the critical pressure of N2 cp rises before and falls behind it; towards the critical point it ends
-    there."""
+    """Above the critical pressure of N2, cp rises below the ridge and falls above it; the ridge ends at the critical
+    point."""
     mix = Mixture.from_yaml(N2)
     p = np.array([20e5, 34.5e5, 50e5, 100e5])
     (T, at), (Tc, pc) = plot.ridge(mix, np.ones(1), np.linspace(90, 300, 50), p, "cpu")

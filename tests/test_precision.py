@@ -1,5 +1,5 @@
-"""Single precision on both backends. "mixed" (arrays alone): the double kernel's results, rounded once. "single"
-(arithmetic too): within a few roundings of what rounding the inputs and constants once would do."""
+"""Single precision on both backends. "mixed" (only the arrays): the results of the double kernel, rounded once.
+"single" (arithmetic too): errors within a few times those of rounding the inputs and constants once."""
 
 import json
 import pathlib
@@ -33,14 +33,14 @@ def backend(request, be):  # noqa: F811
 
 
 def rounded_states(ns, n=N, seed=41):
-    """States that single precision holds exactly."""
+    """States that are exact in single precision."""
     T, p, Y = random_states(ns, n, seed)
     u, v, w = np.random.default_rng(seed).uniform(-300, 300, (3, n))
     return {name: np.asarray(value).astype(SINGLE) for name, value in zip(GIVEN, (T, p, Y, u, v, w))}
 
 
 def assert_rounded_once(got, wanted, what):
-    """got is wanted, rounded to nearest: the same bits, NaN where that has NaN."""
+    """got is wanted rounded to nearest: the same bits, NaN where wanted has NaN."""
     assert got.dtype == SINGLE, (what, got.dtype)
     with np.errstate(over="ignore"):
         expected = wanted.astype(SINGLE)
@@ -63,8 +63,8 @@ OPTIONS = [
 
 @pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
 def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
-    """Everything that T, p, Y lead to, in one launch: no name between is rounded, so that the only error is that of the
-    output. The matrices of 53 species are left out for the time they take."""
+    """All quantities that follow from T, p, Y, in one launch. No intermediate is rounded, so the rounding of the output
+    is the only error. The matrices of 53 species are left out: they take too long."""
     mix = mixture(ns, **options)
     names = [name for name in reachable(mix) if ns < 53 or "*" not in declare.quantities[name].per]
     given = rounded_states(ns, N if ns < 53 else 70)
@@ -77,8 +77,8 @@ def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
 
 
 # Rounding inputs and constants once is 1 unit of the scale (frame/validate/scale.py). As in frame/validate/wide.py, 48
-# units for some 30 roundings in between; what is new in single precision is the window of a table: its place 384/(1 +
-# Tr) is known to 384/2 roundings of one cubic's width, on which the tabulated factor changes by 1/100 at most.
+# units allow for some 30 roundings in between. Single precision adds the error of the place in a table: 384/(1 + Tr) is
+# known to 384/2 roundings of the width of a cubic, over which the tabulated factor changes by 1/100 at most.
 SINGLE_TOLERANCE = 48
 
 
@@ -98,7 +98,7 @@ def test_single_is_within_a_few_roundings(backend, ns, options):
     for name in names:
         assert single[name].dtype == SINGLE
         if options.get("viscosity") == "lucas" and not np.isfinite(double[name]).all():
-            continue  # liquids have none, nor what is made of it
+            continue  # not defined for liquids, nor are quantities made from it
         lost = np.finfo(SINGLE).tiny  # below it a number has fewer digits
         worst[name] = np.max(
             np.where(undecided, 0, np.abs(single[name] - double[name]) / (2.0**-24 * scale[name] + lost))
@@ -109,7 +109,7 @@ def test_single_is_within_a_few_roundings(backend, ns, options):
 
 @pytest.mark.parametrize("name", sorted(declare.collections))
 def test_every_collection(backend, name):
-    """By name and from what it is given: inversions and the Jacobian too."""
+    """Each collection by name, from its own inputs; inversions and the Jacobian too."""
     c, mix = declare.collections[name], mixture(2)
     random = np.random.default_rng(43)
     state = rounded_states(2) | {q: random.normal(size=(6, N)).astype(SINGLE) for q in ("dQ", "dU")}
@@ -124,8 +124,8 @@ def test_every_collection(backend, name):
 
 
 def test_kernels_alone(backend):
-    """By themselves: a third of the default options' kernels, others on either backend (all are met in the fused launch
-    above)."""
+    """A third of the kernels of the default options, each launched alone; the third differs between the backends. The
+    fused launch above contains all of them."""
     mix, given = mixture(2), rounded_states(2)
     pool = reachable(mix)
     made = mix.properties(pool, backend="cpu", **given) | given
@@ -146,8 +146,8 @@ def test_kernels_alone(backend):
 
 @pytest.mark.parametrize("name", ["viscous", "gamma_jacobian_properties"])
 def test_many_species(backend, name):
-    """Alone, as a host launches it: at 53 species a GPU keeps sums of pairs where the results go, if those are wide
-    enough."""
+    """A kernel launched alone, as by a host: with 53 species a GPU keeps sums of pairs in the memory of the results, if
+    their type is wide enough."""
     c, mix = declare.collections[name], mixture(53)
     given = {q: v for q, v in rounded_states(53, 70).items() if q in "TpY"}
     given |= {q: mix.properties(q, **given)[q].astype(SINGLE) for q in c.given if q not in given}
@@ -162,8 +162,8 @@ def test_many_species(backend, name):
     "ns, kij, diffusion", [(15, "dense", "kinetic"), (26, "none", "fuller"), (50, "dense", "kinetic")]
 )
 def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
-    """Which work on doubles: the pairs' matrices stay that, all other constants are single numbers, and so are the
-    results."""
+    """The matrix units work on doubles: the matrices of pairs stay double; all other constants and the results are
+    single."""
     mix = inputs.mixture(ns, kij, takahashi="off", diffusion=diffusion)
     given = {q: v for q, v in rounded_states(ns, 70).items() if q in "TpY"}
     given["rho"] = mix.properties("rho", **given)["rho"].astype(SINGLE)
@@ -200,8 +200,8 @@ def test_a_point_does_not_depend_on_its_place(backend, precision):
 
 
 def test_wrong_types_are_refused(backend):
-    """A bound array has the program's type; doubles given to `properties` are rounded, and X, Y given are handed back
-    as they went in."""
+    """A bound array must have the program's type. Doubles given to `properties` are rounded; given X and Y are returned
+    unchanged."""
     mix = mixture(2)
     program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=backend, precision="mixed")
     assert program.dtype == SINGLE
@@ -236,7 +236,8 @@ def test_a_fortran_host_with_arrays_and_views_of_either_type():
 @pytest.mark.parametrize("element", ["float64", "float32"])
 @pytest.mark.parametrize("seed", range(8))
 def test_stripes_are_converted_on_their_way(be, which, element, seed):  # noqa: F811
-    """Random selections of blocks of either type, into views of the other and back; fringe and padding stay."""
+    """Random selections of blocks of either type, into views of the other type and back; fringe and padding are
+    unchanged."""
     back, random = (get_backend("cpu") if which == "cpu" else be), np.random.default_rng(seed)
     shape = [int(random.integers(2, 9)) for _ in range(3)] + [3]
     lo = [int(random.integers(0, m)) for m in shape]
@@ -258,8 +259,8 @@ def test_stripes_are_converted_on_their_way(be, which, element, seed):  # noqa: 
 
 
 def test_views_of_a_mixed_frame():
-    """Half the bytes; Q's rows, the last mass fraction and check mode work as in double; the option comes before
-    initialize."""
+    """Views take half the bytes. Rows of Q, the last mass fraction and check mode work as in double. The option must be
+    set before initialize."""
     answers = {}
     for precision in ("double", "mixed", "single"):
         host = Host(ns=10, nq=14, mixture="ch4_o2", precision=precision)
@@ -281,9 +282,9 @@ def test_views_of_a_mixed_frame():
     assert answers["mixed"][2].dtype == SINGLE and answers["mixed"][2].nbytes * 2 == answers["double"][2].nbytes
     assert (
         np.abs(answers["mixed"][1].astype(float).sum(0) - 1).max() <= 6e-8
-    )  # ten fractions, each rounded by 2^-25 of it at most, twice
+    )  # ten fractions, each rounded twice by at most 2^-25 of it
     assert np.abs(answers["single"][0] / answers["double"][0] - 1).max() < 3e-6
-    # rho moves with Y and p, T (exact here) by what it depends on them: |d ln rho/d ln Y_k| is about 1 or less
+    # rho changes with Y and p (T is exact here): |d ln rho/d ln Y_k| is about 1 or less
     assert np.abs(answers["mixed"][0] / answers["double"][0] - 1).max() < 3e-7
     with pytest.raises(ArgumentError, match="option 'precision' is 'half', wanted one of double, mixed, single"):
         Host(precision="half")
@@ -299,13 +300,13 @@ def test_a_hosts_own_kernels(precision):
     host.put("rho", field(1.25)), host.put("e", np.asfortranarray(e)), host.put("T", field(400.0))
     host.launch("air_ideal_gas")
     T = (np.sqrt(690.0**2 + 2 * 0.09 * e.astype(SINGLE).astype(float)) - 690.0) / 0.09
-    roundings = 1 if precision == "mixed" else 6  # one at the end; or some in the last step and in p
+    roundings = 1 if precision == "mixed" else 6  # one at the end; single: some in the last step and in p
     for name, wanted in (("T", T), ("p", 1.25 * 287.05 * T)):
         assert np.abs(host.get(name, field(0)) / wanted - 1).max() <= 2.0**-24 * roundings * (1 + 1e-7), name
 
 
 def test_the_host_link_carries_single_precision(be):  # noqa: F811
-    """Pageable blocks in double are packed in the view's type, so that half the bytes go to the device."""
+    """Pageable blocks in double are packed in the view's type, so that only half the bytes go to the device."""
     if be.arrays.__version__ != "stand-in":
         pytest.skip("looks into the stand-in")
     copied = []
@@ -325,7 +326,7 @@ def test_the_host_link_carries_single_precision(be):  # noqa: F811
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_narrower_packs(target, monkeypatch):
-    """4 and 8 lanes: AVX gives what AVX-512 gives, to the bit; SSE2 has no FMA."""
+    """4 and 8 lanes: AVX gives the bits of AVX-512; SSE2 has no FMA and differs."""
     mix, names = mixture(10), "rho h cp c mu lam D X".split()
     given = {q: v for q, v in rounded_states(10, 500).items() if q in "TpY"}
     here = mix.properties(names, backend="cpu", precision="single", **given)
@@ -364,8 +365,8 @@ CASES = {
 
 
 def test_functions_of_a_pack():
-    """Own exp, log, cbrt in single precision against NumPy's in double, in units in the last place; NaN stays, log and
-    cbrt of what is not positive is NaN."""
+    """The layer's exp, log, cbrt in single precision against NumPy's in double, in units in the last place. NaN stays
+    NaN; log and cbrt of a number <= 0 give NaN."""
     from kernels.backend import cpu
 
     random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
@@ -409,7 +410,7 @@ def test_validation_judges_and_tells():
 
 
 def test_validation_finds_a_second_rounding(monkeypatch):
-    """Were mixed results rounded once more than that, or single ones off by 1e-3, the rows would not pass."""
+    """With mixed results rounded once more, or single results wrong by 1e-3, the rows do not pass."""
     file = hosts.ROOT / "examples" / "mixtures" / "n2.yaml"
     right = Mixture.properties
 

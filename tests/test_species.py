@@ -1,4 +1,4 @@
-"""Species data: what is read from Cantera YAML against Cantera itself, and what is refused, with the message."""
+"""Species data: values read from Cantera YAML against Cantera itself, and the refused files with their messages."""
 
 import copy
 import json
@@ -46,7 +46,7 @@ species:
 
 
 def base():
-    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(BASE)))  # no part shared between the two species
+    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(BASE)))  # without parts shared by both species
 
 
 def read(tmp_path, data, phase=None, name="mix.yaml"):
@@ -69,7 +69,7 @@ def against_cantera(data, gas):
     assert data.p_ref == gas.reference_pressure
     for k, species in enumerate(gas.species()):
         gas.TPX = 300.0, 1e5, {species.name: 1.0}
-        # a round trip through a and b: a handful of roundings
+        # a round trip through a and b: a few roundings
         np.testing.assert_allclose(
             [data.Tc[k], data.pc[k]], [gas.critical_temperature, gas.critical_pressure], rtol=32 * EPS
         )
@@ -106,7 +106,7 @@ def against_cantera(data, gas):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_shipped_file_reads_as_in_cantera(path):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no jump of a polynomial, no acentric factor that differs
+        warnings.simplefilter("error")  # jumps of polynomials and wrong acentric factors would warn
         data, phase = read_cantera_yaml(path)
     gas = ct.Solution(str(path))
     assert (phase, gas.thermo_model, gas.transport_model) == (path.stem, "Peng-Robinson", "high-pressure-Chung")
@@ -139,10 +139,10 @@ def test_shipped_numbers_have_sources_and_make_sense(path):
     ):
         found = re.findall(rf"^ +{line}.*$", text, re.M)
         assert len(found) >= data.ns and all("#" in f for f in found), line
-    assert all("#" in f for f in re.findall(r"^      \w+: .*$", text, re.M))  # each binary-a says its k_ij
+    assert all("#" in f for f in re.findall(r"^      \w+: .*$", text, re.M))  # each binary-a has its k_ij in a comment
     assert dict(zip(data.names, data.kappa_assoc)).get("H2O", 0.076) == 0.076
     Zc = data.pc * data.Vc / (GAS_CONSTANT * data.Tc)
-    assert np.all((0.22 < Zc) & (Zc < 0.31))  # of all fluids, water (0.229) and hydrogen (0.303) at the ends
+    assert np.all((0.22 < Zc) & (Zc < 0.31))  # range of all fluids, from water (0.229) to hydrogen (0.303)
     data.require("Vc", "dipole", "diameter", "well_depth", "polarizability", "fuller_volume")
     assert data.T_fit == (80.0, 3500.0)
 
@@ -169,7 +169,7 @@ def test_fields_of_the_base_file(tmp_path):
 
 
 def test_volume_translation(tmp_path):
-    """In critical-parameters or in the equation of state, which goes before; unknown where neither has it."""
+    """Read from the equation of state or, if it has none, from critical-parameters; unknown where neither has it."""
     data = base()
     assert np.isnan(read(tmp_path, data)[0].volume_translation).all()
     data["species"][1]["critical-parameters"]["volume-translation"] = -4.3e-3
@@ -206,7 +206,7 @@ def test_units_give_the_same_data(tmp_path, units, pc, Vc, a_ij):
     for field in ("Tc", "pc", "Vc", "a", "b"):
         np.testing.assert_allclose(getattr(got, field), getattr(reference, field), rtol=16 * EPS)
     np.testing.assert_allclose(got.kij, reference.kij, rtol=0, atol=16 * EPS)
-    if pc != "7377300":  # Cantera wants a number here, not text
+    if pc != "7377300":  # Cantera accepts only a number here
         gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
         gas.TPX = 300.0, 1e5, [0.5, 0.5]
         x = np.full(2, 0.5)
@@ -565,7 +565,7 @@ def test_hostile_arrays(change, message):
 
 
 def test_polynomials_that_do_not_meet_are_told_not_refused():
-    high = [[3.6, 0, 0, 0, 0, -100.0, -0.1 * np.log(1000.0)], NASA]  # h and s meet, cp does not
+    high = [[3.6, 0, 0, 0, 0, -100.0, -0.1 * np.log(1000.0)], NASA]  # h and s are continuous, cp is not
     with pytest.warns(UserWarning, match=r"species 'A': cp/R jumps from 3.5 to 3.6 at T_mid = 1000 K"):
         SpeciesData.from_arrays(**(ARRAYS | {"nasa_high": high}))
 

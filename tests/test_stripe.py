@@ -1,5 +1,5 @@
-"""Fortran bounds to stripes: the CPU backend's gather and scatter against the NumPy reference, and every refused
-bound."""
+"""Stripes from Fortran bounds: the CPU backend's gather and scatter against the NumPy reference, and every bound that
+is refused."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ EMPTY = (0, 0, 0, 0)
 
 
 def random_selection(rng):
-    """An array (nx, ny, nz, nv) and a selection in it; fringes of any width by face, extent 1 often."""
+    """An array (nx, ny, nz, nv) and a selection in it. Fringes have any width on each face; an extent of 1 is
+    frequent."""
     shape = [int(rng.integers(1, 9)) for _ in range(3)] + [int(rng.integers(1, 5))]
     lo = [int(rng.integers(0, m)) for m in shape]
     n = [int(rng.integers(1, m - a + 1)) for m, a in zip(shape, lo)]
@@ -42,15 +43,15 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
         Marshal(be).gather(block, first - 1, count, view)
         got = be.to_host(view)
         np.testing.assert_array_equal(got[:, :count], stripe.reference_gather(array, lo, n, first - 1, count))
-        assert np.isnan(got[:, count:]).all()  # the rest of the view is not touched
+        assert np.isnan(got[:, count:]).all()  # the rest of the view is unchanged
         wanted = stripe.reference_scatter(wanted, lo, n, first - 1, got[:, :count])
         Marshal(be).scatter(out, first - 1, count, view)
-    np.testing.assert_array_equal(target, wanted)  # neither fringe nor other variables are touched
+    np.testing.assert_array_equal(target, wanted)  # fringe and other variables are unchanged
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_strides(seed):
-    """Sections of every sign and step, as descriptors bring them."""
+    """Sections with strides of any sign and step, as in Fortran descriptors."""
     rng = np.random.default_rng(100 + seed)
     be = kernels.get_backend("cpu")
     base = np.asfortranarray(rng.normal(size=(9, 8, 7, 3)))

@@ -1,7 +1,7 @@
-!> A small CASTLES: compressible flow of a real-gas mixture, explicit in time, whose properties come from plain Fortran or from
-!! the layer, and whose whole run is timed either way.
+!> A small CASTLES: compressible flow of a real-gas mixture, explicit in time. Its properties come from plain Fortran or
+!! from the layer; the whole run is timed with both.
 !!   mpirun -n 2 castles fortran_stub/castles/castles.nml
-!! Ends with 0; 1 if the two answers differ by more than the tolerance or a field is not finite; 2 for a bad input file.
+!! Exit code: 0; 1 if the two fields differ by more than the tolerance or one is not finite; 2 for a bad input file.
 program castles
   use, intrinsic :: iso_fortran_env, only : output_unit
   use, intrinsic :: ieee_arithmetic, only : ieee_is_finite
@@ -44,7 +44,7 @@ program castles
 
   ok = .true.
   times = huge(1.0_dp)
-  do round = 1, inputs%repeats                ! in turns, so that both meet the same machine; the fastest of each counts
+  do round = 1, inputs%repeats                ! in turns, so that both have the same load; the fastest of each counts
     if (inputs%properties /= 'frame') call solve(.false., times(:, 1))
     if (inputs%properties == 'both') answer = g%Q
     if (inputs%properties /= 'fortran') call solve(.true., times(:, 2))
@@ -59,8 +59,8 @@ program castles
 
 contains
 
-  !> The run from the start, with one of the two sources of properties. time: total of the slowest rank, then properties,
-  !! communication and rest, means over the ranks [s]; of the faster run, this one or the one before.
+  !> A run from the start, with one of the two sources of properties. time [s]: total of the slowest rank, then
+  !! properties, communication and rest as means over the ranks. It keeps the times of the fastest run so far.
   subroutine solve(by_frame, time)
     logical, intent(in)     :: by_frame
     real(dp), intent(inout) :: time(4)
@@ -77,7 +77,7 @@ contains
     call allocateCells(n, inputs%ns, s)
     allocate(change(g%n(1), g%n(2), g%n(3), g%nq))
     call fillBoundaries(inputs, g)
-    call rhs(g, s, change)                 ! the first use of a collection compiles it: not part of the time of a step
+    call rhs(g, s, change)                 ! the first use of a collection compiles it, outside of the timed steps
 
     t = 0
     property_time = 0
@@ -156,8 +156,8 @@ contains
     flush(output_unit)
   end subroutine summary
 
-  !> How much faster the run got, and Amdahl's law: where a share s of the time gets r times faster, the whole can get
-  !! 1/(1 - s + s/r) times faster, and 1/(1 - s) at most.
+  !> Prints the speed-up of the run, and Amdahl's law: if a share s of the time gets r times faster, the whole run gets
+  !! 1/(1 - s + s/r) times faster, and at most 1/(1 - s) times.
   subroutine printRatios()
     real(dp) :: faster, share, ratio, allowed, most
     faster = times(1, 1)/times(1, 2)
@@ -172,7 +172,8 @@ contains
     print '(a,f8.2,a,f6.1,a)', 'Amdahl: with properties that take no time         ', most, ', reached', 100*faster/most, ' %'
   end subroutine printRatios
 
-  !> Largest differences of Q between the two answers: of p and T relative, of velocities in the range of speeds, of Y as such.
+  !> Largest differences of Q between the two fields: relative for p and T, over the range of speeds for velocities,
+  !! absolute for Y.
   subroutine compare()
     real(dp) :: worst(4), range
     integer  :: m

@@ -13,7 +13,7 @@ module castlesBlock
   real(dp) :: comm_time = 0
 
   type :: Grid
-    integer  :: comm, rank, low(2), high(2)      ! neighbours in y and z: low and high; none at the walls in y
+    integer  :: comm, rank, low(2), high(2)      ! ranks next in y and z, low and high side; none at the walls in y
     integer  :: n(3), first(3), global(3)        ! interior cells here, cells before them, cells of the whole window
     integer  :: nq
     real(dp) :: spacing(3)
@@ -24,7 +24,7 @@ module castlesBlock
 
 contains
 
-  !> Ranks share y and z; z is periodic. message: why this cannot be, the same on all ranks.
+  !> Ranks divide y and z among them; z is periodic. message: the reason for a refusal, the same on all ranks.
   subroutine startGrid(inputs, comm, g, message)
     type(CastlesInputs), intent(in) :: inputs
     integer, intent(in)             :: comm
@@ -71,7 +71,7 @@ contains
     g%h_inlet = h(1, :, :)
   end subroutine startGrid
 
-  !> The window takes in `more` columns at its outlet, which hold the stream as it was at the start.
+  !> Adds `more` columns to the window at its outlet. They hold the stream as it was at the start.
   subroutine growGrid(inputs, more, g)
     type(CastlesInputs), intent(in) :: inputs
     integer, intent(in)             :: more
@@ -88,7 +88,7 @@ contains
     call releaseField(old)
   end subroutine growGrid
 
-  !> The field stays where it is until it is released, and the layer may count on it.
+  !> Pins the field: its memory stays in place until it is released, and the layer relies on that.
   subroutine allocateField(g)
     type(Grid), intent(inout) :: g
     allocate(g%Q(g%n(1) + 2*FRINGE, g%n(2) + 2*FRINGE, g%n(3) + 2*FRINGE, g%nq))
@@ -115,7 +115,7 @@ contains
     end do
   end subroutine fillStream
 
-  !> Two streams of one pressure over each other; the layer between them is some six cells thick and waves in x
+  !> Two streams at the same pressure, one above the other. The layer between them is some six cells thick and wavy in x
   !! and z.
   subroutine stream(inputs, g, i, j, k, Q)
     type(CastlesInputs), intent(in) :: inputs
@@ -147,7 +147,7 @@ contains
     nx = g%n(1); ny = g%n(2); nz = g%n(3)
     Q => g%Q
 
-    ! Inlet: velocity, composition and enthalpy are given, the pressure comes from inside, T is that of (h, p).
+    ! Inlet: velocity, composition and enthalpy are given. The pressure comes from inside; T follows from h and p.
     call temperatureOfInlet(g%h_inlet, Q(3, 3:ny + 2, 3:nz + 2, 1), g%inlet(:, :, 4:), g%T_inlet)
     do f = 1, FRINGE
       Q(f, 3:ny + 2, 3:nz + 2, 1) = Q(3, 3:ny + 2, 3:nz + 2, 1)
@@ -155,7 +155,7 @@ contains
       Q(f, 3:ny + 2, 3:nz + 2, 5) = g%T_inlet
       Q(f, 3:ny + 2, 3:nz + 2, 6:) = g%inlet(:, :, 4:)
     end do
-    ! Outlet: the pressure is given, all else comes from inside.
+    ! Outlet: the pressure is given. All other variables come from inside.
     do f = 1, FRINGE
       Q(nx + 2 + f, 3:ny + 2, 3:nz + 2, :) = Q(nx + 2, 3:ny + 2, 3:nz + 2, :)
       Q(nx + 2 + f, 3:ny + 2, 3:nz + 2, 1) = inputs%pressure
@@ -165,7 +165,7 @@ contains
     call exchange(g, 1, Q(:, 3:4, 3:nz + 2, :), Q(:, ny + 1:ny + 2, 3:nz + 2, :), Q(:, 1:2, 3:nz + 2, :), Q(:, ny + 3:ny + 4, &
                                                                                                             3:nz + 2, :))
     comm_time = comm_time + MPI_Wtime() - t0
-    ! Walls: no slip, adiabatic, nothing passes.
+    ! Walls: no slip, adiabatic, no flux through them.
     do f = 1, FRINGE
       do m = 1, g%nq
         if (g%low(1) == MPI_PROC_NULL) Q(:, 3 - f, 3:nz + 2, m) = merge(-1, 1, m >= 2 .and. m <= 4)*Q(:, 2 + f, 3:nz + 2, m)
@@ -178,7 +178,8 @@ contains
     comm_time = comm_time + MPI_Wtime() - t0
   end subroutine fillBoundaries
 
-  !> Both layers at the low and the high side to the neighbours in one direction, theirs into the fringe.
+  !> Sends both layers at the low and the high side to the neighbours in one direction, and receives theirs into the
+  !! fringe.
   subroutine exchange(g, d, my_low, my_high, fringe_low, fringe_high)
     type(Grid), intent(in)  :: g
     integer, intent(in)     :: d

@@ -1,4 +1,4 @@
-!> Input of the solver: one namelist, read as the demo's is.
+!> Input of the solver: one namelist, read like that of the demo.
 module castlesConfig
   use speciesTables, only : dp
   use hostConfig
@@ -6,7 +6,7 @@ module castlesConfig
   private
   public :: CastlesInputs
 
-  !> What `&CastlesCase` may set; castles.nml explains each. Layer and models are those of the demo.
+  !> The entries of `&CastlesCase`; castles.nml explains each. Those of layer and models are the demo's.
   type, extends(HostInputs) :: CastlesInputs
     character(len=32)  :: properties = 'both'
     integer  :: every = 25, grow_x = 4

@@ -1,4 +1,5 @@
-!> The solver's properties by plain Fortran, one point at a time: at each place what it needs, and no more.
+!> The solver's properties by plain Fortran, one point at a time. Each procedure computes only the properties that its
+!! caller needs.
 module castlesPlain
   use speciesTables
   use preosModule
@@ -10,7 +11,7 @@ module castlesPlain
 
 contains
 
-  !> a and da/dT of the mixture, without the second derivative that nothing here asks for.
+  !> a and da/dT of the mixture. The second derivative is not needed here.
   pure subroutine attraction(T, X, a, aT)
     real(dp), intent(in)  :: T, X(ns)
     real(dp), intent(out) :: a, aT
@@ -28,7 +29,7 @@ contains
     end do
   end subroutine attraction
 
-  !> rho [kg/m3] and h0 [J/kg] from T, p, Y and the velocity: what the upwind dissipation asks for at a face.
+  !> rho [kg/m3] and h0 [J/kg] from T, p, Y and the velocity: the inputs of the upwind dissipation at a face.
   pure subroutine plainRhoH0FromTP(T, p, Y, u, v, w, rho, h0)
     real(dp), intent(in)  :: T, p, Y(ns), u, v, w
     real(dp), intent(out) :: rho, h0
@@ -44,8 +45,8 @@ contains
     call prEOSCalcH0(h, u, v, w, h0)
   end subroutine plainRhoH0FromTP
 
-  !> A cell: rho, h, c, the derivatives that Gamma is made of, mu, lam, D. rho_Y and h_Y [SI]: each Y_k varied alone, at
-  !! constant T and p, in V and H of masses m_k, which are homogeneous of degree 1.
+  !> Properties of a cell: rho, h, c, the derivatives in Gamma, mu, lam, D. rho_Y and h_Y [SI]: derivatives in each Y_k
+  !! alone, at constant T and p, of V and H of masses m_k. V and H are homogeneous of degree 1.
   pure subroutine plainCell(T, p, Y, rho, h, c, rhop, rhoT, hp, hT, rhoY, hY, mu, lam, D)
     real(dp), intent(in)  :: T, p, Y(ns)
     real(dp), intent(out) :: rho, h, c, rhop, rhoT, hp, hT, rhoY(ns), hY(ns), mu, lam, D(ns)
@@ -63,7 +64,7 @@ contains
     den = v*v + 2*bm*v - bm*bm
     call prEOSCalcRootAlpha(T, g, gT)
     do k = 1, ns
-      S = 0                                            ! half the derivative of n^2 a in n_k, and its own in T
+      S = 0                                            ! half the derivative of n^2 a in n_k, and its derivative in T
       ST = 0
       do j = 1, ns
         S = S + X(j)*aij(j, k)*g(j)
@@ -87,7 +88,7 @@ contains
     call diffCalcMixtureAveraged(T, p, X, Wmix, 0, D)
   end subroutine plainCell
 
-  !> T [K] of h [J/kg] at p, by Newton's method from the T that is given; NaN where 50 steps do not get there.
+  !> T [K] of h [J/kg] at p, by Newton's method from the given T; NaN where 50 steps do not converge.
   pure subroutine plainTFromHP(h_wanted, p, Y, T)
     real(dp), intent(in)    :: h_wanted, p, Y(ns)
     real(dp), intent(inout) :: T

@@ -1,4 +1,5 @@
-!> The switch: properties of arrays of points by the layer, a call an array, or by plain Fortran, point by point.
+!> The switch: properties of arrays of points, by the layer with one call for each array, or by plain Fortran, point by
+!! point.
 module castlesProperties
   use mpi
   use speciesTables, only : dp
@@ -18,7 +19,7 @@ module castlesProperties
 
 contains
 
-  !> The arrays stay where they are until releaseCells, and the layer may count on it.
+  !> Pins the arrays: their memory stays in place until releaseCells, and the layer relies on that.
   subroutine allocateCells(n, ns, s)
     integer, intent(in)        :: n(3), ns
     type(Cells), intent(inout) :: s
@@ -63,7 +64,7 @@ contains
     property_time = property_time + MPI_Wtime() - t0
   end subroutine propertiesOfFaces
 
-  !> Everything at the cells lo to hi. The plain loop leaves out the edges of that box, where no flux looks.
+  !> All properties of the cells lo to hi. The plain loop leaves out the edges of that box: no flux reads them.
   subroutine propertiesOfCells(Q, lo, hi, s)
     real(dp), intent(in), target, contiguous :: Q(:,:,:,:)
     integer, intent(in)                      :: lo(3), hi(3)
@@ -72,7 +73,7 @@ contains
     integer  :: i, j, k
     t0 = MPI_Wtime()
     if (use_frame) then
-      ! mu, lam and D are not among the collection's outputs: a block call makes what it is asked for
+      ! mu, lam and D are not among the collection's outputs: a block call computes any outputs that it names
       call frame_block('gamma_jacobian_properties', &
                        [frame_in('Q', Q), frame_out('rho', s%rho), frame_out('h', s%h), frame_out('c', s%c), &
                         frame_out('rho_p', s%rhop), frame_out('rho_T', s%rhoT), frame_out('h_p', s%hp), &
@@ -96,7 +97,7 @@ contains
     property_time = property_time + MPI_Wtime() - t0
   end subroutine propertiesOfCells
 
-  !> T(ny, nz) at the inlet from h, p and Y there; what T holds is the start of the iteration.
+  !> T(ny, nz) at the inlet from h, p and Y there; the values in T start the iteration.
   subroutine temperatureOfInlet(h, p, Y, T)
     real(dp), intent(in), target, contiguous    :: h(:,:), p(:,:), Y(:,:,:)
     real(dp), intent(inout), target, contiguous :: T(:,:)

@@ -1,5 +1,5 @@
-!> The right-hand side: upwind convective and thin-layer viscous fluxes through the faces of each direction, and the change of Q
-!! that follows through Gamma = dU/dQ, U = (rho Y_k, rho u, rho v, rho w, rho E).
+!> The right-hand side: upwind convective and thin-layer viscous fluxes through the faces of each direction. The change
+!! of Q follows from Gamma = dU/dQ, U = (rho Y_k, rho u, rho v, rho w, rho E).
 module castlesRhs
   use mpi
   use speciesTables, only : dp
@@ -10,8 +10,8 @@ module castlesRhs
   private
   public :: rhs, acousticRate
 
-  !> Faces of one direction: states on their low sides, then on their high sides, and what they give. Kept from call to call, so
-  !! that the layer may count on them to stay where they are.
+  !> Faces of one direction: states on their low sides, then on their high sides, and their properties. The arrays are
+  !! kept from call to call: the layer relies on their memory staying in place.
   type :: FaceStates
     real(dp), allocatable :: Q(:,:,:,:), rho(:,:,:), h0(:,:,:)
   end type FaceStates
@@ -19,7 +19,7 @@ module castlesRhs
 
 contains
 
-  !> change(1:n) = dQ/dt at the interior. s: the cells' properties, made here; Q's fringe is filled.
+  !> change(1:n) = dQ/dt in the interior. s: the cells' properties, computed here. The fringe of Q must be filled.
   subroutine rhs(g, s, change)
     type(Grid), intent(in)     :: g
     type(Cells), intent(inout) :: s
@@ -35,8 +35,8 @@ contains
     call gammaSolve(g, s, R, change)
   end subroutine rhs
 
-  !> Third order in space (kappa = 1/3), with van Albada's limiter: q on the low and the high side of the faces, from four cells.
-  !! first: the lowest of these cells at the first face; e: the direction.
+  !> Third order in space (kappa = 1/3), with van Albada's limiter: gives q on the low and the high side of the faces,
+  !! from four cells. first: the lowest of these cells at the first face. e: the direction.
   pure subroutine interpolate(q, first, e, low, high)
     real(dp), intent(in), contiguous  :: q(:,:,:)
     integer, intent(in)               :: first(3), e(3)
@@ -91,7 +91,7 @@ contains
     end associate
   end subroutine fluxes
 
-  !> Space for that many states and variables, anew where the block has grown.
+  !> Allocates space for that many states and variables, again where the block has grown.
   subroutine fitFaces(n, f)
     integer, intent(in)             :: n(4)
     type(FaceStates), intent(inout) :: f
@@ -104,8 +104,9 @@ contains
     call frame_pin(f%Q); call frame_pin(f%rho); call frame_pin(f%h0)
   end subroutine fitFaces
 
-  !> A line of faces in x. Rusanov's dissipation; its speed is the mean of the two cells'. Viscous: derivatives normal to the
-  !! face; the diffusion fluxes are corrected so that they sum to zero, and carry partial enthalpies.
+  !> Fluxes of a line of faces in x. Convective: Rusanov's dissipation, with the mean speed of the two cells. Viscous:
+  !! derivatives normal to the face. The diffusion fluxes are corrected so that they sum to zero, and carry partial
+  !! enthalpies.
   subroutine line(g, s, d, nx, jf, kf, nf, e, Qf, rho, h0, R)
     type(Grid), intent(in)  :: g
     type(Cells), intent(in) :: s
@@ -121,7 +122,7 @@ contains
     xx = FRINGE; yy = FRINGE + jf; zz = FRINGE + kf
     do i = 1, nx
       speed = 0.5_dp*(abs(Qf(i, jf, kf, 1 + d) + Qf(i, jf, nf + kf, 1 + d)) + s%c(x + i, y, z) + s%c(xx + i, yy, zz))
-      ! what each side counts with in a flux
+      ! weight of each side in a flux
       from_low(i) = 0.5_dp*rho(i, jf, kf)*(Qf(i, jf, kf, 1 + d) + speed)
       from_high(i) = 0.5_dp*rho(i, jf, nf + kf)*(Qf(i, jf, nf + kf, 1 + d) - speed)
       E_flux(i) = from_low(i)*h0(i, jf, kf) + from_high(i)*h0(i, jf, nf + kf) + 0.5_dp*speed*(Qf(i, jf, nf + kf, 1) &
@@ -175,8 +176,8 @@ contains
 
   end subroutine line
 
-  !> Gamma dQ = R at every cell, in closed form: the species and momentum rows give dY and du, two rows are left for dp and dT:
-  !! rho_p dp + rho_T dT = a and rho h_T dT - (1 - rho h_p) dp = b.
+  !> Solves Gamma dQ = R at every cell in closed form. The species and momentum rows give dY and du; two rows remain for
+  !! dp and dT: rho_p dp + rho_T dT = a and rho h_T dT - (1 - rho h_p) dp = b.
   subroutine gammaSolve(g, s, R, change)
     type(Grid), intent(in)  :: g
     type(Cells), intent(in) :: s

@@ -1,6 +1,6 @@
-!> The demo: an MPI flow code's property step, done by the layer and by plain Fortran, compared and timed.
+!> The demo: the property step of an MPI flow code by the layer and by plain Fortran, compared and timed.
 !!   mpirun -n 2 demo_host fortran_stub/demo/demo.nml
-!! Ends with 0 if every quantity agrees within its tolerance on every rank, 1 if not, 2 for a bad input file.
+!! Exit code: 0 if every quantity agrees within its tolerance on every rank, 1 if not, 2 for a bad input file.
 program demoHost
   use, intrinsic :: iso_fortran_env, only : output_unit, int64
   use mpi
@@ -43,7 +43,7 @@ program demoHost
                                  'the mixture lacks data for diffusion = fuller, or an option is unknown to the Fortran module.')
   call wantedScalars(inputs%collection, wanted, transport)
 
-  ! The first use of a collection compiles it or loads it from the cache: not part of the time of a step.
+  ! The first use of a collection compiles it or loads it from the cache, outside of the timed steps.
   t0 = MPI_Wtime()
   call allocateBlock(inputs, rank, 1, nscalar + inputs%ns, b)
   call layerKeeps(b)
@@ -69,7 +69,7 @@ program demoHost
     call layerKeeps(b)
     t_layer = t_layer + MPI_Wtime() - t0
     call fillField(inputs, rank, 0.1_dp*(step - 1), b)
-    if (.not. wanted(1)) call fortranProperties(b, .true., .false.)      ! viscous alone: the flow solver has rho by now
+    if (.not. wanted(1)) call fortranProperties(b, .true., .false.)      ! viscous alone: rho is known then
 
     do rep = 1, inputs%repeats
       call MPI_Barrier(MPI_COMM_WORLD, ierr)

@@ -14,9 +14,9 @@ module hostCompare
 
   integer, parameter :: iZ = 2, irho = 3, ih = 4, ie = 5, icp = 6, irhop = 10, irhoT = 11, ihp = 12, ih0 = 14, imu = 15
 
-  integer, parameter :: nworst = nscalar + 2        ! the scalars, D, and D's difference as a share of the allowed one
+  integer, parameter :: nworst = nscalar + 2        ! the scalars, D, and the difference of D over the allowed one
 
-  !> The largest difference of one quantity so far, and where.
+  !> The largest difference of one quantity so far, and its place.
   type :: Worst
     real(dp) :: difference = 0
     integer  :: rank = 0, step = 0, at(3) = 0
@@ -24,7 +24,7 @@ module hostCompare
 
 contains
 
-  !> Which of scalar_names the collection gives; transport: mu, lam and D.
+  !> wanted: the scalar_names that the collection gives. transport: whether it gives mu, lam and D.
   subroutine wantedScalars(collection, wanted, transport)
     character(len=*), intent(in) :: collection
     logical, intent(out)         :: wanted(nscalar), transport
@@ -33,7 +33,7 @@ contains
     wanted(15:) = transport
   end subroutine wantedScalars
 
-  !> What the host did before: every interior point, one at a time.
+  !> The host's own loop: every interior point, one at a time.
   subroutine fortranProperties(b, thermal, viscous)
     type(Block), intent(inout) :: b
     logical, intent(in)        :: thermal, viscous
@@ -43,7 +43,7 @@ contains
       do j = b%SptY, b%EptY
         do i = b%SptX, b%EptX
           Y = b%Q(i, j, k, 6:)
-          if (.not. thermal) scal = b%fortran(i, j, k, :nscalar)       ! rho and cv are there already
+          if (.not. thermal) scal = b%fortran(i, j, k, :nscalar)       ! rho and cv are known
           call propertiesPoint(b%Q(i, j, k, 5), b%Q(i, j, k, 1), Y, b%Q(i, j, k, 2), b%Q(i, j, k, 3), b%Q(i, j, k, 4), &
                                thermal, viscous, scal, D)
           b%fortran(i, j, k, :nscalar) = scal
@@ -53,8 +53,8 @@ contains
     end do
   end subroutine fortranProperties
 
-  !> Size against which a difference is relative, TY = T, Y_1.. and f the plain results. h, e, h0 and h_p cross zero: there it
-  !! is the size of the terms that cancel. mu grows with the nearness of a pole (the pole-free form has none).
+  !> Scale of a difference; TY = T, Y_1.., f: the plain results. h, e, h0 and h_p cross zero: their scale is the size of
+  !! the terms that cancel. The scale of mu grows near a pole (the pole-free form has none).
   pure real(dp) function scaleOf(m, TY, f)
     integer, intent(in)  :: m
     real(dp), intent(in) :: TY(:), f(:)
@@ -77,7 +77,7 @@ contains
     end select
   end function scaleOf
 
-  !> Fold this rank's block into the worst differences; those of D are over the species.
+  !> Include this rank's block in the worst differences; for D the worst of the species counts.
   subroutine updateWorst(b, rank, step, wanted, transport, found)
     type(Block), intent(in)    :: b
     integer, intent(in)        :: rank, step
@@ -109,15 +109,15 @@ contains
       real(dp), intent(in) :: scale
       real(dp) :: d
       d = abs(b%layer(i, j, k, m) - b%fortran(i, j, k, m))/scale
-      if (.not. d < huge(d)) d = huge(d)                       ! NaN is the largest difference there is
+      if (.not. d < huge(d)) d = huge(d)                       ! NaN counts as the largest difference
       if (d > found(slot)%difference .or. found(slot)%step == 0) found(slot) = Worst(d, rank, step, [i, j, k])
     end subroutine note
 
   end subroutine updateWorst
 
-  !> Size against which a difference of D counts: what D answers to the largest error that Takahashi's factor may have, up or
-  !! down (diffFactorError; the answer is monotonic), plus the roundings of D itself. The tolerance is then 1. In cold liquids
-  !! the factor goes to zero, and a relative difference of D would say nothing.
+  !> Scale of a difference of D: the change of D by the largest error of Takahashi's factor, up or down
+  !! (diffFactorError; D is monotonic in it), plus the roundings of D itself. The tolerance is then 1. In cold liquids
+  !! the factor goes to zero, and a relative difference of D would have no meaning.
   subroutine diffusionScale(T, p, Y, D, scale)
     real(dp), intent(in)  :: T, p, Y(ns), D(ns)
     real(dp), intent(out) :: scale(ns)
@@ -128,18 +128,19 @@ contains
     scale = max(high - D, D - low) + roundings()*epsilon(1.0_dp)*D
   end subroutine diffusionScale
 
-  !> Roundings in one quantity: 3 operations a species pair (sums of ns^2 terms, worst case linear), 100 more for exp, log,
-  !! powers and the cubic.
+  !> Number of roundings in one quantity: 3 operations for each species pair (sums of ns^2 terms, worst case linear),
+  !! 100 more for exp, log, powers and the cubic.
   real(dp) function roundings()
     roundings = 100 + 3.0_dp*ns*ns
   end function roundings
 
   !> Differences of all ranks to rank 0's table; ok, on every rank, if each is within its tolerance.
   !!
-  !! Both programs round. What they may differ by is the number of roundings times what the quantity makes of one. The field's
-  !! own amplification A = max(p rho_p/rho, T|rho_T|/rho) is measured on the plain Fortran result: 1 for an ideal gas, large
-  !! where the isotherm is flat. What hangs on the root alone carries A; a derivative of it carries A^2 (its own sensitivity,
-  !! and that of the rho it is taken at), and so do quotients of derivatives. For D see diffusionScale.
+  !! Both programs round. The allowed difference is the number of roundings times the amplification of one rounding. The
+  !! field's amplification A = max(p rho_p/rho, T|rho_T|/rho) is measured on the plain Fortran result: 1 for an ideal
+  !! gas, large where the isotherm is flat. A quantity that depends on the root alone carries A. Its derivatives carry
+  !! A^2 (their own sensitivity, and that of the rho at which they are taken), and so do quotients of derivatives. For D
+  !! see diffusionScale.
   subroutine printWorst(comm, found, wanted, transport, amplification, factor, ok)
     integer, intent(in)     :: comm
     type(Worst), intent(in) :: found(nworst)
@@ -168,7 +169,7 @@ contains
       end if
       tolerance = factor*epsilon(1.0_dp)*roundings()
       select case (name)
-      case ('W')                                 ! no root in it
+      case ('W')                                 ! it does not depend on the root
       case ('D')                                 ! judged in the next row
         tolerance = huge(tolerance)
       case ('D/tol')
@@ -192,7 +193,7 @@ contains
       //'of Takahashi''s factor makes of it)'
   end subroutine printWorst
 
-  !> Every value outside the interior is still what it was.
+  !> Whether every value outside the interior is unchanged.
   logical function fringeUntouched(b) result(ok)
     type(Block), intent(in) :: b
     integer :: i, j, k
@@ -207,8 +208,8 @@ contains
     end do
   end function fringeUntouched
 
-  !> Extremes of T, rho and Z over the interior, the field's amplification of roundings (see printWorst), and the number of
-  !! points at which the root rule decides.
+  !> Extremes of T, rho and Z over the interior, the field's amplification of roundings (see printWorst), and the number
+  !! of points at which the root rule matters.
   subroutine fieldSummary(b, low, high, amplification, two_roots)
     type(Block), intent(in)  :: b
     real(dp), intent(out)    :: low(3), high(3), amplification

@@ -1,4 +1,5 @@
-!> The demo's input: one namelist. Rank 0 reads the file, every rank parses the same text, so that all of them learn of an error.
+!> The demo's input: one namelist. Rank 0 reads the file and every rank parses the same text, so that all ranks find the
+!! same error.
 module hostConfig
   use, intrinsic :: iso_fortran_env, only : output_unit
   use mpi
@@ -9,7 +10,7 @@ module hostConfig
 
   integer, parameter :: max_species = 128, line_length = 512
 
-  !> What `&FrameInputs` may set; demo.nml explains each.
+  !> The entries of `&FrameInputs`; demo.nml explains each.
   type :: HostInputs
     character(len=512) :: mixture = 'examples/mixtures/ch4_o2.yaml', phase = '', output = 'build/demo'
     character(len=32)  :: backend = 'auto', collection = 'thermal_viscous'
@@ -22,12 +23,12 @@ module hostConfig
     real(dp) :: Y_oxygen(max_species) = 0, Y_fuel(max_species) = 0, Y_products(max_species) = 0, Y_wall(max_species) = 0
     real(dp) :: tolerance_factor = 1
   contains
-    procedure :: parse, check                ! another host's inputs extend these and bring their own
+    procedure :: parse, check                ! another host's inputs extend these with their own
   end type HostInputs
 
 contains
 
-  !> Read the file. ok is the same on every rank; message says what is wrong.
+  !> Read the file. ok is the same on every rank; message names the error.
   subroutine readInputs(file, comm, inputs, ok, message)
     character(len=*), intent(in)     :: file
     integer, intent(in)              :: comm
@@ -146,7 +147,7 @@ contains
     inputs%Y_wall = Y_wall
   end subroutine parse
 
-  !> The mass fractions are scaled to a sum of one here; everything else is refused with the value found and the one wanted.
+  !> The mass fractions are scaled to a sum of one. Any other wrong value is refused; message has it and the wanted one.
   subroutine check(inputs, message)
     class(HostInputs), intent(inout) :: inputs
     character(len=*), intent(out)    :: message
@@ -166,7 +167,7 @@ contains
     call fractions('Y_wall', inputs%Y_wall, ns, message)
   end subroutine check
 
-  !> What every host's inputs have: message is '' where all of it can be used.
+  !> Checks the entries that every host has; message is '' where all are valid.
   subroutine checkLayer(inputs, message)
     class(HostInputs), intent(in) :: inputs
     character(len=*), intent(out) :: message
@@ -189,7 +190,7 @@ contains
     call oneOf('takahashi', inputs%takahashi, 'smooth table off', message)
   end subroutine checkLayer
 
-  !> End every rank of a program with the same code; rank 0 says why.
+  !> End every rank of a program with the same exit code; rank 0 prints the reason.
   subroutine endRanks(program, code, text)
     character(len=*), intent(in) :: program, text
     integer, intent(in)          :: code

@@ -6,7 +6,7 @@ module hostField
   private
   public :: Block, allocateBlock, fillField, UNSET
 
-  real(dp), parameter :: UNSET = -9.99e99_dp     ! what results start as; the fringe has to keep it
+  real(dp), parameter :: UNSET = -9.99e99_dp     ! start value of results; the fringe has to keep it
 
   type :: Block
     integer :: NumX, NumY, NumZ                    ! with fringe
@@ -19,7 +19,7 @@ module hostField
 
 contains
 
-  !> The block of one rank at one step: ranks differ by rank_more (taken in turn), steps by grow.
+  !> The block of one rank at one step. rank_more changes its size from rank to rank (in turn), grow from step to step.
   subroutine allocateBlock(inputs, rank, step, nout, b)
     type(HostInputs), intent(in) :: inputs
     integer, intent(in)           :: rank, step, nout
@@ -38,9 +38,9 @@ contains
     b%fortran = UNSET
   end subroutine allocateBlock
 
-  !> Streams at one pressure, from below: liquid-like oxygen, cold fuel, hot products under a cooled wall. Both layers between
-  !! them have rolled up: the upper one reaches 3000 K, the lower one crosses the pseudo-critical ridge. At the wall water is
-  !! near its dew point, and the cubic has two roots.
+  !> Streams at one pressure, from below: liquid-like oxygen, cold fuel, hot products under a cooled wall. Both layers
+  !! between them are rolled up. The upper one reaches 3000 K, the lower one crosses the pseudo-critical ridge. At the
+  !! wall water is near its dew point, and the cubic has two roots.
   subroutine fillField(inputs, rank, time, b)
     type(HostInputs), intent(in) :: inputs
     integer, intent(in)           :: rank
@@ -74,7 +74,8 @@ contains
     end do
   end subroutine fillField
 
-  !> Shares of the fuel stream (against oxygen) and of the products (against both), after each layer's vortices have wound it up.
+  !> Shares of the fuel stream (against oxygen) and of the products (against both), after the vortices have rolled up
+  !! each layer.
   pure subroutine layerCoordinates(x, y, z, time, fuel, products, swirl)
     real(dp), intent(in)  :: x, y, z, time
     real(dp), intent(out) :: fuel, products, swirl
@@ -86,8 +87,8 @@ contains
     swirl = s1 + s2
   end subroutine layerCoordinates
 
-  !> Where a point's fluid came from in y: a row of vortices `spacing` apart along y0 turns it by an angle that falls off with
-  !! the distance from the nearest centre, which moves with time and waves in z.
+  !> The y from which the fluid at a point came. A row of vortices, `spacing` apart along y0, turns it by an angle that
+  !! decreases with the distance from the nearest centre. The centre moves with time and is wavy in z.
   pure subroutine wind(x, y, z, time, y0, spacing, radius, turn, y_from, swirl)
     real(dp), intent(in)  :: x, y, z, time, y0, spacing, radius, turn
     real(dp), intent(out) :: y_from, swirl

@@ -1,4 +1,4 @@
-!> The surgery on the host: where its loop over points was, its block now goes through the layer in chunks.
+!> The change in the host: its loop over points is replaced, and its block now goes through the layer in chunks.
 !! Old style: no interfaces, integers by %VAL, arrays by reference, names ended by char(0).
 module hostLayer
   use speciesTables
@@ -16,7 +16,7 @@ module hostLayer
 
 contains
 
-  !> Start the layer. It allocates its buffers here, for `chunk` points, and never again, whatever the blocks do later.
+  !> Start the layer. It allocates its buffers here, for `chunk` points, and never again, for blocks of any size.
   subroutine layerStart(inputs, comm, node_rank)
     type(HostInputs), intent(in) :: inputs
     integer, intent(in)          :: comm, node_rank
@@ -87,7 +87,7 @@ contains
     end do
   end function place
 
-  !> A block that has just been allocated: the layer may count on it to stay where it is, so that a GPU copies straight from and to it.
+  !> Pin a block that has just been allocated: its memory stays in place, so that a GPU copies straight from and to it.
   subroutine layerKeeps(b)
     type(Block), intent(inout) :: b
     call frame_pin(b%Q, %VAL(size(b%Q)))
@@ -95,7 +95,7 @@ contains
     call frame_pin(b%fortran, %VAL(size(b%fortran)))
   end subroutine layerKeeps
 
-  !> Before the block is deallocated.
+  !> Unpin the block, before it is deallocated.
   subroutine layerForgets(b)
     type(Block), intent(inout) :: b
     if (.not. associated(b%Q)) return
@@ -104,8 +104,8 @@ contains
     call frame_unpin(b%fortran, %VAL(size(b%fortran)))
   end subroutine layerForgets
 
-  !> Properties of the block's interior: chunk by chunk, in, compute, out. The last chunk is partly full. wanted(1:nscalar) says
-  !! which scalars to bring back, transport whether D too.
+  !> Properties of the block's interior: chunk by chunk, in, compute, out. The last chunk is partly full.
+  !! wanted(1:nscalar): the scalars to bring back. transport: whether D is brought back too.
   subroutine layerProperties(inputs, b, wanted, transport)
     type(HostInputs), intent(in) :: inputs
     type(Block), intent(inout)   :: b

@@ -8,7 +8,7 @@ module hostOutput
   public :: writePlane
 
   interface
-    integer(c_int) function c_mkdir(path, mode) bind(c, name='mkdir')   ! the C library's: no shell is started in an MPI job
+    integer(c_int) function c_mkdir(path, mode) bind(c, name='mkdir')   ! of the C library: no shell in an MPI job
       import :: c_int, c_char
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int), value :: mode
@@ -28,7 +28,7 @@ contains
     do i = 2, len_trim(folder)
       if (folder(i:i) == '/') rc = c_mkdir(folder(:i - 1)//c_null_char, int(o'755', c_int))
     end do
-    rc = c_mkdir(trim(folder)//c_null_char, int(o'755', c_int))          ! there already: well
+    rc = c_mkdir(trim(folder)//c_null_char, int(o'755', c_int))          ! an error is ignored: the folder may exist
     write(stem, '(2a,i4.4)') trim(folder), '/plane_', rank
     k = (b%SptZ + b%EptZ)/2
     open(newunit=unit, file=trim(stem)//'.txt', action='write', status='replace', iostat=stat)

@@ -1,5 +1,6 @@
 !> Chung's viscosity and conductivity of dense gas mixtures, one grid point at a time.
-!! Chung's own units inside: sigma [A], Vc [cm3/mol], M [g/mol], dipole [debye]; equation numbers of Poling et al., 5th ed.
+!! Inside Chung's own units: sigma [A], Vc [cm3/mol], M [g/mol], dipole [debye]. Equation numbers of Poling et al., 5th
+!! ed.
 module chungTransModule
   use, intrinsic :: iso_c_binding, only : c_double
   use speciesTables
@@ -62,7 +63,7 @@ contains
     call chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
   end subroutine chungCalcMixture
 
-  !> On entry the double sums of (9-5.25), (9-5.27) to (9-5.30) as they stand, on return what the correlations take.
+  !> On entry the double sums of (9-5.25), (9-5.27) to (9-5.30); on return the parameters of the correlations.
   pure subroutine chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
     real(dp), intent(in)    :: sig3m
     real(dp), intent(inout) :: dip4, epsm, Mm, omegam
@@ -112,7 +113,7 @@ contains
     do i = 1, 10
       E(i) = E_table(1, i) + E_table(2, i)*omega_E + E_table(3, i)*mur4_E + E_table(4, i)*kap_E
     end do
-    if (chung_form == CHUNG_POLEFREE) E(2) = max(E(2), 0.0_dp)        ! exp(E5 y) makes it the largest term of G2
+    if (chung_form == CHUNG_POLEFREE) E(2) = max(E(2), 0.0_dp)        ! with exp(E5 y) it is the largest term of G2
     if (chung_form == CHUNG_CANTERA) E(6) = E(6) + (c6_cantera - E_table(3, 6))*mur4_E
   end subroutine chungCalcE
 
@@ -144,7 +145,7 @@ contains
       Bc(i) = B_table(1, i) + B_table(2, i)*omegam + B_table(3, i)*mur4 + B_table(4, i)*kapm
     end do
     if (chung_form == CHUNG_CANTERA) Bc(1) = Bc(1) + (b1_cantera - B_table(1, 1))
-    if (chung_form == CHUNG_POLEFREE) Bc(7) = max(Bc(7), 0.0_dp)       ! negative beyond the dipoles that it was fitted to
+    if (chung_form == CHUNG_POLEFREE) Bc(7) = max(Bc(7), 0.0_dp)       ! negative for dipoles beyond the fit
     y = conc*Vcm/6
     G1 = (1 - 0.5_dp*y)/(1 - y)**3
     H2 = (-Bc(1)*expm1(-Bc(4)*y)/y + Bc(2)*G1*exp(Bc(5)*y) + Bc(3)*G1)/(Bc(1)*Bc(4) + Bc(2) + Bc(3))
@@ -159,7 +160,7 @@ contains
     lam = 31.2_dp*eta0*psi/Mp*(1/H2 + Bc(6)*y) + q*Bc(7)*y**2*sqrt(Tr)*H2
   end subroutine chungCalcConductivity
 
-  !> mu and lam of one point. cv [J/kg/K] is the real-gas one and is looked at in the form `cantera` alone.
+  !> mu and lam of one point. cv [J/kg/K] is that of the real gas; only the form `cantera` uses it.
   pure subroutine chungCalcTransProp(T, rho, X, Wmix, cp_ig, cv, mu, lam)
     real(dp), intent(in)  :: T, rho, X(ns), Wmix, cp_ig, cv
     real(dp), intent(out) :: mu, lam
@@ -168,7 +169,7 @@ contains
     call chungCalcOfMixture(T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, mu, lam)
   end subroutine chungCalcTransProp
 
-  !> The same with the mixture's parameters given.
+  !> The same from given parameters of the mixture.
   pure subroutine chungCalcOfMixture(T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm, mu, lam)
     real(dp), intent(in)  :: T, rho, Wmix, cp_ig, cv, sig3m, epsm, Mm, omegam, mur4, kapm, Vcm, Tcm
     real(dp), intent(out) :: mu, lam
@@ -184,8 +185,8 @@ contains
     call chungCalcConductivity(T, conc, Mm, omegam, mur4, kapm, Vcm, Tcm, eta0, cv_mol, lam)
   end subroutine chungCalcOfMixture
 
-  !> How far the composition is from a pole of mu, as E1 E4 + E2 + E3 over the sum of its terms' sizes: a relative rounding of
-  !! mu is divided by this. The published form has poles, and mixtures come close to them.
+  !> Distance of the composition from a pole of mu: E1 E4 + E2 + E3 over the sum of the sizes of its terms. A relative
+  !! rounding error of mu is divided by this. The published form has poles, and mixtures come close to them.
   pure subroutine chungCalcPoleDistance(X, distance)
     real(dp), intent(in)  :: X(ns)
     real(dp), intent(out) :: distance

@@ -30,8 +30,8 @@ module diffusionModule
 
 contains
 
-  !> One row of the table at Tr. In cold liquids the brackets are negative and their product is not: in `smooth` each counts
-  !! as 0 then.
+  !> One row of the table at Tr. In cold liquids both brackets are negative and their product is positive: `smooth`
+  !! takes 0 for each then.
   pure subroutine takahashiRow(row, Tr, f)
     integer, intent(in)   :: row
     real(dp), intent(in)  :: Tr
@@ -47,9 +47,9 @@ contains
     f = taka(2, row)*first*second
   end subroutine takahashiRow
 
-  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table has no
-  !! row: `table` takes 1 (and jumps at 0.1), `smooth` goes linearly from 1 at Pr = 0. At least 0.01 in `smooth`, 1e-20 in
-  !! `table`.
+  !> (D p)/(D p at low pressure) at Pr, Tr: linear in Pr between rows, the last row beyond Pr = 5. Below 0.1 the table
+  !! has no row: `table` takes 1 (and jumps at 0.1), `smooth` is linear from 1 at Pr = 0. The factor is at least 0.01 in
+  !! `smooth`, 1e-20 in `table`.
   pure subroutine diffCalcTakahashi(Pr, Tr, factor)
     real(dp), intent(in)  :: Pr, Tr
     real(dp), intent(out) :: factor
@@ -78,8 +78,8 @@ contains
     factor = max(factor, merge(1.0e-2_dp, 1.0e-20_dp, takahashi_form == TAKAHASHI_SMOOTH))
   end subroutine diffCalcTakahashi
 
-  !> What Takahashi's factor may be off by in the layer, whose form `smooth` reads it from a finer table: 6e-7. In `table`
-  !! both programs round powers, 32 eps, and more where they are steep and large, in the cold.
+  !> Error bound of Takahashi's factor in the layer: 6e-7 in `smooth`, which reads it from a finer table. In `table`
+  !! both programs round powers: 32 eps, and more where these are steep and large, in the cold.
   pure real(dp) function diffFactorError(Tr, factor) result(error)
     real(dp), intent(in) :: Tr, factor
     error = 0
@@ -106,8 +106,8 @@ contains
     call diffCalcTakahashi(Pr, Tr, factor)
   end subroutine diffCalcPairFactor
 
-  !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state. shift is 0, or -1 or 1 to ask
-  !! how D answers to an error of the factor. D_ii is wanted, and set, where there is one species.
+  !> Binary coefficients D_ij [m2/s] with the correction of each pair at its own reduced state. shift: 0, or -1 or 1 to
+  !! change the factor by its error bound. D_ii is set only where there is one species.
   pure subroutine diffCalcBinary(T, p, X, shift, D)
     real(dp), intent(in)  :: T, p, X(ns)
     integer, intent(in)   :: shift
@@ -135,8 +135,9 @@ contains
     end do
   end subroutine diffCalcBinary
 
-  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; floored, so that a pure point has its limit, at 1e-20 mol/kg, in the
-  !! form `table` at a mole fraction of 1e-20: as the layer, for it shows where all the others are traces.
+  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]. Traces have a floor, so that a pure point has its limit:
+  !! 1e-20 mol/kg, in the form `table` a mole fraction of 1e-20. The layer has the same floor, since it matters where
+  !! all other species are traces.
   pure subroutine diffCalcMixtureAveraged(T, p, X, Wmix, shift, D)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     integer, intent(in)   :: shift

@@ -1,4 +1,4 @@
-!> Peng-Robinson properties of a mixture, one grid point at a time, one subroutine a quantity.
+!> Peng-Robinson properties of a mixture, one grid point at a time, one subroutine for each quantity.
 !! Molar inside (m3/mol, J/mol), per kg where a density or W is an argument. a' and a'' are exact derivatives in T.
 module preosModule
   use speciesTables
@@ -51,7 +51,8 @@ contains
     h_ig = Rgas*h_ig
   end subroutine prEOSCalcIdealGas
 
-  !> sqrt(alpha_i) = |f_i| and its derivative in T; f changes its sign at Tc(1 + 1/kappa)^2, which combustion passes.
+  !> sqrt(alpha_i) = |f_i| and its derivative in T; f changes its sign at Tc(1 + 1/kappa)^2, a temperature reached in
+  !! combustion.
   pure subroutine prEOSCalcRootAlpha(T, g, gT)
     real(dp), intent(in)  :: T
     real(dp), intent(out) :: g(ns), gT(ns)
@@ -97,14 +98,14 @@ contains
     end do
   end subroutine prEOSCalcBmix
 
-  !> Residual Gibbs energy / RT, less what two roots at the same T, p have in common.
+  !> Residual Gibbs energy / RT, without the terms that two roots at the same T, p have in common.
   pure subroutine prEOSCalcRootGibbs(Z, A, B, g)
     real(dp), intent(in)  :: Z, A, B
     real(dp), intent(out) :: g
     g = Z - log(Z - B) - A/(2*root2*B)*log((Z + (1 + root2)*B)/(Z + (1 - root2)*B))
   end subroutine prEOSCalcRootGibbs
 
-  !> Newton steps on the cubic, from a root of the closed form, which has lost digits.
+  !> Newton steps on the cubic, from a root of the closed form. The closed form loses digits.
   pure subroutine prEOSPolishRoot(c2, c1, c0, Z)
     real(dp), intent(in)    :: c2, c1, c0
     real(dp), intent(inout) :: Z
@@ -119,7 +120,7 @@ contains
     end do
   end subroutine prEOSPolishRoot
 
-  !> Molar volume [m3/mol]: Cardano, or the cosines where three roots are real; a root with v <= b is none.
+  !> Molar volume [m3/mol]: Cardano, or the cosines where three roots are real. A root with v <= b does not count.
   pure subroutine prEOSCalcMolarVolume(T, p, a_mix, b_mix, v)
     real(dp), intent(in)  :: T, p, a_mix, b_mix
     real(dp), intent(out) :: v
@@ -160,7 +161,7 @@ contains
     v = Z*RT/p
   end subroutine prEOSCalcMolarVolume
 
-  !> Whether the cubic has a vapour and a liquid root at this point, so that the root rule decides.
+  !> Whether the cubic has a vapour and a liquid root at this point. The root rule then chooses.
   pure logical function prEOSHasTwoRoots(T, p, X) result(two)
     real(dp), intent(in) :: T, p, X(ns)
     real(dp) :: a_mix, aT, aTT, b_mix, A, B, c2, c1, c0, Q, R
@@ -276,7 +277,7 @@ contains
     vcm = omega_vc*Rgas*Tcm/pcm
   end subroutine prEOSCriticalState
 
-  !> All thermal properties of one point. cp_ig is handed out too: the transport model wants it.
+  !> All thermal properties of one point, and cp_ig, which the transport model needs.
   pure subroutine prEOSThermalProperties(T, p, X, Wmix, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig
@@ -285,7 +286,7 @@ contains
     call prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
   end subroutine prEOSThermalProperties
 
-  !> The same with a, a', a'' of the mixture given.
+  !> The same from given a, a', a'' of the mixture.
   pure subroutine prEOSThermalOfAmix(T, p, X, Wmix, a, aT, aTT, Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig)
     real(dp), intent(in)  :: T, p, X(ns), Wmix, a, aT, aTT
     real(dp), intent(out) :: Z, rho, h, e, cp, cv, gam, c, rhop, rhoT, hp, hT, cp_ig

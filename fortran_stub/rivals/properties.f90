@@ -1,4 +1,5 @@
-!> Everything at one point, and the loop over points for callers in C (the tests and the benchmark load this as a library).
+!> All properties at one point, and the loop over points for callers in C (the tests and the benchmark load this as a
+!! library).
 module propertiesModule
   use, intrinsic :: iso_c_binding, only : c_int, c_double
   use speciesTables
@@ -23,8 +24,8 @@ contains
     end do
   end function propertiesIndex
 
-  !> All properties of one grid point: T [K], p [Pa], Y, velocities [m/s] to scal (order of scalar_names, SI, per kg) and D [m2/s].
-  !! With thermal or viscous off that part is left alone; viscous needs thermal's density.
+  !> All properties of one grid point: from T [K], p [Pa], Y, velocities [m/s] to scal (order of scalar_names, SI, per
+  !! kg) and D [m2/s]. A part that is off is not changed; viscous needs the density of thermal.
   pure subroutine propertiesPoint(T, p, Y, u, v, w, thermal, viscous, scal, D)
     real(dp), intent(in)    :: T, p, Y(ns), u, v, w
     logical, intent(in)     :: thermal, viscous
@@ -44,8 +45,8 @@ contains
     end if
   end subroutine propertiesPoint
 
-  !> Loop over n points. T, p (n), Y (n, ns) in; scal (n, nscalar), D (n, ns) out, u = v = w = 0. part: 1 thermal, 2 viscous
-  !! (scal holds rho and, for the form `cantera`, cv), 3 both.
+  !> Loop over n points. T, p (n), Y (n, ns) in; scal (n, nscalar), D (n, ns) out; u = v = w = 0. part: 1 thermal, 2
+  !! viscous (scal holds rho and, for the form `cantera`, cv), 3 both.
   subroutine realgas_points(n, part, T, p, Y, scal, D) bind(c, name='realgas_points')
     integer(c_int), value :: n, part
     real(c_double), intent(in)    :: T(n), p(n), Y(n, ns)
@@ -62,7 +63,7 @@ contains
     end do
   end subroutine realgas_points
 
-  !> Root rule, for tests: molar volume [m3/mol] from a and b of the mixture.
+  !> The root rule, for tests: molar volume [m3/mol] from a and b of the mixture.
   subroutine realgas_volume(T, p, a, bm, v) bind(c, name='realgas_volume')
     real(c_double), value :: T, p, a, bm
     real(c_double), intent(out) :: v

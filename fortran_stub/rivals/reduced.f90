@@ -1,5 +1,5 @@
-!> The same properties as a Fortran programmer writes them for speed, with the algebra that libframe uses: the strongest plain
-!! Fortran that it is measured against. Points are worked off in blocks, and loops over points are innermost, so that the
+!> The same properties as a Fortran programmer writes them for speed, with the algebra of libframe: the strongest plain
+!! Fortran with which it is compared. Points are processed in blocks, and loops over points are innermost, so that the
 !! compiler vectorises them. All per kg inside: Y/W are moles of a species in a kilogram, b is in m3/kg, a in Pa m6/kg2.
 !! Linked in place of properties.f90, behind the same symbol.
 module reducedModule
@@ -11,25 +11,25 @@ module reducedModule
   implicit none
   private
 
-  integer, parameter  :: nb = 64                              ! points of a block: its arrays stay in the caches
+  integer, parameter  :: nb = 64                              ! points of a block, whose arrays stay in the caches
   integer, parameter  :: nscalar = 16                         ! places as in properties.f90
   real(dp), parameter :: root2 = sqrt(2.0_dp), tiny_value = 1.0e-300_dp
 
-  integer :: made_for = 0                                     ! the setup that the constants below belong to
-  ! What is summed over the species with Y: b, 1/W, six NASA-7 coefficients of the lower range, five sums of Chung's
+  integer :: made_for = 0                                     ! number of the setup of the constants below
+  ! Weights of sums over the species with Y: b, 1/W, six NASA-7 coefficients of the lower range, five sums of Chung's
   integer, parameter :: AT_MOLES = 2, AT_NASA = 3, AT_CHUNG = 9, NSUMS = 13
   real(dp), allocatable :: weights(:,:), nasa_above(:,:)      ! (ns, NSUMS), (ns, 6) of the upper range
   real(dp) :: lowest_mid, highest_mid                         ! of T_mid [K]
 
-  ! sqrt(a_i) = |g_i - q_i sqrt(T)|. Species with the same row of k_ij are one family, and sums over pairs are over families:
-  ! one without k_ij, ns where all rows differ.
+  ! sqrt(a_i) = |g_i - q_i sqrt(T)|. Species with the same row of k_ij form one family, and sums over pairs become sums
+  ! over families: one without k_ij, ns where all rows differ.
   integer :: nfamily = 0
   integer, allocatable  :: family(:)                          ! (ns)
-  logical, allocatable  :: founder(:)                         ! (ns), the first of its family
+  logical, allocatable  :: founder(:)                         ! (ns), whether it is the first of its family
   real(dp), allocatable :: g(:), q(:)                         ! (ns), per kg
   real(dp), allocatable :: half_attraction(:,:)               ! 1 - k_ij below the diagonal, half of it on the diagonal
 
-  real(dp), allocatable :: half_mass(:,:)                     ! eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), as half_attraction
+  real(dp), allocatable :: half_mass(:,:)                     ! eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), half of it too
   real(dp) :: E_of(4, 10), B_of(4, 7)                         ! Chung's tables in the form in force
 
   real(dp), allocatable :: friction_fuller(:,:)               ! 1/pD_fuller, 0 on the diagonal
@@ -41,7 +41,7 @@ module reducedModule
 
 contains
 
-  !> Constants of the mixture that speciesTablesSetup was given last.
+  !> Constants of the mixture of the last speciesTablesSetup.
   subroutine prepare()
     real(dp) :: s15
     integer  :: i, j
@@ -120,8 +120,8 @@ contains
 
   end subroutine prepare
 
-  !> The cubics through the formula at the four Chebyshev points of each window. Where a bracket has passed through 0 the
-  !! factor is 0; the window in which it does so keeps the unbroken curve.
+  !> The cubics through the formula at the four Chebyshev points of each window. Beyond a zero of a bracket the factor
+  !! is 0; the window that contains the zero keeps the smooth curve.
   subroutine makeCubics()
     real(dp) :: angle(4), f(4), c(0:3), z_start, z(4)
     integer  :: window, row, k
@@ -144,7 +144,7 @@ contains
     end do
   end subroutine makeCubics
 
-  !> u(:, i) = sum_j c(j, i) y(:, j), for j <= i only where `half`. Four by four, so that a number that is loaded is used
+  !> u(:, i) = sum_j c(j, i) y(:, j), for j <= i only where `half`. Four by four, so that each loaded number is used
   !! several times.
   pure subroutine products(n, m, half, c, y, u)
     integer, intent(in)   :: n, m
@@ -192,7 +192,7 @@ contains
     end do
   end subroutine products
 
-  !> Columns first to last of the sums over the species; NASA's coefficients from each species' own range.
+  !> Columns first to last of the sums over the species. NASA's coefficients come from each species' own range.
   pure subroutine speciesSums(first, last, T, Y, s)
     integer, intent(in)     :: first, last
     real(dp), intent(in)    :: T(nb), Y(nb, ns)
@@ -295,7 +295,7 @@ contains
       h = abs(f(l)) + tiny_value
       G = exp(log(h)*(2.0_dp/3.0_dp))
       G2 = G*G
-      ! A start that is good to 1 %: rational functions fitted to the cosine and the hyperbolic forms of the root
+      ! Start value, good to 1 %: rational functions fitted to the cosine and the hyperbolic forms of the root
       P_ = G2 - e(l)*(1.72_dp*G - 5.493_dp*e(l))
       below = G + 1.1737_dp*e(l)
       over = merge(3*e(l)*below + G*(G + 0.15494_dp*e(l)), h*P_, e(l) >= 0)
@@ -304,8 +304,8 @@ contains
       near(l) = merge(sqrt(abs(near(l))), near(l), e(l) >= 0)
       near(l) = halley(near(l), e(l), abs(f(l)))
       u(l) = centre(l) - sign(near(l), f(l))
-      ! Three real roots where the discriminant is not negative; the others matter where all are positive (the coefficients'
-      ! signs alternate), or where this one is not the largest
+      ! Three real roots where the discriminant is not negative. The other roots matter where all are positive (the
+      ! signs of the coefficients alternate), or where this one is not the largest
       positive = merge(1.0_dp, f(l), c2 < 0 .and. c1 > 0)
       discriminant(l) = merge(c1*c1*(c2*c2 - 4*c1) + c0*(c2*(18*c1 - 4*c2*c2) - 27*c0), -1.0_dp, positive > 0)
     end do
@@ -324,7 +324,7 @@ contains
       largest = max(outer, far)
       smallest = min(outer, far)
       liquid = 4*BB(l) < 1 .and. AA(l) + BB(l)*(2*BB(l) - 4) > 0 .and. root_rule /= ROOT_VAPOUR
-      if (root_rule == ROOT_GIBBS) then                       ! of two stable roots, that of the lower Gibbs energy
+      if (root_rule == ROOT_GIBBS) then                       ! of two stable roots, the one with the lower Gibbs energy
         gap = 2*root2*BB(l)
         off = smallest - largest - log(smallest/largest) - AA(l)/gap &
               *log((smallest + (2 + root2)*BB(l))*(largest + (2 - root2)*BB(l)) &
@@ -520,7 +520,7 @@ contains
       moles(l) = 0
       scale(l) = scale(l)*p(l)/s(l, AT_MOLES)
     end do
-    do i = 1, ns                      ! what stands before a species, then what behind it: nothing cancels
+    do i = 1, ns                      ! sum of the species before, then of those after: no cancellation
       do l = 1, nb
         D(l, i) = moles(l)
         moles(l) = moles(l) + x(l, i)
@@ -580,7 +580,7 @@ contains
     end do
   end subroutine onePair
 
-  !> The same for every model, each pair divided by its own factor of pressure. One species has its pair with itself.
+  !> The same for every model, each pair divided by its own factor of pressure. A single species is paired with itself.
   pure subroutine frictionCorrected(T, p, z, x, below)
     real(dp), intent(in)  :: T(nb), p(nb), z(nb), x(nb, ns)
     real(dp), intent(out) :: below(nb, ns)
@@ -614,7 +614,7 @@ contains
             place = min(tcs*pcs*inv*windows, windows - 1.0e-9_dp)
             window = int(place)
             places(l) = 2*(place - window) - 1
-            number = tenfold_p(l)*xx*width*inv                ! ten times Pr, then the number of the row
+            number = tenfold_p(l)*xx*width*inv                ! ten times Pr, then the row number
             number = min(number, 3 + 0.5_dp*number, 9 + 0.2_dp*number, 12 + 0.1_dp*number, real(nrow, dp))
             row = int(min(number, nrow - 0.5_dp))
             shares(l) = number - row
@@ -667,7 +667,7 @@ contains
       Y_(:k, :) = Y(first:last, :)
       s_(:k, 3) = scal(first:last, 3)
       s_(:k, 7) = scal(first:last, 7)
-      if (k < nb) then                ! a last block that is not full repeats its last point
+      if (k < nb) then                ! a last block that is not full is filled with its last point
         T_(k + 1:) = T_(k)
         p_(k + 1:) = p_(k)
         Y_(k + 1:, :) = spread(Y_(k, :), 1, nb - k)

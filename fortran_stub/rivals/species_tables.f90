@@ -1,5 +1,5 @@
 !> Constants of the species and of their pairs, filled once by speciesTablesSetup and read by every property subroutine.
-!! SI, per mole, unless a name says otherwise. This is the plain Fortran that libframe is measured against.
+!! SI, per mole, unless the name states another unit. This is the plain Fortran with which libframe is compared.
 module speciesTables
   use, intrinsic :: ieee_arithmetic, only : ieee_is_nan
   use, intrinsic :: iso_c_binding, only : c_int, c_double
@@ -20,15 +20,15 @@ module speciesTables
   integer, parameter :: NOPTIONS = 5                         ! root, alpha, chung, diffusion, takahashi
 
   integer :: ns = 0
-  integer :: setups = 0                                      ! how often the tables were filled: what is made of them is too
+  integer :: setups = 0                                      ! number of fillings, for tables derived from these
   integer :: root_rule, alpha_form, chung_form, diffusion_form, takahashi_form
 
   real(dp), allocatable :: W(:), Tc(:), pc(:)                ! kg/mol, K, Pa
   real(dp), allocatable :: kappa(:), b(:), aij(:,:)          ! Peng-Robinson: -, m3/mol, Pa m6/mol2 with (1 - k_ij)
   real(dp), allocatable :: nasa_low(:,:), nasa_high(:,:), T_mid(:)   ! (7, ns), K
 
-  ! What the pair tables are made of, for code that does without them (textbook.f90): sigma [A], eps/k [K], dipole [debye],
-  ! a at Tc without k_ij [Pa m6/mol2], cube root of Fuller's volume
+  ! Data behind the pair tables, for code without these tables (textbook.f90): sigma [A], eps/k [K], dipole [debye], a
+  ! at Tc without k_ij [Pa m6/mol2], cube root of Fuller's volume
   real(dp), allocatable :: a_crit(:), k_ij(:,:), sigma(:), eps(:), acentric(:), dip(:), assoc(:), fuller_root(:)
 
   ! Chung: sigma [A], eps/k [K], M [g/mol], dipole [debye]
@@ -47,8 +47,8 @@ contains
 
   !> Fill the tables. W [kg/mol], Tc [K], pc [Pa], Vc [m3/mol] (NaN: unknown), dipole [debye] (NaN: none),
   !! k_ij (ns, ns), NASA-7 (7, ns),
-  !! binary_fit (5, ns, ns), fuller_volume [cm3/mol] (NaN: unknown). status: 0 done, 1 an option is out of range, 2 ns < 1,
-  !! 3 Fuller's model was asked for and a volume is missing.
+  !! binary_fit (5, ns, ns), fuller_volume [cm3/mol] (NaN: unknown). status: 0 done, 1 an option is out of range,
+  !! 2 ns < 1, 3 a volume is missing for Fuller's model.
   subroutine speciesTablesSetup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, &
                                 binary_fit, fuller_volume, options, status)
     integer, intent(in)  :: n, options(NOPTIONS)
@@ -96,7 +96,7 @@ contains
     end do
     if (chung_form == CHUNG_CANTERA) assoc = 0
     dip = dipole
-    where (ieee_is_nan(dip)) dip = 0            ! unknown counts as none
+    where (ieee_is_nan(dip)) dip = 0            ! unknown: none
     sigma = 0.809_dp*(1.0e6_dp*Vc)**(1.0_dp/3.0_dp)
     eps = Tc/1.2593_dp
     fuller_root = fuller_volume**(1.0_dp/3.0_dp)
@@ -129,7 +129,7 @@ contains
 
   end subroutine speciesTablesSetup
 
-  !> The same for C; options in the order root, alpha, chung, diffusion, takahashi.
+  !> The same for callers in C; options in the order root, alpha, chung, diffusion, takahashi.
   integer(c_int) function realgas_setup(n, W_in, Tc_in, pc_in, omega, Vc_in, dipole, kappa_assoc, kij, low, high, T_mid_in, &
                                         binary_fit, fuller_volume, options) bind(c, name='realgas_setup') result(status)
     integer(c_int), value :: n

@@ -1,6 +1,7 @@
-!> The same properties as most solvers write them down: sums over pairs as in the book, each pair's parameters formed inside
-!! the sum from those of its species, no table of pairs. What does not depend on pairs is shared with the other modules.
-!! The benchmark's second rival; linked in place of properties.f90, behind the same symbol.
+!> The same properties as most solvers write them: sums over pairs as in the book. The parameters of a pair are formed
+!! inside the sum from those of its species, without a table of pairs. Code that does not depend on pairs is shared with
+!! the other modules. This is the benchmark's second rival; it is linked in place of properties.f90, behind the same
+!! symbol.
 module textbookModule
   use, intrinsic :: iso_c_binding, only : c_int, c_double
   use speciesTables
@@ -15,8 +16,8 @@ module textbookModule
 
 contains
 
-  !> a, da/dT, d2a/dT2 of the mixture: sums of sqrt(a_i a_j)(1 - k_ij) and of its derivatives. The second one cancels where an
-  !! a_i is nearly zero, at T = Tc(1 + 1/kappa)^2, and is 0/0 where it is.
+  !> a, da/dT, d2a/dT2 of the mixture: sums of sqrt(a_i a_j)(1 - k_ij) and of its derivatives. The second derivative
+  !! cancels where an a_i is nearly zero, near T = Tc(1 + 1/kappa)^2, and is 0/0 at that T.
   pure subroutine textbookCalcAmix(T, X, a, aT, aTT)
     real(dp), intent(in)  :: T, X(ns)
     real(dp), intent(out) :: a, aT, aTT
@@ -107,7 +108,7 @@ contains
     call chungCalcFromSums(dip4, sig3m, epsm, Mm, omegam, mur4, Vcm, Tcm)
   end subroutine textbookCalcChungMixture
 
-  !> Low-pressure p D_ij [Pa m2/s] over the power of T that both models have.
+  !> Low-pressure p D_ij [Pa m2/s] divided by the power of T of the model.
   pure real(dp) function textbookPairD(z, i, j) result(pD)
     real(dp), intent(in) :: z
     integer, intent(in)  :: i, j
@@ -121,7 +122,7 @@ contains
     end if
   end function textbookPairD
 
-  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; of one species its self-diffusion.
+  !> D_k = sum_{j/=k} x_j W_j/(M sum_{j/=k} x_j/D_kj) [m2/s]; for a single species its self-diffusion.
   pure subroutine textbookCalcDiffusion(T, p, X, Wmix, D)
     real(dp), intent(in)  :: T, p, X(ns), Wmix
     real(dp), intent(out) :: D(ns)
@@ -138,7 +139,7 @@ contains
     xf = max(X, tiny_x)
     mass = 0
     friction = 0
-    do j = 2, ns                      ! a pair once, for both of its species
+    do j = 2, ns                      ! each pair once, for both of its species
       do i = 1, j - 1
         D_ij = textbookPairD(z, i, j)*scale
         if (takahashi_form /= TAKAHASHI_OFF) then

@@ -1,7 +1,7 @@
 /* The machinery in front of Python. build.py puts the declarations before this file and the entry points after it.
  *
  * An exported entry point: guard_enter, start Python once, check, copy the names, call a static extern "Python"
- * function, guard_leave. Python returns 1 for success: cffi's own 0 (interpreter gone, unhandled exception) is a
+ * function, guard_leave. Python returns 1 for success; cffi's own 0 (interpreter gone, unhandled exception) means a
  * failure. */
 #include <dlfcn.h>
 #include <fenv.h>
@@ -63,7 +63,7 @@ static int frame_configure_python(void) {
                             "Python %s is not there or not executable; set FRAME_PYTHON to the interpreter to use.",
                             python);
     PyPreConfig_InitPythonConfig(&before);
-    before.use_environment = 0; /* PYTHONHOME and PYTHONPATH of the job are not ours */
+    before.use_environment = 0; /* PYTHONHOME and PYTHONPATH of the job are ignored */
     before.utf8_mode = 1;
     before.parse_argv = 0;
     before.configure_locale = 0; /* the host's locale stays as it is */
@@ -77,7 +77,7 @@ static int frame_configure_python(void) {
     config.install_signal_handlers = 0;
     config.parse_argv = 0;
     config.user_site_directory = 0;
-    config.buffered_stdio = 0; /* never finalised, so never flushed */
+    config.buffered_stdio = 0; /* Python is never finalised, so buffers would never be flushed */
     config.write_bytecode = 0; /* thousands of ranks would write the same files */
     status = PyConfig_SetBytesString(&config, &config.program_name, python);
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesString(&config, &config.executable, python);
@@ -87,7 +87,7 @@ static int frame_configure_python(void) {
     if (PyStatus_Exception(status))
         return frame_refuse(FRAME_NO_PYTHON, "Python %s did not start: %s", python,
                             status.err_msg ? status.err_msg : "failed");
-    PyEval_SaveThread(); /* give the GIL back: any thread may make the next call */
+    PyEval_SaveThread(); /* release the GIL: any thread may make the next call */
     return FRAME_DONE;
 }
 
@@ -134,9 +134,9 @@ static void frame_flush(void) {
     fflush(NULL);
 }
 
-/* The default policy: nothing may go on after a failed call and end "well" with wrong numbers. */
+/* The default policy: after a failed call the run ends, so that it cannot finish "well" with wrong numbers. */
 static void frame_stop(int status) {
-    /* Fortran's own MPI symbols: no MPI at link time, and the communicator is the integer that the host passed. */
+    /* Fortran's own MPI symbols need no MPI at link time; the communicator is the integer that the host passed. */
     void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
     void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
     void (*abort_all)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_abort_");
@@ -152,8 +152,7 @@ static void frame_stop(int status) {
         initialized(&running, &error);
         if (running) finalized(&over, &error);
         if (running && !over) {
-            usleep(300000); /* a launcher that hears of the abort first may end without passing the message on (MPICH's
-                               does) */
+            usleep(300000); /* MPICH: a launcher that receives the abort first may end without printing the message */
             abort_all(&comm, &code, &error);
         }
     }
@@ -165,8 +164,8 @@ struct frame_guard {
 };
 
 static void guard_enter(struct frame_guard *guard, const char *entry) {
-    /* A host built with -ffpe-trap would die in Python's own arithmetic, one that flushes subnormals would change
-     * results. */
+    /* With -ffpe-trap the host would stop in Python's own arithmetic; with subnormals flushed to zero the layer's
+     * results would change. */
     feholdexcept(&guard->host);
     fesetenv(FE_DFL_ENV);
     pthread_mutex_lock(&frame_mutex);
@@ -199,7 +198,7 @@ static int frame_check_pointer(const char *name, const void *pointer) {
         pointer);
 }
 
-/* A name: ends at NUL, blank or anything that is not printable ASCII, and after 63 characters. */
+/* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
 static int frame_copy_tag(const char *name, const char *from, char *to) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
@@ -212,7 +211,7 @@ static int frame_copy_tag(const char *name, const char *from, char *to) {
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
 }
 
-/* A text (file name, list of names, value): ends at NUL or a control character; blanks at its end are dropped. */
+/* A text (file name, list of names, value) ends at NUL or a control character; blanks at its end are dropped. */
 static int frame_copy_text(const char *name, const char *from, char *to) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
@@ -228,7 +227,7 @@ static int frame_copy_text(const char *name, const char *from, char *to) {
     return FRAME_DONE;
 }
 
-/* ---- entry points that the shim itself remembers: called with checked arguments ---- */
+/* ---- entry points whose effect the shim itself records: called with checked arguments ---- */
 
 static int own_initialize(int device_id, int nGridPoints, int ns, int nq, int iTurb) {
     const int now[5] = {device_id, nGridPoints, ns, nq, iTurb}, *was = frame_first_arguments;
@@ -265,7 +264,7 @@ static int own_finalize(void) {
 /* ---- Fortran descriptors (new style): address, extents and strides without a copy ---- */
 #if __has_include(<ISO_Fortran_binding.h>)
 #include <ISO_Fortran_binding.h>
-/* Fills a field from a descriptor. What is wrong is kept in `problem` and told by the call that uses the field. */
+/* Fills a field from a descriptor. An error is kept in `problem` and reported by the call that uses the field. */
 EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, struct frame_field *field) {
     int d, n = 0;
     memset(field, 0, sizeof *field);

@@ -1,9 +1,9 @@
 # Runs inside libframe, once, when the first entry point is called. build.py fills in FRAME_ROOT and FRAME_BUILD.
 import os
-import signal  # noqa: F401  its import takes SIGINT; now, so that the shim can give it back to the host
+import signal  # noqa: F401  its import takes SIGINT: done now, so that the shim can give SIGINT back to the host
 import sys
 
-# NumPy's BLAS would start a thread a core in every rank; it has to be told before NumPy is imported.
+# NumPy's BLAS would start one thread per core in every rank. It reads this when NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from _libframe import ffi, lib
 

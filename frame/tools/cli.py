@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
 
     make = commands.add_parser("build", help="make libframe.so, frame.h and the Fortran module")
-    make.add_argument("--folder", type=pathlib.Path, help="where to (default: build/)")
+    make.add_argument("--folder", type=pathlib.Path, help="folder of the results (default: build/)")
     make.add_argument(
         "--module",
         action="store_true",

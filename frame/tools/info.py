@@ -1,5 +1,5 @@
-"""`python -m frame info`: what is on this machine; of a mixture every species constant with where it comes from, and
-what looks wrong."""
+"""`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
+the constants that look wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..config import Config
 from ..errors import ArgumentError, FrameError
 from . import machine
 
-JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: beyond it a solver may see the step
+JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
 T_LOW, T_HIGH = 80.0, 3500.0
 CONSTANTS = (  # heading, unit, field, divisor, digits
     ("W", "g/mol", "W", 1e-3, ".4f"),
@@ -39,7 +39,7 @@ CONSTANTS = (  # heading, unit, field, divisor, digits
 
 
 def species_table(species) -> list[str]:
-    """Constants, one species a line; `-`: not given, `*`: not in the file, origin below."""
+    """Table of constants, one line for each species; `-`: not given, `*`: not in the file, origin below."""
     shown = [
         (heading, unit, field, by, digits)
         for heading, unit, field, by, digits in CONSTANTS
@@ -64,7 +64,8 @@ def species_table(species) -> list[str]:
 
 
 def origins(species) -> list[str]:
-    """Where the numbers come from: numbers not in the file first, then what the file itself says of its blocks."""
+    """Lines on the origin of the numbers: first those that are not in the file, then the file's own notes on its
+    blocks."""
     out = []
     for name in species.names:
         fields = species.origin.get(name, {})
@@ -76,7 +77,7 @@ def origins(species) -> list[str]:
 
 
 def _grouped(pairs) -> list[str]:
-    """Lines "A, B: text" from (species, text), each text once."""
+    """Lines "A, B: text" from pairs (species, text); each text is printed once."""
     names: dict[str, list[str]] = {}
     for name, text in pairs:
         names.setdefault(text, []).append(name)
@@ -84,7 +85,8 @@ def _grouped(pairs) -> list[str]:
 
 
 def polynomial_checks(species) -> list[str]:
-    """Jumps where polynomials meet, ranges that the envelope leaves, heat capacities that no gas has."""
+    """Warnings: jumps where polynomials meet, polynomials that do not cover the envelope, impossible heat
+    capacities."""
     out = []
     for s, name in enumerate(species.names):
         for what, T, low, high in species.jumps(s, JUMP):
@@ -108,7 +110,8 @@ def polynomial_checks(species) -> list[str]:
 
 
 def constant_checks(species) -> list[str]:
-    """Constants that do not go together: most often a unit, a misplaced digit, or another species' number."""
+    """Warnings: constants that contradict each other. The cause is mostly a wrong unit, a misplaced digit, or another
+    species' number."""
     out = []
     Zc = species.pc * species.Vc / (R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
@@ -139,8 +142,8 @@ def constant_checks(species) -> list[str]:
 
 
 def alpha_zeros(mixture) -> list[str]:
-    """Where sqrt(alpha) passes through zero inside the envelope: a kink in a'; the squares of pseudo-critical pairs
-    have none."""
+    """Temperatures at which sqrt(alpha) passes through zero inside the envelope, with a kink in a'. The squares of
+    pseudo-critical pairs have none."""
     species = mixture.species
     if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
@@ -154,8 +157,8 @@ def alpha_zeros(mixture) -> list[str]:
 
 
 def poles(mixture) -> list[str]:
-    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), whatever
-    T and p."""
+    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), at any T
+    and p."""
     if mixture.options["chung"] == "polefree" or mixture.options["viscosity"] != "chung":
         return []
     x = np.linspace(0, 1, 2001)
@@ -226,22 +229,23 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
 
 
 def report(mixture) -> str:
-    """Everything above, as text."""
+    """All tables and warnings of a mixture, as text."""
     species = mixture.species
     blocks = [
         ("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
-        ("where they come from", origins(species) or ["the file, which says no more of them"]),
+        ("origin of the constants", origins(species) or ["the file, without further notes"]),
         ("binary interaction", binaries(species)),
         (
             "ideal gas",
             polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"],
         ),
-        ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants go together"]),
+        ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",
             [
-                "SI inside (kg, m, s, K, mol); the file's own units are converted as its `units` and each number say; "
+                "SI inside (kg, m, s, K, mol); the file's units are converted by its `units` entry and by units at "
+                "single numbers; "
                 f"reference pressure of entropies {species.p_ref:g} Pa; diffusion fitted from {species.T_fit[0]:g} to "
                 f"{species.T_fit[1]:g} K"
             ],
@@ -254,7 +258,7 @@ def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
     info = commands.add_parser(
         "info",
-        help="what is there: backends, compilers, devices, MPI, cache; of a mixture its constants, options, checks",
+        help="list backends, compilers, devices, MPI, cache; for a mixture its constants, options, checks",
     )
     add_mixture(info, required=False)
 

@@ -1,4 +1,4 @@
-"""What `python -m frame info` finds on a machine: backends, devices, compilers, MPI, the kernel cache."""
+"""The machine's part of `python -m frame info`: backends, devices, compilers, MPI, the kernel cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..errors import FrameError
 
 
 def rows(config: Config) -> list[tuple[str, str]]:
-    """(what, what there is of it), a line each."""
+    """Pairs (heading, finding), one for each line."""
     cpu = kernels.get_backend("cpu", threads=config.threads).describe()
     library = BUILD / "libframe.so"
     try:
@@ -43,7 +43,7 @@ def rows(config: Config) -> list[tuple[str, str]]:
 
 
 def _version(program: str) -> str:
-    """What a program says of its version; 'none' where it is not installed."""
+    """The first line with a number that `program --version` prints; 'none' where the program is not installed."""
     if shutil.which(program) is None:
         return "none"
     done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)

@@ -1,6 +1,6 @@
-"""`python -m frame names`: what may be launched and what it is made of, as Markdown, from the declarations alone.
+"""`python -m frame names`: all collections, kernels and quantities as Markdown, from the declarations alone.
 
-KERNELS.md is what it prints without options (a test compares): `python -m frame names > KERNELS.md`.
+KERNELS.md is its output without options (a test compares them): `python -m frame names > KERNELS.md`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(given, options) -> None:
 
 
 def page(options, said="names") -> list[str]:
-    """The lines; the kernels of a collection are those for these options."""
+    """The lines of the page; the kernels of a collection are those for these options."""
     return [
         f"<!-- written by python -m frame {said}; do not edit -->",
         "# What may be launched",
@@ -133,8 +133,8 @@ def quantities() -> list[str]:
 
 
 def used_by() -> dict[str, str]:
-    """Kernel -> the collections it stands in: with the default options, else with the fewest other values that bring it
-    in; both without and with what a collection may use beside."""
+    """{kernel: the collections that contain it}, with the default options, or else with the fewest options changed.
+    Collections are taken both without and with their optional inputs."""
     found = {name: {} for name in registry.kernels}
     for options, said in _option_sets():
         for c in registry.collections.values():
@@ -157,13 +157,13 @@ def used_by() -> dict[str, str]:
 
 
 def _when(kernel) -> str:
-    """The values of options that the kernel is for, where the default is not among them."""
+    """The values of options that the kernel needs, where they exclude the default."""
     return ", ".join(f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values)
 
 
 def _option_sets():
-    """(all options, what differs from the default in words): none, one or two options changed, as far as they go
-    together."""
+    """Pairs (all options, the changes from the default in words) with no, one or two options changed. Combinations that
+    are refused are left out."""
     changes = [(key, value) for key, values in kernels.OPTIONS.items() for value in values[1:]]
     needed = {(key, value) for k in registry.kernels.values() for key, values in k.when for value in values}
     for count in range(3):

@@ -1,8 +1,7 @@
 """`python -m frame plot`: properties of a mixture as maps over two variables or curves over one, PNG by matplotlib.
 
-A variable is T, p, or X_<species>, Y_<species>: the share of that species in a mixing line between two compositions,
---from (share 0) and
---to (share 1, by default the pure species).
+A variable is T, p, X_<species> or Y_<species>. The last two are the share of that species along a mixing line between
+two compositions: --from (share 0) and --to (share 1, by default the pure species).
 """
 
 from __future__ import annotations
@@ -64,13 +63,13 @@ def add(commands, add_mixture) -> None:
         action="append",
         default=[],
         metavar="VAR=VALUE,...",
-        help="what is kept: T=300 or p=50e5,100e5; several values: one curve each (default: T=300, p=100e5)",
+        help="fixed values: T=300 or p=50e5,100e5; several values: one curve each (default: T=300, p=100e5)",
     )
     plot.add_argument(
         "--from",
         dest="start",
         metavar="SPECIES:AMOUNT,...",
-        help="composition in moles, such as O2:1 (also what an X or Y line starts from; "
+        help="composition in moles, such as O2:1 (also the start of an X or Y line; "
         "default: the first species, or the second where the line ends in the first)",
     )
     plot.add_argument(
@@ -144,7 +143,8 @@ def _range(span, default, where):
 
 
 def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
-    """Mass fractions (ns,) of "CH4:1,O2:2", normalised; in moles, or masses. ArgumentError names what is not usable."""
+    """Mass fractions (ns,) of "CH4:1,O2:2", normalised. The numbers are moles, or masses with `mass`. Errors:
+    ArgumentError names the part that cannot be used."""
     amount = np.zeros(mixture.ns)
     for part in text.split(","):
         name, colon, number = part.strip().partition(":")
@@ -166,7 +166,7 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
 
 
 def _kept(given, used) -> dict[str, list[float]]:
-    """{"T": values, "p": values} of --at, with defaults for what no axis runs over."""
+    """{"T": values, "p": values} of --at, with defaults where no axis is T or p."""
     out = {}
     for text in given:
         name, equals, numbers = text.partition("=")
@@ -245,11 +245,11 @@ def _quantities(text, mixture):
 
 
 def ridge(mixture, Y, T, p, backend):
-    """The pseudo-critical ridge (Widom line): for each p above the pseudo-critical one the T of the largest cp, with
-    that T, p: two arrays.
+    """The pseudo-critical ridge (Widom line): T of the largest cp at each p above the pseudo-critical pressure. Returns
+    T [K], p [Pa] as one array (2, n), and (Tc_mix, pc_mix).
 
-    Only ridges inside the range of T that rise by 2 % above both neighbours at 10 % in T count: further away cp has no
-    maximum of that kind.
+    A ridge counts only inside the range of T, and only where cp is 2 % above its values at T 10 % lower and 10 %
+    higher: further from the critical point cp has no such maximum.
     """
     at = mixture.properties("Tc_mix pc_mix", Y=Y, backend=backend)
     Tc, pc = float(at["Tc_mix"]), float(at["pc_mix"])
@@ -272,7 +272,7 @@ def ridge(mixture, Y, T, p, backend):
 
 
 def run(given, mixture) -> pathlib.Path:
-    """Draw what was asked for; the file written. Raises ArgumentError."""
+    """Draw the map or the curves; returns the file written. Errors: ArgumentError."""
     if importlib.util.find_spec("matplotlib") is None:
         raise ArgumentError("plot draws with matplotlib, which is not installed: install the project's extra 'plot'.")
     if given.out.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -286,7 +286,7 @@ def run(given, mixture) -> pathlib.Path:
     if points < 2:
         raise ArgumentError(f"--points {points}: wanted 2 or more.")
     if len(variables) == 2 and any(len(v) > 1 for v in kept.values()):
-        raise ArgumentError("--at: a map takes one value of what is kept.")
+        raise ArgumentError("--at: a map takes one fixed value of each variable.")
     import matplotlib
 
     matplotlib.use("Agg")
@@ -323,7 +323,7 @@ def _grid(plt, count, width, height):
 
 
 def _spread(values) -> bool:
-    """Whether a logarithmic scale suits: positive and over more than a decade."""
+    """Whether a logarithmic scale suits these values: all positive, spread over more than a factor SPREAD."""
     finite = values[np.isfinite(values)]
     return finite.size > 0 and finite.min() > 0 and finite.max() > SPREAD * finite.min()
 
@@ -357,7 +357,7 @@ def _map(plt, given, mixture, variables, kept, line, what, points):
     for axis, (title, unit, *_), v in zip(axes, what, values):
         low, high = np.nanquantile(v, [0.0, 1.0])
         log = _spread(v)
-        # a pole or the critical point would eat the whole colour scale: it is cut at the outermost 0.2 %
+        # a pole or the critical point would take up the whole colour scale: it is cut at the outermost 0.2 %
         low, high = (
             np.nanquantile(v, [0.002, 0.998])
             if high - low > 4 * np.subtract(*np.nanquantile(v, [0.998, 0.002]))
@@ -455,5 +455,5 @@ def _curves(plt, given, mixture, variables, kept, line, what, points):
 
 
 def main(given, make_mixture) -> None:
-    """The command. Raises the layer's errors."""
+    """Run the command. Errors: the layer's own."""
     print(run(given, make_mixture(given)))

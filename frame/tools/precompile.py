@@ -24,16 +24,16 @@ def add(commands, add_mixture) -> None:
         "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
     )
     fill.add_argument(
-        "--precision", choices=PRECISIONS, default="double", help="as option precision of the host (default: double)"
+        "--precision", choices=PRECISIONS, default="double", help="the host's option precision (default: double)"
     )
-    fill.add_argument("--kernels", action="store_true", help="each single kernel too, not the collections alone")
+    fill.add_argument("--kernels", action="store_true", help="compile each single kernel too, not only the collections")
     fill.add_argument(
         "--block",
         metavar="NAME=OUT,OUT",
         type=_asked,
         action="append",
         default=[],
-        help="the program of a block call too: its collection and the outputs that it asks for",
+        help="compile the program of a block call too: its collection and its outputs",
     )
 
 
@@ -46,7 +46,7 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
 
 
 def main(given, mixture: kernels.Mixture) -> None:
-    """Compile the collections, and what else the options name; say what was compiled and what is left out.
+    """Compile the collections and the programs that the options name; print what was compiled and what is left out.
 
     Errors: ArgumentError for a block call whose outputs cannot be made.
     """
@@ -68,7 +68,7 @@ def main(given, mixture: kernels.Mixture) -> None:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in given.block:
         made, refused = 0, None
-        for more in impl.variants(name, asked=True):  # some outputs need what a host need not bring
+        for more in impl.variants(name, asked=True):  # some outputs need optional inputs
             try:
                 impl.launcher(name, more, outputs)
                 made += 1

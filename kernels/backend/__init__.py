@@ -37,12 +37,12 @@ def get_backend(
 
         threads = default_threads() if threads is None else threads
         key = ("cpu", threads)
-        make = lambda: CpuBackend(threads)  # noqa: E731
+        make = lambda: CpuBackend(threads)
     else:
         from .cuda import CudaBackend
 
         key = ("cuda", 0 if device is None else device)
-        make = lambda: CudaBackend(key[1])  # noqa: E731
+        make = lambda: CudaBackend(key[1])
     if key not in _made:
         _made[key] = make()
     return _made[key]

@@ -147,7 +147,7 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
         passes = max(int(passes * effort), 20 if style.divider else 2)
         made = record(PACE, **{"in": backend.address(values)}, out=backend.address(results), passes=passes)
         runs = [module.bind(f"pace_{name}", Shape(THREADS), made, keep=(values, results)) for name in names]
-        least = min(seconds(backend, lambda: run(items)) for run in runs for _ in range(style.samples))  # noqa: B023
+        least = min(seconds(backend, lambda: run(items)) for run in runs for _ in range(style.samples))
         return items * style.chains * passes / least
 
     long = {"fma": 10 * style.passes, "narrow": 10 * style.passes}  # the shortest operations

@@ -1,8 +1,9 @@
-"""`python -m frame validate`: a mixture swept over the whole envelope against quadruple precision, laws and other
-codes.
+"""`python -m frame validate`: compare a mixture, swept over the whole envelope, with quadruple precision, laws and
+other codes.
 
-What it can be compared with is a module of this package with run(job) -> rows and, where it needs something,
-missing(mixture) -> why not, None when all is there; table(rows) where the common one does not fit. AGAINST lists them.
+Each comparison is a module of this package with run(job) -> rows. A module that needs other packages has
+missing(mixture) -> the reason why it cannot run, or None. A module that needs its own table has table(rows). AGAINST
+lists the modules.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ...errors import ArgumentError
 AGAINST = {
     "identities": "laws among the results, at every state",
     "wide": "the kernels in quadruple precision",
-    "precision": "programs with arrays, or all, in single precision, beside double",
+    "precision": "programs with arrays, or all numbers, in single precision, against double",
     "cantera": "Cantera's Peng-Robinson phase of the same file",
     "thermo": "the package thermo",
     "coolprop": "CoolProp's cubic backends",
@@ -34,8 +35,8 @@ STATES = 1_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """What a comparison gets: the mixture and its file, how many states, on which backend; `threads` is a CPU backend
-    for slow things."""
+    """Input of a comparison: the mixture and its file, the number of states, the backend. `threads` is a CPU backend
+    with several threads, for slow computations."""
 
     mixture: kernels.Mixture
     file: str
@@ -46,7 +47,7 @@ class Job:
     threads: object
 
     def subset(self, most: int) -> int:
-        """How many states a slow comparison takes: its own limit, or fewer when fewer were asked for."""
+        """Number of states of a slow comparison: its own limit `most`, or `states` if that is smaller."""
         return min(most, self.states)
 
     def blocks(self, size: int):
@@ -88,8 +89,8 @@ def add(commands, add_mixture) -> None:
 
 
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
-    """(what can be compared with, {what cannot: why}); `wanted` None: everything. Raises ArgumentError when a wanted
-    one cannot."""
+    """(names of the comparisons that can run, {name: reason} of the others). `wanted` None: all of AGAINST. Errors:
+    ArgumentError when a wanted one cannot run."""
     left_out = {}
     for name in wanted or AGAINST:
         why = getattr(importlib.import_module(f".{name}", __name__), "missing", lambda mixture: None)(mixture)
@@ -102,7 +103,7 @@ def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
 
 
 def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
-    """Compare, print a table after each comparison (`say`), return all rows (report.Row). Raises ArgumentError."""
+    """Compare, print a table after each comparison (`say`), return all rows (report.Row). Errors: ArgumentError."""
     from . import report
 
     if states < 100:
@@ -132,7 +133,7 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
 
 
 def main(given, make_mixture) -> int:
-    """The command: 0 within all tolerances, 1 outside of one. Raises the layer's errors."""
+    """Run the command. Returns 0 within all tolerances, 1 outside of one. Errors: the layer's own."""
     from . import report
 
     if given.plots:

@@ -1,4 +1,4 @@
-"""Against CoolProp's cubic backends, its fluids made from the mixture's own constants."""
+"""Comparison with CoolProp's cubic backends. Its fluids are made from the mixture's own constants."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .others import comparable, compare_departures, equation, not_installed
 SUBSET = 5000
 BACKENDS = {"pr": "PR", "srk": "SRK"}
 OMEGA_LIMIT = 0.491  # beyond it CoolProp keeps the alpha of 1976
-# It writes the equation as a Helmholtz energy in tau and delta and multiplies its derivatives back together: p and its
-# slopes are differences of terms that are 10 to 100 times larger in a cold liquid (1/(1 - b rho) up to 30, squared in
-# dp/dv), a dozen roundings each.
+# CoolProp writes the equation as a Helmholtz energy in tau and delta and multiplies its derivatives back together. In a
+# cold liquid p and its slopes are differences of terms that are 10 to 100 times larger (1/(1 - b rho) up to 30, squared
+# in dp/dv), with a dozen roundings each.
 TOLERANCE = 16384.0
 
 
@@ -27,7 +27,8 @@ def missing(mixture) -> str | None:
 
 
 def _register(CP, backend, species):
-    """Fluids with these constants; their ideal-gas part is arbitrary, only departures are compared."""
+    """Names of CoolProp fluids with these constants. Their ideal-gas part is arbitrary: only departures are
+    compared."""
     names = []
     for s in range(species.ns):
         name = f"FRAME{abs(hash((backend, species.names[s], float(species.Tc[s]), float(species.pc[s]), float(species.omega[s])))):X}"
@@ -70,7 +71,7 @@ def run(job):
         for j in range(i):
             if mixture.species.kij[i, j]:
                 fluid.set_binary_interaction_double(i, j, "kij", float(mixture.species.kij[i, j]))
-    fluid.specify_phase(CP.iphase_gas)  # no flash is wanted: T and v are given
+    fluid.specify_phase(CP.iphase_gas)  # avoids a flash: T and v are given
 
     def evaluate(T, v, X, p):
         if mixture.ns > 1:
@@ -78,7 +79,7 @@ def run(job):
         fluid.update(CP.DmolarT_INPUTS, 1 / v, T)
         ideal = fluid.cp0molar()
         p_rho = fluid.first_partial_deriv(CP.iP, CP.iDmolar, CP.iT)
-        # CoolProp's residual entropy is at constant T and rho, a departure at constant T and p
+        # CoolProp's residual entropy is taken at constant T and rho, the departure at constant T and p
         return {
             "p": fluid.p(),
             "H": fluid.hmolar_residual(),

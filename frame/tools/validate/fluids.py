@@ -1,4 +1,4 @@
-"""Pure fluids as they are, where CoolProp is not installed: Cantera's equations of state (Reynolds 1979) and
+"""Reference data of pure fluids where CoolProp is not installed: Cantera's equations of state (Reynolds 1979) and
 correlations of the viscosity.
 
 Viscosity: Lemmon & Jacobsen, Int. J. Thermophys. 25 (2004) 21 for nitrogen and oxygen; Quinones-Cisneros & Deiters, J.

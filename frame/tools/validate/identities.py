@@ -344,7 +344,7 @@ def _saturation(job):
         dense = at["W"] / at["vc_mix"]
 
         def switch(T):
-            return _switch(mixture, T, Y, dense, 1e-12 * at["pc_mix"], at["pc_mix"])  # noqa: B023
+            return _switch(mixture, T, Y, dense, 1e-12 * at["pc_mix"], at["pc_mix"])
 
         p = switch(T)
         states = {"T": T, "p": p, "Y": Y}

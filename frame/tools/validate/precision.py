@@ -1,4 +1,4 @@
-"""What single precision costs: programs of precision "mixed" and "single" against those in double, on either
+"""The error of single precision: programs of precision "mixed" and "single" against those in double, on either
 backend."""
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ BLOCK = 20000  # states at a time
 MOST = 200_000
 SINGLE = np.dtype(np.float32)
 
-NEAR = (
-    2.0**-18
-)  # pressures this close to a phase change: which phase it is hangs on a few roundings of T, p and the constants
+NEAR = 2.0**-18  # this close in p to a phase change, a few roundings of T, p and constants decide the phase
 
-# As in wide.py: rounding inputs and constants once is 1, some 30 roundings lie in between, that of v counts 20 times in
-# a cold liquid, and rho_Y = -rho^2 v_Y has v three times.
+# As in wide.py, rounding inputs and constants once counts as 1. Some 30 roundings follow; that of v counts 20 times in
+# a cold liquid, and rho_Y = -rho^2 v_Y contains v three times.
 TOLERANCE = 96.0
 WHY = {
     "given": "mixed, T p Y in single: the double result of the same inputs, rounded once: tolerance 1 rounding "
@@ -34,14 +32,15 @@ WHY = {
     "phase_flag, which is whole",
     "whole": "relative to double: the whole deviation, rounding of the inputs included, of the larger of the result "
     "and a thousandth of its median: "
-    "what a code sees; large where T and p in single do not tell the state: near critical points, at phase changes, "
+    "this is the error in a flow code; large where T and p in single do not fix the state: near critical points, "
+    "at phase changes, "
     "where a result is near 0",
 }
 
 
 def run(job) -> list[Row]:
-    """For each public quantity: the errors that are judged, and for information the relative deviation from double as a
-    user sees it."""
+    """Rows for each public quantity: the errors that are judged, and for information the relative deviation from double
+    that a user sees."""
     mixture = job.mixture
     names = [name for name in reachable(mixture) if is_public(name) and "*" not in kernels.quantities[name].per]
     rows = {
@@ -56,7 +55,7 @@ def run(job) -> list[Row]:
     }
     if mixture.options["viscosity"] == "chung" and mixture.options["chung"] != "polefree":
         rows["scaled", "mu"].tolerance = None
-    if ("scaled", "phase_flag") in rows:  # near critical points whether roots are real hangs on one rounding
+    if ("scaled", "phase_flag") in rows:  # near critical points one rounding decides whether roots are real
         rows["scaled", "phase_flag"].tolerance = None
     for states in blocks(mixture, job.subset(MOST), job.seed + 29, BLOCK):
         _compare(job, names, rows, states)
@@ -79,7 +78,7 @@ def _compare(job, names, rows, states) -> None:
         left_out = left_out | ~(np.abs(rho / double["rho"] - 1) <= JUMP)
     for name in names:
         refused = np.zeros(undecided.shape, bool)
-        if mixture.options["viscosity"] == "lucas":  # liquids have no viscosity
+        if mixture.options["viscosity"] == "lucas":  # it is not defined for liquids
             for which in (exact, double, mixed, single, scale):
                 refused |= np.isnan(np.atleast_2d(which[name])).any(0)
         lost = np.abs(double[name]) < np.finfo(SINGLE).tiny  # smaller numbers have fewer digits in single
@@ -96,7 +95,7 @@ def _compare(job, names, rows, states) -> None:
 
 
 def table(rows) -> str:
-    """One line a quantity: what is judged of both precisions, then the relative deviations from double."""
+    """One line for each quantity: the judged errors of both precisions, then the relative deviations from double."""
     found: dict[str, dict] = {}
     for row in rows:
         name, _, kind = row.name.partition(": ")

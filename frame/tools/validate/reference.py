@@ -1,9 +1,9 @@
-"""How far the models are from the truth: pure fluids against reference equations of state, by region. Information, no
-tolerance.
+"""Physical errors of the models: pure fluids against reference equations of state, by region. For information, without
+a tolerance.
 
-Three models side by side: `plain` (no volume translation, Chung as Cantera has it, without measured critical volumes),
-`corrected` (volume translation fitted to a liquid density, Chung with measured critical volumes), and what the options
-say where that is neither. The truth is CoolProp's (HEOS), or, where that is not installed, Cantera's pure fluids
+Three models are compared: `plain` (no volume translation, Chung as in Cantera, without measured critical volumes),
+`corrected` (volume translation fitted to a liquid density, Chung with measured critical volumes), and the model of the
+options where it is neither. The reference is CoolProp (HEOS) or, where CoolProp is not installed, Cantera's pure fluids
 (fluids.py).
 """
 
@@ -24,7 +24,7 @@ NAMES = "rho cp c rho_p mu lam".split()
 MODELS = {"plain": dict(translation="none", chung="cantera"), "corrected": dict(translation="fitted", chung="polefree")}
 GRID = 40, 20  # temperatures and pressures
 LIQUID = "liquid, T < 0.95 Tc"
-# region: who is in it, by T/Tc and rho/rho_c of the reference
+# region: condition on T/Tc and rho/rho_c of the reference
 REGIONS = {
     LIQUID: lambda Tr, dr: (Tr < 0.95) & (dr > 1),
     "vapour, T < 0.95 Tc": lambda Tr, dr: (Tr < 0.95) & (dr <= 1),
@@ -41,7 +41,7 @@ def missing(mixture) -> str | None:
 
 
 class _Heos:
-    """One pure fluid of CoolProp: as fluids.Fluid."""
+    """One pure fluid of CoolProp, with the interface of fluids.Fluid."""
 
     def __init__(self, name):
         import CoolProp.CoolProp as CP
@@ -62,7 +62,7 @@ class _Heos:
                 fluid.speed_sound(),
                 fluid.first_partial_deriv(CP.iDmass, CP.iP, CP.iT),
             ]
-        except ValueError:  # beyond melting, or its solver gave up
+        except ValueError:  # solid, or CoolProp's solver failed
             return None
         for transport in (fluid.viscosity, fluid.conductivity):
             try:
@@ -73,7 +73,7 @@ class _Heos:
 
 
 def source():
-    """(class of a pure fluid, what it is)."""
+    """(class of a pure fluid, its name in the report)."""
     if importlib.util.find_spec("CoolProp"):
         return _Heos, "CoolProp's reference equations"
     from .fluids import Fluid
@@ -86,14 +86,14 @@ def source():
 
 
 def truth(fluid):
-    """States within the range of the reference equation and what it says there: T, p, values of NAMES, T/Tc,
+    """States within the range of the reference equation, and its values there: T [K], p [Pa], values of NAMES, T/Tc,
     rho/rho_c."""
     low, high, most = (
         max(fluid.T_range[0], 80.0) * 1.001,
         min(fluid.T_range[1], 3500.0),
         min(fluid.p_highest, P_RANGE[1]),
     )
-    # half of the temperatures by T/Tc around the critical point, half over the whole range
+    # one half of the temperatures lies around the critical point in T/Tc, the other over the whole range
     T = np.unique(
         np.concatenate(
             [np.geomspace(low, high, GRID[0] // 2), np.clip(fluid.Tc * np.linspace(0.6, 1.5, GRID[0] // 2), low, high)]
@@ -109,7 +109,7 @@ def truth(fluid):
 
 
 def models(mixture) -> dict:
-    """{name: mixture}, those to be compared."""
+    """{name: mixture} of the models to compare."""
     if equation(mixture) == "ideal":
         return {"given": mixture}
     out = {
@@ -126,8 +126,8 @@ def _percent(share) -> str:
 
 
 def table(rows) -> str:
-    """Median / nine tenths of the relative errors in percent: a line for each region and model, then the liquid of each
-    fluid."""
+    """Median / 90 % quantile of the relative errors in percent: a line for each region and model, then the liquid of
+    each fluid."""
     cells = {tuple(row.name.split(": ")): row for row in rows}
     models, regions = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 2))
     wide, width = max(map(len, models)), max(map(len, regions))

@@ -1,4 +1,4 @@
-"""Rows of a validation: deviations gathered block by block, printed as a table, drawn on the T-p plane, written as
+"""Rows of a validation. Deviations are gathered block by block, printed as a table, drawn on the T-p plane, written as
 JSON."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ DECADES, STEPS = (-20, 20), 50  # of the histogram that gives the median: 5 % wi
 
 
 class Row:
-    """Deviations of one quantity or law: error/scale of every state.
+    """Deviations of one quantity or law: error/scale at every state.
 
-    tolerance None: information, never a failure. unit: what 1 means, such as "eps of scale" or "relative".
+    tolerance None: for information, never a failure. unit: the meaning of 1, such as "eps of scale" or "relative".
     """
 
     def __init__(self, against, name, tolerance, unit, why=""):
@@ -27,8 +27,8 @@ class Row:
         self.map = np.full(CELLS, np.nan)
 
     def add(self, error, scale, states, left_out=None):
-        """error, scale: (n,) or (rows, n), the rows' worst counts. NaN counts as infinite. left_out (n,): not judged,
-        counted."""
+        """Add a block of states. error, scale: (n,) or (rows, n); of several rows the worst counts. NaN counts as
+        infinite. left_out (n,): these states are not judged, only counted."""
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(error == 0, 0.0, np.abs(error) / scale)
         deviation = np.where(np.isnan(deviation), np.inf, deviation)
@@ -59,7 +59,7 @@ class Row:
         return self
 
     def quantile(self, share: float) -> float:
-        """Of the deviations, to 5 %; 0 where that share of them is below 1e-20."""
+        """Quantile of the deviations, to 5 %; 0 where that share of them is below 1e-20."""
         if not self.count:
             return float("nan")
         at = int(np.searchsorted(np.cumsum(self.histogram), share * self.count))
@@ -71,11 +71,12 @@ class Row:
 
     @property
     def passed(self) -> bool:
-        """A row with a tolerance that was judged nowhere has not passed."""
+        """Whether the row is within its tolerance. A row with a tolerance that was judged at no state has not
+        passed."""
         return self.tolerance is None or (self.count > 0 and self.worst <= self.tolerance)
 
     def place(self) -> str:
-        """The state of the worst deviation, with the three largest mole fractions."""
+        """Text of the state of the worst deviation, with the three largest mole fractions."""
         if self.where is None or self.worst == 0:
             return ""
         text = f"{self.where['T']:.6g} K, {self.where['p'] / 1e5:.6g} bar"
@@ -87,7 +88,7 @@ class Row:
 
 
 def mole_fractions(rows, mixture) -> None:
-    """Give the worst states their mole fractions {species: X}, where a row has none yet."""
+    """Add mole fractions {species: X} to the worst states of rows that have none yet."""
     for row in rows:
         if row.where is not None and "Y" in row.where and "X" not in row.where:
             n = row.where["Y"] / mixture.species.W
@@ -95,7 +96,7 @@ def mole_fractions(rows, mixture) -> None:
 
 
 def table(rows) -> str:
-    """One line a row; the reasons for the tolerances below, each once."""
+    """One line for each row; below them the reasons for the tolerances, each once."""
     out = []
     for against in dict.fromkeys(row.against for row in rows):
         chosen = [row for row in rows if row.against == against]
@@ -118,7 +119,7 @@ def table(rows) -> str:
 
 
 def as_json(rows, mixture, facts) -> str:
-    """Every row with its state in full."""
+    """JSON text of every row, with the full state of its worst deviation."""
 
     def plain(row):
         where = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in (row.where or {}).items()}
@@ -143,14 +144,14 @@ def as_json(rows, mixture, facts) -> str:
 
 
 def _coarser(cells):
-    """Two by two cells in one, the largest counts; empty only where all four are."""
+    """Join two by two cells into one with the largest value; it is empty only where all four are."""
     four = np.stack([cells[i::2, j::2] for i in (0, 1) for j in (0, 1)])
     return np.where(np.isnan(four).all(0), np.nan, np.fmax.reduce(four))
 
 
 def _panels(rows):
-    """[(title, colour, map, where)] of the rows to draw: judged ones, or all where none is; parts of one quantity
-    ("rho: region") joined."""
+    """[(title, colour, map, where)] of the rows to draw: the judged ones, or all where none is judged. Parts of one
+    quantity ("rho: region") are joined."""
     judged = [r for r in rows if r.tolerance is not None] or rows
     parts = {}
     for row in judged:
@@ -172,8 +173,8 @@ def _panels(rows):
 
 
 def draw(rows, folder, title) -> list[pathlib.Path]:
-    """One PNG for each 'against' and unit: the largest deviation in cells of the T-p plane, one panel a quantity, one
-    colour scale.
+    """Draw one PNG for each 'against' and unit: the largest deviation in cells of the T-p plane, one panel for each
+    quantity, one colour scale.
 
     Comparisons of fewer than 500 states are not drawn; cells grow until most of them hold a state.
     """
@@ -212,7 +213,7 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
         for axis in axes.flat[len(panels) :]:
             axis.set_visible(False)
         for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
-            axis.set_facecolor("0.88")  # no state fell here
+            axis.set_facecolor("0.88")  # cells without a state
             picture = axis.pcolormesh(
                 T, p / 1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True
             )

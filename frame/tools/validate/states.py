@@ -1,5 +1,5 @@
-"""States that a mixture is validated at: the whole envelope, with the places where equations of state go wrong drawn
-more often."""
+"""States at which a mixture is validated: the whole envelope. Places where equations of state fail are drawn more
+often."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def envelope(mixture, n, random):
 
 
 def near_critical(mixture, n, random):
-    """Around the pseudo-critical state of each composition, from 30 % away down to 1e-6; anywhere where none is known
-    (ideal gas)."""
+    """T [K], p [Pa], Y (ns, n) around the pseudo-critical state of each composition, at distances from 30 % down to
+    1e-6; anywhere in the envelope where it is not known (ideal gas)."""
     Y = compositions(mixture.ns, n, random)
     if not np.isfinite(mixture.species.Tc).all():
         return envelope(mixture, n, random)
@@ -53,15 +53,15 @@ def near_critical(mixture, n, random):
 
 
 def with_root(mixture, root):
-    """The same mixture with another rule for the root, None where the equation of state has no such choice."""
+    """The same mixture with another rule for the root; None where the equation of state has no such option."""
     if mixture.options["equation"] == "ideal":
         return None
     return kernels.Mixture.from_species(mixture.species, **{**mixture.options, "root": root})
 
 
 def three_roots(mixture, n, random):
-    """States in which the cubic has a liquid and a vapour root, found by asking for both; fewer than n where they are
-    rare.
+    """States at which the cubic has a liquid and a vapour root: both are computed and differ. Fewer than n where such
+    states are rare.
 
     Candidates lie around the vapour pressure that corresponding states give the pseudo-critical fluid,
     log10(p/pc) = 7/3 (1 + omega)(1 - Tc/T) (the definition of omega is that it holds at T = 0.7 Tc).
@@ -76,7 +76,7 @@ def three_roots(mixture, n, random):
         p = at["pc_mix"] * np.exp(slope * (1 - at["Tc_mix"] / T) + random.normal(0, 1.0, 2 * n))
         inside = (T > T_RANGE[0]) & (T < T_RANGE[1]) & (p > P_RANGE[0]) & (p < P_RANGE[1])
         T, p, Y = T[inside], p[inside], Y[:, inside]
-        # asked for with h and s, as the saturation laws ask: one compiled program for both
+        # h and s are computed too, as for the saturation laws, so that both share one compiled program
         both = [m.properties(["h", "s", "rho"], T=T, p=p, Y=Y, backend="cpu")["rho"] for m in (liquid, vapour)]
         keep = both[0] > both[1] * (1 + 1e-9)
         found.append((T[keep], p[keep], Y[:, keep]))
@@ -88,7 +88,7 @@ def three_roots(mixture, n, random):
 
 
 def kinks(mixture, n, random):
-    """At the temperatures where formulas change branch: the NASA polynomials meet, or sqrt(a_i) passes through zero."""
+    """States at temperatures where formulas change branch: NASA polynomials meet, or sqrt(a_i) passes through zero."""
     from kernels.point.equations.constants import alpha_slope
 
     species = mixture.species
@@ -103,8 +103,8 @@ def kinks(mixture, n, random):
 
 
 def draw(mixture, n: int, seed: int = 1) -> dict[str, np.ndarray]:
-    """n states: T [K], p [Pa], Y (ns, n), u, v, w [m/s], kind (index into KINDS), in random order; always the same for
-    a seed."""
+    """n states: T [K], p [Pa], Y (ns, n), u, v, w [m/s], kind (index into KINDS), in random order. A seed always gives
+    the same states."""
     random = np.random.default_rng([seed, mixture.ns])
     parts = []
     for kind, make in zip(KINDS[1:], (near_critical, three_roots, kinks)):

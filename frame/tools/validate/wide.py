@@ -1,5 +1,5 @@
-"""The kernels against themselves in quadruple precision: the arithmetic error of every quantity that T, p, Y lead
-to."""
+"""The kernels against themselves in quadruple precision: the arithmetic error of every quantity that follows from T, p,
+Y."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .states import draw
 
 GIVEN = ("T", "p", "Y", "u", "v", "w")
 PUBLIC = "rho h e s cp cv gamma c Z W X rho_p rho_T h_p h_T e_p e_T s_p s_T h0 cp_ig h_ig s_ig mu lam D D_mole D_mass D_ij Tc_mix pc_mix vc_mix".split()
-SUBSET = 20000  # states: quadruple precision is software, 100 times slower and more
-NUMBERS = 500_000  # and at most so many numbers of quantities that are matrices
+SUBSET = 20000  # states: quadruple precision is software, at least 100 times slower
+NUMBERS = 500_000  # largest count of numbers of quantities that are matrices
 
-# Rounding inputs and constants once is 1 eps scale. Some 30 roundings lie between input and result (cubic, logarithm,
-# departure), most of numbers whose influence is of the size of the inputs'; the exception is v, of which v - b is 1/20
-# in a cold liquid: 20 for that, and as much again for the rest.
+# Rounding inputs and constants once counts as 1 eps scale. Some 30 roundings lie between input and result (cubic,
+# logarithm, departure). Most of them act on numbers that influence the result as much as the inputs do. The exception
+# is v: in a cold liquid v - b is 1/20 of it, so its rounding counts 20 times: 20 for that, and as much again for the
+# rest.
 TOLERANCE = 48.0
 TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/point/transport/diffusion.py
 
@@ -48,13 +49,13 @@ def _needed(kernel, mixture):
 
 
 def is_public(name) -> bool:
-    """What hosts ask for; the rest are intermediates."""
+    """Whether hosts may request it; the other quantities are intermediates."""
     return name in PUBLIC or any(name in c.outputs for c in kernels.collections.values())
 
 
 def table_scale(mixture, states, backend) -> dict:
-    """What the tabulated Takahashi factor may add to the errors of D_ij and what is averaged of it, as a scale in eps:
-    TABLE/factor, of its worst pair for an average."""
+    """The part of the tabulated Takahashi factor in the errors of D_ij and of its averages, as a scale in eps:
+    TABLE/factor; for an average that of its worst pair."""
     averages = ("D", "D_mole", "D_mass")
     if mixture.options["takahashi"] != "smooth":
         return dict.fromkeys(("D_ij", *averages), 0.0)
@@ -87,7 +88,7 @@ def _compare(job, names, n) -> list[Row]:
     exact = mixture.properties(names, backend=job.threads, precision="wide", **given)
     scale, undecided = scales(mixture, names, given, job.backend)
     for name in names:
-        if kernels.quantities[name].per == "nq*nq":  # what counts is the product with a vector: the largest of a row
+        if kernels.quantities[name].per == "nq*nq":  # the product with a vector counts: the largest of a row
             nq = mixture.ns + 4
             largest = scale[name].reshape(nq, nq, n).max(1, keepdims=True)
             scale[name] = np.broadcast_to(largest, (nq, nq, n)).reshape(nq * nq, n)
@@ -108,10 +109,10 @@ def _compare(job, names, n) -> list[Row]:
             "that of v counts 20 times in a cold liquid (v/(v - b)); a tabulated Takahashi factor adds its stated "
             "error to D"
             if public
-            else "no tolerance: intermediates, whose own relative error does not matter to what is made of them",
+            else "no tolerance: intermediates, whose own relative error does not matter to the results",
         )
         nothing = (scale[name] == 0) & (exact[name] == 0)
-        # Lucas' viscosity has no liquids, nor a scale within MOVE of where they begin
+        # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of their boundary
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
         out.append(
             row.add(double[name] - exact[name], np.where(nothing, 1, EPS * scale[name]), states, undecided | refused)
