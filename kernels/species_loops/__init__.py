@@ -118,7 +118,7 @@ class SpeciesLoop:
 
 
 def compiled(backend, variant: Variant, ns: int, dtype):
-    """The module of a variant. Raises VariantUnsuitable for a device that has not its instructions."""
+    """The module of a variant. Raises VariantUnsuitable for a device without its instructions."""
     if variant.generation > backend.generation:
         raise VariantUnsuitable(
             f"{variant.id}: it needs compute capability {variant.generation}, this is {backend.generation}."
@@ -127,8 +127,8 @@ def compiled(backend, variant: Variant, ns: int, dtype):
 
 
 def bind(backend, variant: Variant, ns: int, arrays, n: int, module=None):
-    """run(): all n points, by the variant's module if it is at hand. Raises VariantUnsuitable where the arrays do not lie as the variant needs, or the device has
-    not what it needs."""
+    """run(): all n points, by the variant's module if it is at hand. Raises VariantUnsuitable where the arrays do not
+    lie as the variant needs, or where the device lacks what it needs."""
     names, size = (*READS, "out"), arrays["out"].dtype.itemsize
     addresses = {name: backend.address(arrays[name]) for name in names}
     rows = {arrays[name].strides[0] for name in names} if variant.layout == "left" else {0}

@@ -1,7 +1,7 @@
-// Species fastest, a block for POINTS points at a time: inputs staged in shared memory by loads of neighbouring values,
-// then every thread keeps to its VECTOR columns x and walks down the rows. COLUMNS*ROWS packs are ROWS neighbouring
-// rows, a contiguous piece of memory. PARTS packs a thread: a store of 16 bytes runs on over a row's end where rows are
-// no multiple of it.
+// Species fastest, a block for POINTS points at a time. Inputs are staged in shared memory by loads of neighbouring
+// values; then each thread keeps to its VECTOR columns x and walks down the rows. At each step the block writes ROWS
+// neighbouring rows, which are one piece of memory. A thread writes PARTS packs: where rows are no multiple of 16
+// bytes, its store runs on into the next row.
 #pragma once
 #include "loops.h"
 #ifndef PARTS

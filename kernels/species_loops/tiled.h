@@ -1,5 +1,5 @@
-// TILE values of y for each x: the x inputs are used TILE times while a cache holds them, if it does. With dummy shared
-// memory at the launch fewer threads are resident, and each has more of the cache: "reduced occupancy".
+// TILE values of y for each x: the x inputs are used TILE times, if a cache still holds them. "Reduced occupancy" asks
+// for shared memory that it does not use: fewer threads are resident, and each has more of the cache.
 #pragma once
 #include "loops.h"
 

@@ -1,5 +1,5 @@
-// Species fastest, the lanes of a vector unit for a point: neighbouring x, rows one after the other. The last pack of a
-// row that does not divide overlaps the one before it, which writes the same values once more.
+// Species fastest, the lanes of a vector unit for a point: neighbouring x, rows one after the other. Where a row is no
+// multiple of a pack, its last pack begins earlier and writes some values a second time.
 #pragma once
 #include "loops.h"
 

@@ -1,5 +1,5 @@
-"""`python -m frame tune --mixture FILE`: every organisation of the collections' CUDA launches, verified, then timed; the
-best are written as rows of a table of launches."""
+"""`python -m frame tune --mixture FILE`: every organisation of the collections' CUDA launches is verified, then timed;
+the best are written as rows of a table of launches."""
 
 from __future__ import annotations
 

@@ -69,8 +69,9 @@ def shared(name, reads, writes, source, valid, **more):
     point_kernel(name, header=HERE / "cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
 
 
-def kernel(name, reads, writes, source, valid, **more):
-    shared(name, reads, writes, source, valid, when={"equation": FAMILY}, **more)
+def kernel(name, reads, writes, source, valid, constants=DELTA, **more):
+    """Of the cubic family. Its constants' maker brings delta_1 and delta_2 too, so a kernel alone names one of them."""
+    shared(name, reads, writes, source, valid, constants=constants, when={"equation": FAMILY}, **more)
 
 
 kernel(
