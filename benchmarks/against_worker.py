@@ -1,8 +1,8 @@
 """One side of against.py: a process that computes with one tree of the project, the old or the new one.
 
-Both sides run this same file, with PYTHONPATH at their tree, so it uses only what both have: Mixture, SpeciesData,
-get_backend, quantities and the registry of declarations. It takes one job (JSON) a line on stdin and answers each with
-one line on stdout.
+Both sides run this same file, with PYTHONPATH at their tree, so it uses only names that both have: Mixture,
+SpeciesData, get_backend, quantities and the registry of declarations. It takes one job (JSON) a line on stdin and
+answers each with one line on stdout.
 """
 
 import json

@@ -102,7 +102,7 @@ ENTRIES: tuple[Entry, ...] = (
         "initialize",
         (
             _int("device_id", "device to use; -1: rank on the node modulo the number of devices", -1, 1023),
-            _int("nGridPoints", "points in a chunk: what the device buffers hold", 1, CHUNK),
+            _int("nGridPoints", "points in a chunk: the size of the device buffers", 1, CHUNK),
             _int("ns", "number of species", 1, 4096),
             _int("nq", "number of variables in Q", 1, VARIABLES),
             _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),

@@ -21,7 +21,7 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
 
     extents: (nx, ny, nz); bounds: SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData.
     The call does not say how many variables the array has, so EptData cannot be checked. Ept = Spt - 1 selects no
-    points. Errors: ArgumentError names the axis, the bounds, and what fits.
+    points. Errors: ArgumentError names the axis, the bounds, and the allowed range.
     """
     nx, ny, nz = extents
     shape = (nx, ny, nz, max(bounds[7], 1))

@@ -200,7 +200,7 @@ def test_readme_python_as_pasted():
 
 @pytest.mark.parametrize("style", ["old_style", "new_style"])
 def test_example_programs(tmp_path, style, monkeypatch):
-    """Each compiles as its first lines say, and prints what Python finds for the same states."""
+    """Each compiles as its first lines say, and prints the values that Python finds for the same states."""
     library = hosts.library()
     sources = [ROOT / "examples/call_from_fortran" / f"{style}.f90"]
     if style == "new_style":

@@ -1,4 +1,4 @@
-"""python -m frame plot: what is drawn, and what is refused."""
+"""python -m frame plot: the figures, and the refused arguments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-!> The field for plot_fields.py: from each rank the middle plane of its block, raw doubles beside a header of one line.
+!> The field for plot_fields.py: each rank writes the middle plane of its block, as raw doubles and a text file with a
+!! header of one line.
 module hostOutput
   use, intrinsic :: iso_c_binding, only : c_int, c_char, c_null_char
   use speciesTables, only : dp

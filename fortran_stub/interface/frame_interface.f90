@@ -382,7 +382,7 @@ contains
   ! Start the layer. A second call with the same arguments has no effect; with other arguments: status 5.
   subroutine frame_initialize(device_id, nGridPoints, ns, nq, iTurb, stat)
     integer, intent(in) :: device_id   ! device to use; -1: rank on the node modulo the number of devices
-    integer, intent(in) :: nGridPoints   ! points in a chunk: what the device buffers hold
+    integer, intent(in) :: nGridPoints   ! points in a chunk: the size of the device buffers
     integer, intent(in) :: ns   ! number of species
     integer, intent(in) :: nq   ! number of variables in Q
     integer, intent(in) :: iTurb   ! 1: the host supplies the eddy viscosity muT

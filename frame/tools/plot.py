@@ -286,7 +286,7 @@ def run(given, mixture) -> pathlib.Path:
     if points < 2:
         raise ArgumentError(f"--points {points}: wanted 2 or more.")
     if len(variables) == 2 and any(len(v) > 1 for v in kept.values()):
-        raise ArgumentError("--at: a map takes one fixed value of each variable.")
+        raise ArgumentError("--at: a map takes one value of each fixed variable.")
     import matplotlib
 
     matplotlib.use("Agg")

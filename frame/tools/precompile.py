@@ -46,7 +46,8 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
 
 
 def main(given, mixture: kernels.Mixture) -> None:
-    """Compile the collections and the programs that the options name; print what was compiled and what is left out.
+    """Compile the collections and the programs that the options name; print the names of those compiled and of those
+    left out.
 
     Errors: ArgumentError for a block call whose outputs cannot be made.
     """
