@@ -271,8 +271,8 @@ def test_operations_of_a_formula():
 
 
 def test_single_precision_is_counted_apart():
-    """Takahashi's factor from its table is worked on in single precision, a pair twelve operations for the two cubics and
-    some to find them; without the factor there is none."""
+    """Takahashi's factor from its table is worked on in single precision. A pair takes twelve operations for the two
+    cubics and some to find them. Without the factor there is none."""
     state = inputs.states(4, 64) | {"rho": np.full(64, 10.0)}
 
     def operations(takahashi):

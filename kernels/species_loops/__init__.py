@@ -127,8 +127,8 @@ def compiled(backend, variant: Variant, ns: int, dtype):
 
 
 def bind(backend, variant: Variant, ns: int, arrays, n: int, module=None):
-    """run(): all n points, by the variant's module if it is at hand. Raises VariantUnsuitable where the arrays do not lie as the variant needs, or the device has
-    not what it needs."""
+    """run(): all n points, by the variant's module if it is at hand. Raises VariantUnsuitable where the arrays do not
+    lie as the variant needs, or the device has not what it needs."""
     names, size = (*READS, "out"), arrays["out"].dtype.itemsize
     addresses = {name: backend.address(arrays[name]) for name in names}
     rows = {arrays[name].strides[0] for name in names} if variant.layout == "left" else {0}

@@ -185,7 +185,8 @@ def machine() -> str:
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     except OSError:
         names = []
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {len(names) or os.cpu_count() or '?'} cores"
+    name = names[0] if names else platform.processor() or platform.machine()
+    return f"{name}, {len(names) or os.cpu_count() or '?'} cores"
 
 
 def _what(backend) -> tuple[str, list[str]]:

@@ -15,7 +15,8 @@ from .inputs import ROOT
 
 HEAD = """# Benchmarks
 
-Each section is written by `python -m frame bench all --markdown` on the machine in its heading; run there again, it is replaced.
+Each section is written by `python -m frame bench all --markdown` on the machine in its heading; run there again, it is\
+ replaced.
 """
 
 
