@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+from typing import Any
 
 import kernels
 from kernels.marshal import Marshal
@@ -88,7 +89,7 @@ class TVImpl:
         self.check = Check(rank)
         self.checking = False
         self._offset = 0  # first column of the views in use
-        self._rest = None  # a row for the sum of mass fractions
+        self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
 
     # ---- views ----
 
@@ -262,7 +263,7 @@ class TVImpl:
 
     def _brought(self, group) -> bool:
         views = [self.views.get(q) for q in group]
-        return None not in views and all(v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
+        return all(v is not None and v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
 
     def _known(self, name: str) -> None:
         names = [*kernels.registry.collections, *kernels.registry.kernels]
@@ -343,7 +344,7 @@ class TVImpl:
             filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
-        if self.checking:
+        if self.checking and stripe:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
@@ -411,6 +412,7 @@ class TVImpl:
         self.timers = ({} if self.timers is None else self.timers) if on else None
 
     def _timer(self, name: str) -> Timer:
+        assert self.timers is not None  # whoever asks has looked
         return self.timers.get(name) or self.timers.setdefault(name, Timer(self.backend))
 
     def free(self) -> None:

@@ -12,7 +12,8 @@ import contextvars
 import dataclasses
 import importlib.util
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,21 @@ class Quantity:
         return PER[self.per](ns)
 
 
+When = tuple[tuple[str, Sequence[str]], ...]  # ((option, the values it may have), ...)
+
+
+class Conditional:
+    """What is for some model options only: those whose values `when` lists."""
+
+    when: When
+
+    def serves(self, options: dict) -> bool:
+        """Whether this is for these model options."""
+        return all(options.get(key) in values for key, values in self.when)
+
+
 @dataclasses.dataclass(frozen=True)
-class PointKernel:
+class PointKernel(Conditional):
     """A formula at one point: one quantity, or several that one sweep over the species gives.
 
     reads, writes: quantity names in the order of the C++ arguments. A name in both is updated in place.
@@ -71,7 +85,7 @@ class PointKernel:
     source: str
     valid: str
     note: str = ""
-    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    when: When = ()
     packs: int = 1
     alone: bool = False
     given: tuple[str, ...] = ()
@@ -79,10 +93,6 @@ class PointKernel:
     sweeps: str = ""
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
-
-    def serves(self, options: dict) -> bool:
-        """Whether this kernel is for these model options; `when` lists the values it is for."""
-        return all(options.get(key) in values for key, values in self.when)
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -119,7 +129,7 @@ class Option:
     values: tuple[str, ...]
     what: str
     switch: str | None = None
-    needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    needs: When = ()
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""
@@ -150,7 +160,7 @@ class Constants:
     notes: lines that `python -m frame info` prints.
     """
 
-    values: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
     pairs: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     tables: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -160,14 +170,12 @@ class Constants:
 
 
 @dataclasses.dataclass(frozen=True)
-class Provider:
+class Provider(Conditional):
     """The function that makes the constants of these names: `make(species, options)` returns Constants."""
 
     names: tuple[str, ...]
     make: Callable[..., Constants]
-    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-    serves = PointKernel.serves
+    when: When = ()
 
 
 quantities: dict[str, Quantity] = {}
@@ -187,13 +195,13 @@ def _split(names) -> tuple[str, ...]:
     return tuple(names.split()) if isinstance(names, str) else tuple(names)
 
 
-class Names(list):
+class Names(list[str]):
     """A list of an option's values that may grow after kernels were declared for it."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none; records that hold this one need it
 
 
-def _condition(when) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _condition(when) -> When:
     return tuple((key, v if isinstance(v, Names) else _split(v)) for key, v in (when or {}).items())
 
 
@@ -362,6 +370,8 @@ def load_declarations(path) -> list[str]:
         raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
     before = set(kernels) | set(collections)
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"kernel declaration file {str(path)!r}: wanted a Python file, with the ending .py.")
     module = importlib.util.module_from_spec(spec)
     before_folder = _folder.set(path.parent)
     try:
@@ -435,8 +445,8 @@ def resolve(outputs, given, options) -> list[PointKernel]:
 
 def _instead(name, options) -> str:
     """Text for the message: the names that may be given in the place of `name`, one shortest set for each inversion."""
-    ways = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
-    ways = sorted(" and ".join(way) for way in ways if not any(set(other) < set(way) for other in ways))
+    sets = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
+    ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
     return f" (or {', or '.join(ways)})" if ways else ""
 
 

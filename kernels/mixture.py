@@ -11,7 +11,7 @@ import numpy as np
 from . import declare
 from .declare import Constants, checked_options, species_numbers
 from .errors import ArgumentError, MixtureError
-from .species import SpeciesData
+from .species import NoSpecies, SpeciesData
 
 declare.option(
     "critical", "file fill", "absent critical properties of a file: an error, or looked up and estimated", switch=""
@@ -61,7 +61,7 @@ class Mixture:
     equation cannot use, ArgumentError for options.
     """
 
-    def __init__(self, species: SpeciesData, **options):
+    def __init__(self, species: SpeciesData | NoSpecies, **options):
         self.species = species
         self.ns = len(species.names)
         self.names = tuple(species.names)
@@ -167,12 +167,11 @@ class Mixture:
         self._all()
         other = copy.copy(self)
         other._programs = {}
+        each = lambda arrays: {name: move(array) for name, array in arrays.items()}
         other._made = {
             provider: made
             if isinstance(made, str)
-            else dataclasses.replace(
-                made, **{kind: {k: move(v) for k, v in getattr(made, kind).items()} for kind in ("values", "pairs")}
-            )
+            else dataclasses.replace(made, values=each(made.values), pairs=each(made.pairs))
             for provider, made in self._made.items()
         }
         return other

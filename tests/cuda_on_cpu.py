@@ -90,8 +90,9 @@ static inline void __threadfence_system() { __sync_synchronize(); }
 static inline void __nanosleep(unsigned) { sched_yield(); }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
-# numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items), and
-# record_<kernel>(), the record's size. TEAMS: threads of a block wait for each other at barriers, so they are fibres.
+# numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items),
+# and record_<kernel>(), the record's size. TEAMS: threads of a block wait for each other at barriers, so they are
+# fibres.
 KERNELS = """
 static long launch_items;
 template <class Work> static void run_threads(int gx, int gy, int bx, const Work &work) {
@@ -111,7 +112,8 @@ static void run_teams(int gx, int gy, int bx) {
         memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
         for (int t = 0; t < bx; ++t) {
             getcontext(&fibre[t]);
-            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t], fibre[t].uc_link = &block_loop;
+            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t];
+            fibre[t].uc_link = &block_loop;
             makecontext(&fibre[t], run_fibre, 0);
             ended[t] = false;
         }
@@ -124,7 +126,8 @@ static void run_teams(int gx, int gy, int bx) {
     }
 }
 #ifdef TEAMS
-#define RUN(name, Record) thread_of_team = [] { name(*(const Record *)arguments[0], launch_items); }; run_teams(gx, gy, bx)
+#define RUN(name, Record) \\
+    thread_of_team = [] { name(*(const Record *)arguments[0], launch_items); }; run_teams(gx, gy, bx)
 #else
 #define RUN(name, Record) run_threads(gx, gy, bx, [] { name(*(const Record *)arguments[0], launch_items); })
 #endif

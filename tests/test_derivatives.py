@@ -50,7 +50,8 @@ SHAPED_CASES = ((10, 200, "sparse", "rkpr"), (1, 200, "file", "rkpr"), (53, 100,
 
 
 def species_cases():
-    """(kernel, species, states, k_ij, family): of ideal gases one case; the further equations where the shape matters."""
+    """(kernel, species, states, k_ij, family): of ideal gases one case; the further equations where the shape
+    matters."""
     for name in SPECIES:
         yield from ((name, *case) for case in SPECIES_CASES if "ideal" not in name or case[::3] == (53, "pr"))
         if any(read.startswith("delta_mix") for read in registry.kernels[name].order):

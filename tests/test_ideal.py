@@ -116,8 +116,8 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
 
 
 def with_jumps(path, nine=()):
-    """Three gases of GRI-Mech whose polynomials jump by some 3 % where they meet, each at a temperature of its own; those
-    of `nine` written with nine coefficients."""
+    """Three gases of GRI-Mech whose polynomials jump by some 3 % where they meet, each at a temperature of its own.
+    Those of `nine` are written with nine coefficients."""
     data = YAML(typ="safe", pure=True).load((DATA / "gri30.yaml").read_text())
     species = [s for s in data["species"] if s["name"] in ("N2", "O2", "AR")]
     for k, one in enumerate(species):
@@ -156,9 +156,9 @@ def test_where_polynomials_meet(tmp_path, nine):
             expected["cp"][k], expected["h"][k], expected["s"][k] = gas.cp_mass, gas.enthalpy_mass, gas.entropy_mass
             expected["h_Y"][:, k] = gas.partial_molar_enthalpies / gas.molecular_weights
         place = np.searchsorted(at, T)
-        for name, value in expected.items():
+        for name, theirs in expected.items():
             scale = 4e3 * (1200 if name in ("h", "h_Y") else 1)  # cp T; jumps are a hundredth of it
-            assert (np.abs(got[name] - value[..., place]) <= 256 * EPS * scale).all(), (name, Y)
+            assert (np.abs(got[name] - theirs[..., place]) <= 256 * EPS * scale).all(), (name, Y)
         if Y.max() == 1:
             eucken = got["mu"] * (expected["cp"][place] + 1.25 * 8.31446261815324 / (Y @ mix.species.W))
             np.testing.assert_allclose(got["lam"], eucken, rtol=64 * EPS)

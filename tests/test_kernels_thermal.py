@@ -74,18 +74,15 @@ def test_negative_slope_of_alpha():
 
 
 FAMILY = {
-    "srk": dict(equation="srk"),
-    "rk": dict(equation="rk"),
-    "vdw": dict(equation="vdw"),
-    "rkpr": dict(equation="rkpr"),
+    **{name: dict(equation=name) for name in CUBICS if name != "pr"},
     "translated": dict(translation="peneloux"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
     "fitted": dict(translation="fitted"),
     "pairs": dict(mixing="pseudocritical"),
     "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical"),
 }
-GENERAL = ("rk", "vdw", "rkpr")
-GENERAL_SIZES = ((2, "rk"), (10, "rk"), (2, "vdw"), (1, "rkpr"), (10, "rkpr"))
+GENERAL = tuple(name for name, record in CUBICS.items() if not record.soave)
+GENERAL_SIZES = (*((2, e) for e in GENERAL if e != "rkpr"), (10, "rk"), (1, "rkpr"), (10, "rkpr"))
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def quantities() -> list[str]:
 def used_by() -> dict[str, str]:
     """{kernel: the collections that contain it}, with the default options, or else with the fewest options changed.
     Collections are taken both without and with their optional inputs."""
-    found = {name: {} for name in registry.kernels}
+    found: dict[str, dict[str, str]] = {name: {} for name in registry.kernels}
     for options, said in _option_sets():
         for c in registry.collections.values():
             for more in TVImpl.variants(c.name):
@@ -146,11 +146,11 @@ def used_by() -> dict[str, str]:
                 for kernel in order:
                     found[kernel.name].setdefault(c.name, said if kernel.serves(PLAIN) else _when(kernel))
     out = {}
-    for kernel, names in found.items():
-        groups = {}
-        for name, said in names.items():
-            groups.setdefault(said, []).append(name)
-        out[kernel] = (
+    for name, those in found.items():
+        groups: dict[str, list[str]] = {}
+        for collection, said in those.items():
+            groups.setdefault(said, []).append(collection)
+        out[name] = (
             "; ".join(" ".join(group) + (f" ({said})" if said else "") for said, group in groups.items()) or "by itself"
         )
     return out

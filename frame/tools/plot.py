@@ -93,6 +93,9 @@ def add(commands, add_mixture) -> None:
 class _Variable:
     """An axis: name, range, and for a mixing line the kind (X or Y) and the species."""
 
+    low: float
+    high: float
+
     def __init__(self, text: str, mixture, option: str):
         self.name, _, span = text.partition("=")
         kind, _, species = self.name.partition("_")
@@ -167,7 +170,7 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
 
 def _kept(given, used) -> dict[str, list[float]]:
     """{"T": values, "p": values} of --at, with defaults where no axis is T or p."""
-    out = {}
+    out: dict[str, list[float]] = {}
     for text in given:
         name, equals, numbers = text.partition("=")
         if name not in RANGES or not equals:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import warnings
+from collections.abc import Callable
 
 from ..errors import ArgumentError, BackendError
 from .base import Backend
 
 NAMES = ("auto", "cpu", "cuda")
 DRIVER = ("/dev/nvidiactl", "/dev/dxg")  # a file of NVIDIA's driver, on Linux and on Windows' Linux
-_made: dict = {}
+_made: dict[tuple, Backend] = {}
 
 
 def get_backend(
@@ -32,6 +33,7 @@ def get_backend(
         return CudaTarget(arch)
     if name == "auto":
         name = "cuda" if cuda_devices(name) else "cpu"
+    make: Callable[[], Backend]
     if name == "cpu":
         from .cpu import CpuBackend, default_threads
 

@@ -218,8 +218,9 @@ class CpuBackend(Backend):
         try:
             raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
+            numbers = " x ".join(map(str, shape))
             raise BackendError(
-                f"no memory for an array of {' x '.join(map(str, shape))} numbers; is the chunk (nGridPoints) too large?"
+                f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
             ) from None
         at = -raw.ctypes.data % ALIGN
         return raw[at : at + size].view(dtype).reshape(shape)

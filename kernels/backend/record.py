@@ -31,7 +31,7 @@ def packer(members: str) -> struct.Struct:
 
 
 def _bases(kind: np.dtype):
-    for name in kind.names:
+    for name in kind.names or ():
         base, shape = kind[name].base, kind[name].shape
         yield base, int(np.prod(shape)) if shape else 1
 

@@ -22,6 +22,7 @@ import itertools
 import math
 import os
 import pathlib
+from typing import Any
 
 from ..errors import ArgumentError
 from .plan import Launch
@@ -79,7 +80,9 @@ def read(path: pathlib.Path) -> tuple[Row, ...]:
 
 def _row(cells, path, line: int) -> Row:
     try:
-        how = {name: cells[name] if not cells[name].isdecimal() else int(cells[name]) for name in LAUNCH}
+        how: dict[str, Any] = {
+            name: cells[name] if not cells[name].isdecimal() else int(cells[name]) for name in LAUNCH
+        }
         how["persistent"] = {"True": True, "False": False}[cells["persistent"]]
         when = tuple((key, tuple(v.split("|"))) for key, v in (w.split("=") for w in cells["when"].split()))
         sweeps, ns = frozenset(cells["sweeps"].split()), int(cells["ns"])
@@ -151,7 +154,7 @@ def candidates(ns: int) -> list[Launch]:
                     ]
         if ns > 12:
             for resident, hold in itertools.product((256, 384, 512, 768, 1024), ("shared", "reload")):
-                sums = [dict(unroll=4, pairs=10)]
+                sums: list[dict[str, Any]] = [dict(unroll=4, pairs=10)]
                 sums += [dict(unroll=unroll, pairs="units") for unroll in (12, ns) if resident <= 512]
                 out += [
                     Launch(threads, hold=hold, blocks=resident // threads, constants="shared", **how) for how in sums

@@ -1,8 +1,8 @@
 """Point programs for CPU vector units: stages over packs of points, around which packs.h has the loop.
 
-A kernel that loops over more than a few species is a stage of its own, since it needs the vector registers; neighbouring
-kernels of one formula share one. Kernels work on as many packs at a time as they declare. With one species what follows
-from the composition alone is found once.
+A kernel that loops over more than a few species is a stage of its own, since it needs the vector registers.
+Neighbouring kernels of one formula share one. Kernels work on as many packs at a time as they declare. With one species
+what follows from the composition alone is found once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def render(p: Plan) -> Source:
 def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
     """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so
     known, the given ones first."""
-    known = [a for a in ("Y", "X") if p.ns == 1 and a in p.reads and a not in p.writes]
+    known: list[str] = [a for a in ("Y", "X") if p.ns == 1 and a in p.reads and a not in p.writes]
     kernels = []
     for kernel in p.kernels:
         alike = all(quantities[q].per in ("", "ns") for q in kernel.writes) and not set(kernel.writes) & set(p.reads)
@@ -200,8 +200,7 @@ def _loop(p: Plan, loops, number: int, checked) -> str:
         part = (number - k) % len(loops)
         if part < p.rows(a) and quantities[a].per in ("", "ns"):
             write, array = str(a in p.writes).lower(), "given" if a in checked else "at"
-            ahead.append(
-                f"ask_ahead<number<{real}>::lanes, {write}>({array}_{a} + t, ld_{a}, {p.rows(a)}, {part}, {len(loops)});"
-            )
+            rows = f"{array}_{a} + t, ld_{a}, {p.rows(a)}"
+            ahead.append(f"ask_ahead<number<{real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
     inside = "\n    ".join([*lines, *ahead])
     return f"// {said}\nfor (long t = 0; t < count; t += number<{real}>::lanes) {{\n    {inside}\n}}"

@@ -10,7 +10,7 @@ import pathlib
 
 import numpy as np
 
-from ..declare import PointKernel, quantities
+from ..declare import Constants, PointKernel, quantities
 from ..errors import ArgumentError, MixtureError
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -74,6 +74,12 @@ class Plan:
     members: str = ""
 
     @property
+    def launch(self) -> Launch:
+        """How it is organised on CUDA; a plan for a CPU has none."""
+        assert self.how is not None
+        return self.how
+
+    @property
     def dtype(self) -> np.dtype:
         """Of the arrays given and returned."""
         return dtype_of(self.precision)
@@ -120,12 +126,13 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     pairs = how.pairs if how else panel_rows(mixture.ns)
     values, tables, makers = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
     sizes = {"NS": mixture.ns, "PANEL": 4 if pairs == "units" else pairs}
-    flags, numbers = mixture.switches(), {}
-    for made in makers:
-        flags |= {k: v for k, v in made.sizes.items() if isinstance(v, bool)}
-        sizes |= {k: v for k, v in made.sizes.items() if not isinstance(v, bool)}
-        numbers |= made.numbers
-    members = "".join(made.members for made in makers)
+    flags: dict[str, bool] = mixture.switches()
+    numbers: dict[str, float] = {}
+    for maker in makers:
+        flags |= {k: v for k, v in maker.sizes.items() if isinstance(v, bool)}
+        sizes |= {k: v for k, v in maker.sizes.items() if not isinstance(v, bool)}
+        numbers |= maker.numbers
+    members = "".join(maker.members for maker in makers)
     return Plan(
         name,
         tuple(kernels),
@@ -145,7 +152,9 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
     """(name -> values as the struct holds them, names of those that are tables, everything made with them)"""
     values: dict[str, np.ndarray] = {}
-    wide, tables, makers = [], [], []
+    wide: list[str] = []
+    tables: list[str] = []
+    makers: list[Constants] = []
     single = np.float32 if precision == "single" else np.float64
     for kernel in kernels:
         units = pairs == "units" and mixture.ns > 1
@@ -206,7 +215,7 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
     if matrix.ndim == 3:
         return np.concatenate([tiles(m) for m in matrix])
     half = np.tril(matrix, -1) + np.diag(0.5 * np.diag(matrix))
-    if pairs == "units":
+    if isinstance(pairs, str):  # "units"
         return tiles(half, triangle=True)
     ns = len(matrix)
     panels = []

@@ -21,31 +21,31 @@ CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts 
 
 
 def in_constant_memory(p: Plan) -> bool:
-    return p.how.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
+    return p.launch.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
 
 
 def column_stride(p: Plan) -> int:
     """From a species' values in shared memory to the next one's. Lanes that are served at once, sixteen for doubles,
     read four species of four points (eight of single numbers): these then lie in different banks."""
-    return p.how.threads + 32 // p.dtype.itemsize
+    return p.launch.threads + 32 // p.dtype.itemsize
 
 
 def columns(p: Plan) -> list[str]:
     """Inputs whose species values are held in shared memory."""
-    if p.how.hold != "shared":
+    if p.launch.hold != "shared":
         return []
     return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
 
 
 def shape(p: Plan) -> Shape:
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
-    shared = held + (8 * structure_size(p) if p.how.constants == "shared" else 0)
-    return Shape(p.how.threads, shared=shared, resident=p.how.blocks if p.how.persistent else 0)
+    shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
+    return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
 
 
 def render(p: Plan) -> Source:
     """The source of a plan; its kernel `frame_run` takes the record of threads.h."""
-    how = p.how
+    how = p.launch
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
     bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
@@ -100,7 +100,7 @@ def _work(p: Plan) -> list[str]:
             copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
-        elif name not in kept and (p.how.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
+        elif name not in kept and (p.launch.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
             lines.append(f"const {kind} {name}{where};")
         else:
             lines.append(f"Held<real, {rows}> {name};")

@@ -36,7 +36,8 @@ def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list
     wrong; clock(run) -> seconds of one run. What raises is left out and says why. The verified ones are timed in turns,
     `rounds` of them after one that warms up, so that a disturbance hits all alike; medians count.
     """
-    outcomes, runs = [], []
+    outcomes: list[Outcome] = []
+    runs: list[tuple] = []  # (outcome, run, seconds of each round)
     for variant in variants:
         outcome = Outcome(variant)
         outcomes.append(outcome)

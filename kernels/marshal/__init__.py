@@ -31,16 +31,16 @@ THREADS, MOST_ROWS = 256, 8  # of a block, as in marshal.h; blocks side by side 
 class Block:
     """A host's 4-D array (x fastest) and a selection in it. Nothing here is validated: frame/stripe.py does that.
 
-    address: of element (0, 0, 0, 0). shape: (nx, ny, nz, variables). strides: in elements, for x, y, z, variable.
-    lo: zero-based start of the selection; n: its extents. on_device: address is device memory. size: bytes of an
-    element, 8 or 4.
+    Each tuple has four numbers. address: of element (0, 0, 0, 0). shape: (nx, ny, nz, variables). strides: in elements,
+    for x, y, z, variable. lo: zero-based start of the selection; n: its extents. on_device: address is device memory.
+    size: bytes of an element, 8 or 4.
     """
 
     address: int
-    shape: tuple[int, int, int, int]
-    strides: tuple[int, int, int, int]
-    lo: tuple[int, int, int, int]
-    n: tuple[int, int, int, int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    lo: tuple[int, ...]
+    n: tuple[int, ...]
     on_device: bool = False
     size: int = 8
 
@@ -69,7 +69,6 @@ class Marshal:
         self._module = backend.compile(SOURCE)
         self._functions: dict = {}
         self._staged: list = []  # two buffers on their way in, used in turns, then one on its way out
-        self._packer: Marshal | None = None
         self._deferred = False
 
     def gather(self, block: Block, start: int, count: int, view) -> None:
@@ -126,9 +125,13 @@ class Marshal:
     def _reach(self, block: Block) -> str:
         return "own" if block.on_device else self.backend.reach(*block.range)
 
+    @functools.cached_property
+    def _packer(self) -> Marshal:
+        """What packs pageable memory, on the CPU."""
+        return Marshal(get_backend("cpu"))
+
     def _buffers(self):
         if not self._staged:
-            self._packer = self._packer or Marshal(get_backend("cpu"))
             self._staged = [self.backend.staging() for _ in range(3)]
         return self._staged
 
@@ -143,7 +146,7 @@ class Marshal:
         if key not in self._functions:
             arguments = record(STRIPE)
             run = self._module.bind("_".join(map(str, key[:3])), Shape(THREADS, rows=key[3]), arguments)
-            self._functions[key] = functools.partial(PACKER.pack_into, arguments.view(np.uint8), 0), run
+            self._functions[key] = functools.partial(PACKER.pack_into, arguments.view(np.uint8).data, 0), run
         pack, run = self._functions[key]
         nx, ny, _, variables = block.n
         pack(block.first, self.backend.address(view), row // view.itemsize, start, variables, nx, ny, *block.strides)

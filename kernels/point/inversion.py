@@ -19,12 +19,14 @@ quantity(
 )
 
 PAIRS, NASA = (" ".join(kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
-SINGLE = "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, in boiling mixtures by any amount"
+SINGLE = (
+    "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, "
+    "in boiling mixtures by any amount"
+)
 METHOD = "Newton's method in a bracket of 20 to 6000 K, 60 steps at most"
 NOTE = (
     "1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a "
-    "temperature "
-    "where an f_i changes sign, since a' jumps there"
+    "temperature where an f_i changes sign, since a' jumps there"
 )
 
 

@@ -49,6 +49,11 @@ OPTIONAL = (
 )
 
 
+def _column(field, k):
+    """A property: column k of a field that holds several numbers of each species."""
+    return property(lambda self: getattr(self, field)[:, k])
+
+
 @dataclass(frozen=True, eq=False)
 class SpeciesData:
     """Arrays over the ns species of a mixture, read-only, in SI units per mole; nan where a value is not known.
@@ -87,22 +92,22 @@ class SpeciesData:
     T_fit: tuple  # (T_low, T_high) [K]
     sources: dict  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
-    nasa9: np.ndarray = None  # (ns, ranges, 9); then nasa_low, nasa_high are nan. None where those are used
-    T_break: np.ndarray = None  # (ns, ranges + 1) [K], ends of those ranges
-    sutherland: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
-    power_law: np.ndarray = None  # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
-    liquid: np.ndarray = (
-        None  # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
-    )
-    rk_a: np.ndarray = (
-        None  # (2, ns, ns): a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2] of a Redlich-Kwong phase's own a_ij
-    )
+    nasa9: np.ndarray | None = None  # (ns, ranges, 9); then nasa_low, nasa_high are nan. None where those are used
+    T_break: np.ndarray | None = None  # (ns, ranges + 1) [K], ends of those ranges
+    # (ns, 3): viscosity [Pa s] at a temperature [K], constant [K]; nan where not known
+    sutherland: np.ndarray | None = None
+    # (ns, 3): viscosity [Pa s] at a temperature [K], exponent; nan where not known
+    power_law: np.ndarray | None = None
+    # (ns, 3): temperature [K], pressure [Pa], density [kg/m3] of a measured liquid state; nan where not known
+    liquid: np.ndarray | None = None
+    # (2, ns, ns): a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2] of a Redlich-Kwong phase's own a_ij
+    rk_a: np.ndarray | None = None
 
     @property
     def ns(self):
         return len(self.names)
 
-    liquid_T, liquid_p, liquid_density = (property(lambda self, k=k: self.liquid[:, k]) for k in range(3))
+    liquid_T, liquid_p, liquid_density = (_column("liquid", k) for k in range(3))
 
     @classmethod
     def from_arrays(

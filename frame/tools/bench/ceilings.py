@@ -108,7 +108,7 @@ class Ceilings:
         else:
             roofs = {"arithmetic": others + divisions, "single precision": single + took["narrow_divide"]}
         roofs["memory"] = self.memory(reads, writes, points * width // 8) / points
-        name = max(roofs, key=roofs.get)
+        name = max(roofs, key=roofs.__getitem__)
         return 1 / roofs[name], name
 
     def told(self) -> str:

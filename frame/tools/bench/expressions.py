@@ -118,7 +118,7 @@ class Numpy:
     def prepare(self, mixture, collection: str, state: dict):
         """(work, results) as of fortran.Fortran; thermal only."""
         c, n = constants(mixture, np), state["T"].size
-        results = {}
+        results: dict[str, np.ndarray] = {}
         starts = range(0, n, CHUNK)
         parts = [[np.ascontiguousarray(state[name][..., at : at + CHUNK]) for name in ("T", "p", "Y")] for at in starts]
 
@@ -143,7 +143,7 @@ class Cupy:
         be, xp = self.backend, self.backend.arrays
         c = constants(mixture, xp)
         T, p, Y = (be.from_host(state[name]) for name in ("T", "p", "Y"))
-        results = {}
+        results: dict = {}  # name -> CuPy array
 
         def work():
             results.clear()

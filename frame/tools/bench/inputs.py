@@ -114,7 +114,8 @@ def states(ns: int, n: int, kind: str = "random") -> dict[str, np.ndarray]:
         return smooth_states(ns, n)
     random = [np.random.default_rng([ns, which]) for which in range(3)]
     amounts = random[2].exponential(size=(n, ns)).T.copy()
-    T, p = random[0].uniform(*T_RANGE, n), np.exp(random[1].uniform(*np.log(P_RANGE), n))
+    low, high = np.log(P_RANGE)
+    T, p = random[0].uniform(*T_RANGE, n), np.exp(random[1].uniform(low, high, n))
     return {"T": T, "p": p, "Y": amounts / amounts.sum(0)}
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 import kernels
 from kernels.backend import cache
@@ -86,7 +87,7 @@ def from_python(backend, repeats: int) -> list[Row]:
     rows = []
     beside, nothing = empty_call(backend)
     takes = per_call(backend, nothing, repeats)
-    names = {
+    names: dict[str, dict[str, Any]] = {
         "launch of one kernel from Python": dict(kernels=["total_enthalpy"]),
         "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y")),
     }

@@ -172,7 +172,8 @@ def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[f
     """Seconds of ours and of each rival in rounds, so that what else the machine does meets all of them.
     A rival is a list of works: one a round, in turn."""
     often = max(1, int(SAMPLE / max(seconds(backend, ours), 1e-9)))
-    mine, theirs = [], [[] for _ in others]
+    mine: list[float] = []
+    theirs: list[list[float]] = [[] for _ in others]
     for round_ in range(repeats):
         mine.append(seconds(backend, ours, often))
         for times, works in zip(theirs, others):
@@ -293,7 +294,8 @@ def run(given, backend, say) -> Report:
     roofs = ceilings.measure(backend)
     rivals = [InDouble(backend)] * (given.precision != "double") + all_rivals(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
-    rows, left_out = [], []
+    rows: list[Row] = []
+    left_out = []
     for case in CASES:
         if given.cases and case.collection not in given.cases:
             continue

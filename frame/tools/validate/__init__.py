@@ -145,20 +145,21 @@ def main(given, make_mixture) -> int:
             ) from None
     mixture = make_mixture(given)
     out = sys.stderr if given.json == "-" else sys.stdout
+    backend = kernels.get_backend(given.backend).describe()["name"]
 
     def say(text):
         print(text, file=out, flush=True)
 
     say(
         f"{given.mixture}: {' '.join(mixture.names)}\n{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n"
-        f"{given.states} states, seed {given.seed}, backend {kernels.get_backend(given.backend).name}"
+        f"{given.states} states, seed {given.seed}, backend {backend}"
     )
     rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
     facts = {
         "mixture": str(given.mixture),
         "states": given.states,
         "seed": given.seed,
-        "backend": kernels.get_backend(given.backend).name,
+        "backend": backend,
     }
     if given.json == "-":
         print(report.as_json(rows, mixture, facts))

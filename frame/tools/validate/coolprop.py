@@ -26,12 +26,16 @@ def missing(mixture) -> str | None:
     return not_installed("CoolProp", "CoolProp")
 
 
+_registered: set[str] = set()
+
+
 def _register(CP, backend, species):
     """Names of CoolProp fluids with these constants. Their ideal-gas part is arbitrary: only departures are
     compared."""
     names = []
     for s in range(species.ns):
-        name = f"FRAME{abs(hash((backend, species.names[s], float(species.Tc[s]), float(species.pc[s]), float(species.omega[s])))):X}"
+        constants = (float(species.Tc[s]), float(species.pc[s]), float(species.omega[s]))
+        name = f"FRAME{abs(hash((backend, species.names[s], *constants))):X}"
         names.append(name)
         fluid = {
             "name": name,
@@ -51,13 +55,10 @@ def _register(CP, backend, species):
                 {"type": "IdealGasHelmholtzLogTau", "a": 2.5},
             ],
         }
-        if name not in _register.known:
+        if name not in _registered:
             CP.add_fluids_as_JSON(backend, json.dumps([fluid]))
-            _register.known.add(name)
+            _registered.add(name)
     return names
-
-
-_register.known = set()
 
 
 def run(job):

@@ -138,7 +138,10 @@ def _algebra(job):
         "sides share "
         "their intermediates, so only the last formulas and the law itself round apart"
     )
-    solved = f"one state, p given beside what follows from v, which solves it: tolerance {TOLERANCE:g} eps of scale, a result's own"
+    solved = (
+        "one state, p given beside what follows from v, which solves it: "
+        f"tolerance {TOLERANCE:g} eps of scale, a result's own"
+    )
     laws = {
         law: Row(
             "identities",

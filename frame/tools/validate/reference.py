@@ -159,11 +159,10 @@ def run(job) -> list[Row]:
     pure = [name for name in job.mixture.names if name in FLUIDS]
     why = (
         f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a "
-        "phase boundary that lies "
-        "elsewhere shows as a few large errors"
+        "phase boundary that lies elsewhere shows as a few large errors"
     )
     rows = {}
-    for model, mixture in models(job.mixture).items():
+    for model in models(job.mixture):
         for region in (*REGIONS, *(f"{LIQUID}, {name}" for name in pure)):
             rows.update(
                 {

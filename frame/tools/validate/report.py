@@ -187,7 +187,7 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     made = []
-    groups = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row.count >= 500 and 0 < row.worst < np.inf:
             groups.setdefault((row.against, row.unit), []).append(row)
@@ -199,7 +199,10 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
         values = np.concatenate([m[np.isfinite(m) & (m > 0)] for m in maps])
         high = 10 ** np.ceil(np.log10(values.max()))
         norm = LogNorm(max(high * 1e-6, 10 ** np.floor(np.log10(np.quantile(values, 0.05)))), high)
-        T, p = (np.exp(np.linspace(*np.log(edge), size + 1)) for edge, size in zip((T_RANGE, P_RANGE), maps[0].shape))
+        T, p = (
+            np.exp(np.linspace(np.log(first), np.log(last), size + 1))
+            for (first, last), size in zip((T_RANGE, P_RANGE), maps[0].shape)
+        )
         columns = min(len(panels), 5)
         lines = -(-len(panels) // columns)
         figure, axes = plt.subplots(

@@ -107,14 +107,15 @@ def draw(mixture, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     the same states."""
     random = np.random.default_rng([seed, mixture.ns])
     parts = []
-    for kind, make in zip(KINDS[1:], (near_critical, three_roots, kinks)):
-        T, p, Y = make(mixture, round(n * SHARES[kind]), random)
-        parts.append((np.clip(T, *T_RANGE), np.clip(p, *P_RANGE), Y, np.full(T.size, KINDS.index(kind))))
+    for name, make in zip(KINDS[1:], (near_critical, three_roots, kinks)):
+        T, p, Y = make(mixture, round(n * SHARES[name]), random)
+        parts.append((np.clip(T, *T_RANGE), np.clip(p, *P_RANGE), Y, np.full(T.size, KINDS.index(name))))
     rest = n - sum(part[0].size for part in parts)
     parts.append((*envelope(mixture, rest, random), np.zeros(rest, int)))
     T, p, Y, kind = (np.concatenate(part, axis=-1) for part in zip(*parts))
     order = random.permutation(n)
-    out = {"T": T[order], "p": p[order], "Y": np.ascontiguousarray(Y[:, order]), "kind": kind[order]}
+    out: dict[str, np.ndarray] = {"T": T[order], "p": p[order], "Y": np.ascontiguousarray(Y[:, order])}
+    out["kind"] = kind[order]
     out.update(zip("uvw", random.uniform(-500, 500, (3, n))))
     return out
 

@@ -12,7 +12,10 @@ from .scale import EPS, scales
 from .states import draw
 
 GIVEN = ("T", "p", "Y", "u", "v", "w")
-PUBLIC = "rho h e s cp cv gamma c Z W X rho_p rho_T h_p h_T e_p e_T s_p s_T h0 cp_ig h_ig s_ig mu lam D D_mole D_mass D_ij Tc_mix pc_mix vc_mix".split()
+PUBLIC = (
+    "rho h e s cp cv gamma c Z W X rho_p rho_T h_p h_T e_p e_T s_p s_T h0 cp_ig h_ig s_ig "
+    "mu lam D D_mole D_mass D_ij Tc_mix pc_mix vc_mix"
+).split()
 SUBSET = 20000  # states: quadruple precision is software, at least 100 times slower
 NUMBERS = 500_000  # largest count of numbers of quantities that are matrices
 

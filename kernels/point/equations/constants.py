@@ -8,7 +8,7 @@ import numpy as np
 from ...declare import Constants, constants, exclusion, option
 from ...errors import MixtureError
 from ...species import GAS_CONSTANT as R
-from .records import CUBICS
+from .records import CUBICS, Soave
 
 option("root", "gibbs vapour liquid largest", "which of three roots v > b; vapour and largest are one rule")
 option("translation", "none peneloux fitted", "shift of the volume of a cubic equation", switch="translated")
@@ -45,7 +45,9 @@ exclusion(
 def alpha_slope(omega, which: str, equation: str):
     """kappa_i(omega) of an equation with Soave's alpha; NaN of any other, whose sqrt(alpha) has no zero."""
     record = CUBICS[equation]
-    return record.alpha.slope(omega, which) if record.soave else np.full(np.shape(omega), np.nan)
+    if isinstance(record.alpha, Soave):
+        return record.alpha.slope(omega, which)
+    return np.full(np.shape(omega), np.nan)
 
 
 def shape(record):
@@ -169,13 +171,13 @@ def _of_a_phase(species):
 
 def kij_structure(kij: np.ndarray):
     """How to sum with k_ij at least cost: (kind, eigenvalues, factors). Costs in FMA a point."""
-    ns, pairs = len(kij), np.count_nonzero(np.tril(kij, -1))
+    ns, pairs = len(kij), int(np.count_nonzero(np.tril(kij, -1)))
     if not pairs:
         return "none", None, None
     value, vector = np.linalg.eigh(kij)
     keep = np.abs(value) > 1e-13 * np.abs(value).max()
     cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * int(keep.sum()), "sparse": 16 * pairs}
-    return min(cost, key=cost.get), value[keep], vector[:, keep]
+    return min(cost, key=cost.__getitem__), value[keep], vector[:, keep]
 
 
 def interaction(species, options) -> Constants:

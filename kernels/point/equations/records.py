@@ -113,11 +113,11 @@ class Cubic:
     def of_species(self, species: SpeciesData) -> dict[str, np.ndarray]:
         """delta_1, omega_a, omega_b, Z_c: numbers, or (ns,) where delta_1 is one of each species. Raises MixtureError
         for a delta_1 beyond what the body is exact for."""
-        if not self.by_species:
+        if not callable(self.delta_1):
             return {field: getattr(self, field) for field in ("delta_1", "omega_a", "omega_b", "Z_c")}
         delta = self.delta_1(species)
         for name, value in zip(species.names, delta):
-            if not (value > -1 and self.spread(value, self.delta_2(value)) <= FARTHEST):
+            if not (value > -1 and self.spread(value, by_delta_1(value)) <= FARTHEST):
                 raise MixtureError(f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.")
         return {"delta_1": delta} | {field: getattr(self, field)(delta) for field in ("omega_a", "omega_b", "Z_c")}
 

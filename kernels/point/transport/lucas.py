@@ -40,6 +40,8 @@ def lucas(species, options) -> Constants:
     mu_r = 52.46 * np.nan_to_num(species.dipole) ** 2 * (pc * 1e-5) / Tc**2
     departure = 30.55 * np.maximum(0.292 - Zc, 0) ** 1.72  # F_P - 1 of a polar species
     quantum = [s for s, name in enumerate(species.names) if name.upper() in QUANTUM]
+    # species, 1/Tc, 1/M [mol/g], 1.22 Q^0.15
+    factors = [(s, 1 / Tc[s], 1e-3 / W[s], 1.22 * QUANTUM[species.names[s].upper()] ** 0.15) for s in quantum]
     heaviest, ratio = np.argmax(W), W.max() / W.min()
     values = dict(
         lucas_Tc=Tc,
@@ -49,9 +51,7 @@ def lucas(species, options) -> Constants:
         lucas_tenth_over_Tc=0.1 / Tc,
         lucas_polar=np.where((mu_r >= 0.022) & (mu_r < 0.075), departure, 0),
         lucas_polar_warm=np.where(mu_r >= 0.075, departure, 0),
-        # species, 1/Tc, 1/M [mol/g], 1.22 Q^0.15
-        lucas_quantum=[(s, 1 / Tc[s], 1e-3 / W[s], 1.22 * QUANTUM[species.names[s].upper()] ** 0.15) for s in quantum]
-        or [0.0],
+        lucas_quantum=factors if factors else [0.0],
         lucas_heaviest=[heaviest, 1 - 0.01 * ratio**0.87 if ratio > 9 else 1.0],
     )
     named = ", ".join(species.names[s] for s in quantum) or "none"
