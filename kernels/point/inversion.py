@@ -87,6 +87,7 @@ point_kernel(
     reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
     given="rho",
+    constants=DELTA,
     source="the equation's own (equations/records.py; originals not seen)",
     valid="1/rho > b (else NaN); p may be negative",
     when={"equation": FAMILY},

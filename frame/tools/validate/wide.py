@@ -44,11 +44,7 @@ def reachable(mixture, given=GIVEN) -> list[str]:
 
 def _needed(kernel, mixture):
     """Constants of a kernel that this mixture lacks for a stated reason."""
-    return [
-        c.rstrip("?")
-        for c in kernel.constants
-        if c.rstrip("?") not in mixture.constants and c.rstrip("?") in mixture.lacks
-    ]
+    return [c.rstrip("?") for c in kernel.constants if c.rstrip("?") in mixture.lacks]
 
 
 def is_public(name) -> bool:
