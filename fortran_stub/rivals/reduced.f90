@@ -200,20 +200,20 @@ contains
     real(dp) :: above(nb, 6), low(nb, ns), high(nb, ns)
     integer  :: i, k, l
     call products(ns, last - first + 1, .false., weights(:, first:last), Y, s(:, first:last))
-    if (maxval(T) < lowest_mid) return
-    if (minval(T) >= highest_mid) then
+    if (maxval(T) <= lowest_mid) return
+    if (minval(T) > highest_mid) then
       call products(ns, 6, .false., nasa_above, Y, s(:, AT_NASA:AT_NASA + 5))
     else if (lowest_mid == highest_mid) then
       call products(ns, 6, .false., nasa_above, Y, above)
       do k = 1, 6
         do l = 1, nb
-          s(l, AT_NASA + k - 1) = merge(s(l, AT_NASA + k - 1), above(l, k), T(l) < lowest_mid)
+          s(l, AT_NASA + k - 1) = merge(s(l, AT_NASA + k - 1), above(l, k), T(l) <= lowest_mid)
         end do
       end do
     else
       do i = 1, ns
         do l = 1, nb
-          low(l, i) = merge(Y(l, i), 0.0_dp, T(l) < T_mid(i))
+          low(l, i) = merge(Y(l, i), 0.0_dp, T(l) <= T_mid(i))
           high(l, i) = Y(l, i) - low(l, i)
         end do
       end do
