@@ -86,6 +86,7 @@ point_kernel(
     sweeps="states",
     reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",
+    constants=DELTA,
     given="rho",
     source="the equation's own (equations/records.py; originals not seen)",
     valid="1/rho > b (else NaN); p may be negative",
