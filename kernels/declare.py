@@ -176,6 +176,7 @@ class Provider(Conditional):
     names: tuple[str, ...]
     make: Callable[..., Constants]
     when: When = ()
+    at_once: bool = False  # called, and raises, when the mixture is made
 
 
 quantities: dict[str, Quantity] = {}
@@ -245,16 +246,17 @@ def species_number(name: str, default: float, what: str) -> SpeciesNumber:
     return species_numbers[name]
 
 
-def constants(names, make: Callable[..., Constants], *, when=None) -> Provider:
+def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> Provider:
     """Declare the function that makes the constants of these names (one string with blanks, or a list).
 
     make(species, options) -> Constants is called once for a mixture, when a kernel first reads one of the names;
     options also holds the declared numbers of each species, as arrays (ns,). It may leave out names that kernels mark
     with `?`; it may not make others. It raises MixtureError where the species lack data: the kernel that reads the
-    constant is then refused with that text. when = {option: value or values}: as for kernels. Raises ArgumentError
-    where a name already has a function for the same options.
+    constant is then refused with that text. at_once: it is called, and raises, when the mixture is made.
+    when = {option: value or values}: as for kernels. Raises ArgumentError where a name already has a function for the
+    same options.
     """
-    new = Provider(_split(names), make, _condition(when))
+    new = Provider(_split(names), make, _condition(when), at_once)
     for old in list(providers):
         if (old.names, old.make.__module__, old.make.__qualname__) == (new.names, make.__module__, make.__qualname__):
             providers.remove(old)  # the file was loaded again

@@ -73,6 +73,9 @@ class Mixture:
         self._programs: dict = {}
         for key, value in self.options.items():
             species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
+        for provider in declare.providers:
+            if provider.at_once and provider.serves(self.options) and isinstance(made := self._make(provider), str):
+                raise MixtureError(f"{made}.")
 
     @classmethod
     def from_yaml(cls, path, phase=None, **options) -> Mixture:

@@ -368,11 +368,12 @@ def test_functions_of_a_pack():
     """The layer's exp, log, cbrt in single precision against NumPy's in double, in units in the last place. NaN stays
     NaN; log and cbrt of a number <= 0 give NaN."""
     from kernels.backend import cpu
+    from kernels.backend.base import Source
 
     random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
     ffi.cdef("".join(f"void apply_{name}(const float *x, float *y, long n);" for name in CASES))
     library = ffi.dlopen(
-        str(cpu.shared_object(FUNCTIONS, sorted((cpu.HERE / "numbers").glob("*.h")), "single-functions"))
+        str(cpu.shared_object(Source("single-functions", FUNCTIONS)))
     )
 
     def apply(name, x):

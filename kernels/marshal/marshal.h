@@ -8,9 +8,12 @@ struct Stripe {
     long ld, start, variables, nx, ny, sx, sy, sz, sv;
 };
 
-// line(offset in the block, offset in the stripe, points) for each run of points along x
+// line(offset in the block, offset in the stripe, points) for each run of points along x; on a device a thread has one
 template <class Line> POINT_FN void each_line(const Stripe &r, long start, long count, const Line &line) {
     const long row = start / r.nx, plane = row / r.ny;
+#ifdef ON_DEVICE
+    return line((start - row * r.nx) * r.sx + (row - plane * r.ny) * r.sy + plane * r.sz, 0, Constant<1>());
+#endif
     long x = start - row * r.nx, y = row - plane * r.ny, z = plane;
     for (long at = 0; at < count;) {
         const long run = r.nx - x < count - at ? r.nx - x : count - at;
@@ -25,14 +28,14 @@ template <class Line> POINT_FN void each_line(const Stripe &r, long start, long 
 template <class Inner, class Outer, class Copy>
 POINT_FN void move_stripe(const Stripe &r, long first, long count, long row, long rows, const Copy &copy) {
     for (long v = row; v < r.variables; v += rows)
-        each_line(r, r.start + first, count, [&](long from, long to, long run) {
+        each_line(r, r.start + first, count, [&](long from, long to, auto run) {
             copy((Inner *)r.view + v * r.ld + first + to, (Outer *)r.block + v * r.sv + from, run);
         });
 }
 
 // Block and view hold double or float each; where they differ a value is converted on its way.
 template <class Inner, class Outer> POINT_FN void gather(const Stripe &r, long first, long count, long row, long rows) {
-    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](Inner *view, const Outer *block, long run) {
+    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](Inner *view, const Outer *block, auto run) {
         if (r.sx == 1)
             for (long i = 0; i < run; ++i) view[i] = Inner(block[i]);
         else
@@ -42,7 +45,7 @@ template <class Inner, class Outer> POINT_FN void gather(const Stripe &r, long f
 
 template <class Inner, class Outer>
 POINT_FN void scatter(const Stripe &r, long first, long count, long row, long rows) {
-    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](const Inner *view, Outer *block, long run) {
+    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](const Inner *view, Outer *block, auto run) {
         if (r.sx == 1)
             for (long i = 0; i < run; ++i) block[i] = Outer(view[i]);
         else

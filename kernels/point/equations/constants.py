@@ -210,7 +210,7 @@ def interaction(species, options) -> Constants:
 
 
 constants("b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass alpha_numbers", cubic)
-constants("shift_mass", translation, when={"translation": "peneloux fitted"})
+constants("shift_mass", translation, when={"translation": "peneloux fitted"}, at_once=True)
 constants(
     "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor "
     "kij_first kij_second kij_value",
