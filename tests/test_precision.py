@@ -372,9 +372,7 @@ def test_functions_of_a_pack():
 
     random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
     ffi.cdef("".join(f"void apply_{name}(const float *x, float *y, long n);" for name in CASES))
-    library = ffi.dlopen(
-        str(cpu.shared_object(Source("single-functions", FUNCTIONS)))
-    )
+    library = ffi.dlopen(str(cpu.shared_object(Source("single-functions", FUNCTIONS))))
 
     def apply(name, x):
         x = np.ascontiguousarray(x, SINGLE)

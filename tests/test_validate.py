@@ -115,7 +115,7 @@ def test_a_wrong_law_fails(monkeypatch):
     assert [row.name for row in failed] == ["dh/dT = cv"] and failed[0].median > 1e-3
 
 
-class _Wrong:
+class _Wrong(Mixture):
     """A mixture whose double-precision cp and D are off by a relative 1e-11 and 1e-5."""
 
     def __init__(self, mixture):

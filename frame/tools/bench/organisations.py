@@ -42,7 +42,8 @@ def tune(given, mixture) -> None:
     unknown = [name for name in names if name not in declare.collections]
     if unknown:
         raise ArgumentError(f"--collections: no collection '{unknown[0]}'; known: {', '.join(declare.collections)}.")
-    points, alike = given.points or 10**6, {}
+    points = given.points or 10**6
+    alike: dict[frozenset[str], list[tuple]] = {}  # sweeps -> (kernels, outcomes) of each collection
     for name in names:
         collection = declare.collections[name]
         records = declare.resolve(collection.outputs, collection.given, mixture.options)

@@ -29,7 +29,7 @@ TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/po
 
 def reachable(mixture, given=GIVEN) -> list[str]:
     """Every quantity that this mixture can compute from `given`."""
-    out = []
+    out, lacks = [], mixture.lacks
     for name in kernels.quantities:
         if name in given:
             continue
@@ -37,14 +37,9 @@ def reachable(mixture, given=GIVEN) -> list[str]:
             order = kernels.registry.resolve((name,), given, mixture.options)
         except kernels.ArgumentError:
             continue
-        if not any(c in mixture.lacks for kernel in order for c in _needed(kernel, mixture)):
+        if not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants):
             out.append(name)
     return out
-
-
-def _needed(kernel, mixture):
-    """Constants of a kernel that this mixture lacks for a stated reason."""
-    return [c.rstrip("?") for c in kernel.constants if c.rstrip("?") in mixture.lacks]
 
 
 def is_public(name) -> bool:

@@ -44,9 +44,9 @@ exclusion(
 
 def alpha_slope(omega, which: str, equation: str):
     """kappa_i(omega) of an equation with Soave's alpha; NaN of any other, whose sqrt(alpha) has no zero."""
-    record = CUBICS[equation]
-    if isinstance(record.alpha, Soave):
-        return record.alpha.slope(omega, which)
+    alpha = CUBICS[equation].alpha if equation in CUBICS else None
+    if isinstance(alpha, Soave):
+        return alpha.slope(omega, which)
     return np.full(np.shape(omega), np.nan)
 
 
