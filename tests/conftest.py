@@ -31,9 +31,10 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """`pytest -m gpu` takes several processes unless -n or --pdb is given."""
+    """`pytest -m gpu` takes several processes unless -n or --pdb is given; such a process starts no further ones."""
     option = config.option
-    if option.markexpr == "gpu" and not option.usepdb and getattr(option, "numprocesses", 0) is None:
+    started = hasattr(config, "workerinput")  # xdist calls this hook in the processes that it starts, too
+    if option.markexpr == "gpu" and not started and not option.usepdb and getattr(option, "numprocesses", 0) is None:
         option.numprocesses, option.dist = min(GPU_PROCESSES, os.cpu_count()), "worksteal"
 
 
