@@ -745,13 +745,13 @@ def driver_without_cupy(monkeypatch, tmp_path):
 def test_auto_without_cupy_says_once_that_it_takes_the_cpu(driver_without_cupy):
     """A run on the CPU of a GPU machine must be noticed, from Python and from a host."""
     with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'"):
-        assert kernels.get_backend("auto", threads=1).name == "cpu"
+        assert kernels.get_backend("auto", threads=1).memory == "host"
     kernels.backend._devices_for_auto.cache_clear()
     frame = Frame()
     with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'") as told:
         for _ in range(2):
             frame.initialize(-1, 24, 1, 6, 0)
-            assert frame.backend.name == "cpu"
+            assert frame.backend.memory == "host"
             frame.finalize()
     assert len(told) == 1
 
@@ -765,4 +765,4 @@ def test_cuda_without_cupy_is_an_error(driver_without_cupy):
 
 def test_auto_without_a_driver_says_nothing(monkeypatch, driver_without_cupy, recwarn):
     monkeypatch.setattr(kernels.backend, "DRIVER", ("/nowhere/nvidiactl",))
-    assert kernels.get_backend("auto", threads=1).name == "cpu" and not list(recwarn)
+    assert kernels.get_backend("auto", threads=1).memory == "host" and not list(recwarn)

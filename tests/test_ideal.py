@@ -189,7 +189,7 @@ def test_nine_of_seven_are_the_same():
         assert (
             np.abs(a[name] - b[name]) <= 64 * EPS * (np.abs(q["h"]) + 1e7 if name in "he" else np.abs(a[name]))
         ).all(), name
-    assert Mixture.from_species(data.subset(["CO2"])).sizes["NASA9_RANGES"] == 2
+    assert Mixture.from_species(data.subset(["CO2"])).constant("nasa9").of.sizes["NASA9_RANGES"] == 2
     for below, above, T in ((nine[0, 0], seven.nasa_low[0], 300.0),):
         np.testing.assert_allclose(nasa9(below, T), nasa7(above, T), rtol=8 * EPS)
 
