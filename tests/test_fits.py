@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernels.numbers.fits import cubic_start, takahashi
-from kernels.numbers.fits.__main__ import SETS
-from kernels.numbers.fits.maker import Fit, Table
+from kernels.fits import cubic_start, takahashi
+from kernels.fits.__main__ import SETS
+from kernels.fits.maker import Fit, Table
 
 FITS = [pytest.param(one, id=one.name) for one in SETS if isinstance(one, Fit)]
 MADE = [pytest.param(one, id=one.name) for one in SETS if isinstance(one, Fit) and one.make]

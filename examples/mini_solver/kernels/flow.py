@@ -40,6 +40,7 @@ kernel(
     SOURCE + ", a quadratic in sqrt(T) of Soave's alpha, Newton in T of another",
     "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
     note="Soave's alpha: no iteration below the first sign change",
+    given="p rho_k",
 )
 kernel(
     "flow_state",

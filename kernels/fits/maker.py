@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from itertools import groupby
 
-HEADERS = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = pathlib.Path(__file__).resolve().parents[1]
 DIGITS = Context(prec=50)
 LN2 = Decimal(2).ln(DIGITS)
 INTERPOLATED, MINIMAX = "interpolated at Chebyshev points", "largest error minimised (Remez)"

@@ -1,4 +1,4 @@
-"""python -m kernels.numbers.fits [name ...]"""
+"""python -m kernels.fits [name ...]"""
 
 import sys
 
