@@ -73,12 +73,8 @@ ARGUMENTS = {
         help="composition where a mixing line ends (default: the species in the variable's name)",
     ),
     "--mass": dict(action="store_true", help="--from and --to are masses instead of moles"),
-    "--what": dict(
-        required=True, metavar="NAME,...", help="quantities; D:<species> and X:<species> for one species"
-    ),
-    "--points": dict(
-        type=int, help=f"along each axis (default: {RESOLUTION[1]} for curves, {RESOLUTION[2]} for maps)"
-    ),
+    "--what": dict(required=True, metavar="NAME,...", help="quantities; D:<species> and X:<species> for one species"),
+    "--points": dict(type=int, help=f"along each axis (default: {RESOLUTION[1]} for curves, {RESOLUTION[2]} for maps)"),
     "--backend": BACKEND,
     "--out": dict(required=True, type=pathlib.Path, metavar="FILE.png"),
 }
@@ -108,7 +104,7 @@ class _Variable:
         else:
             name = f"{said}: wanted T, p, X_<species> or Y_<species>, with =LOW:HIGH if not the default range."
             wanted(self.name in RANGES, name)
-        default = RANGES.get(self.name, (0.0, 1.0))
+        default: tuple[float, float] = RANGES.get(self.name, (0.0, 1.0))
         self.low, self.high = _range(span, default, said) if span else default
         wanted(not self.kind or 0 <= self.low < self.high <= 1, f"{said}: a share goes from 0 to 1.")
         wanted(self.kind or self.low > 0, f"{said}: {self.name} has to be positive.")
@@ -128,7 +124,7 @@ class _Variable:
         return f"share of {end} in {start} [{'mole' if self.kind == 'X' else 'mass'} fraction]", 1.0
 
 
-def _range(span, default, where):
+def _range(span, default, where) -> tuple[float, float]:
     try:
         low, high = (float(v) for v in span.split(":"))
     except ValueError:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import kernels
 
 from ...errors import ArgumentError
+from .. import BACKEND
+from ..figures import pyplot
 
 AGAINST = {
     "identities": "laws among the results, at every state",
@@ -56,36 +58,28 @@ class Job:
         return blocks(self.mixture, self.states, self.seed, size)
 
 
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    validate = commands.add_parser(
-        "validate",
-        help="sweep a mixture against quadruple precision, laws and other codes",
-        description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
-    )
-    add_mixture(validate, required=True)
-    validate.add_argument(
-        "--against",
-        choices=AGAINST,
-        action="append",
-        help="may be given several times (default: all that is available)",
-    )
-    validate.add_argument(
-        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
-    )
-    validate.add_argument(
-        "--states",
+COMMAND = dict(
+    help="sweep a mixture against quadruple precision, laws and other codes",
+    description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
+)
+NEEDS_MIXTURE = True
+ARGUMENTS = {
+    "--against": dict(
+        choices=AGAINST, action="append", help="may be given several times (default: all that is available)"
+    ),
+    "--backend": BACKEND,
+    "--states": dict(
         type=int,
         default=STATES,
         help=f"states of the sweep (default: {STATES}; slow comparisons take a stated subset)",
-    )
-    validate.add_argument("--seed", type=int, default=1, help="of the random states (default: 1)")
-    validate.add_argument(
-        "--json",
+    ),
+    "--seed": dict(type=int, default=1, help="of the random states (default: 1)"),
+    "--json": dict(
         metavar="FILE",
         help="every row with its worst state as JSON; -: to standard output, and the tables to standard error",
-    )
-    validate.add_argument("--plots", metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG")
+    ),
+    "--plots": dict(metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG"),
+}
 
 
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
@@ -132,18 +126,12 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
     return rows
 
 
-def main(given, make_mixture) -> int:
+def main(given, mixture) -> int:
     """Run the command. Returns 0 within all tolerances, 1 outside of one. Errors: the layer's own."""
     from . import report
 
     if given.plots:
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            raise ArgumentError(
-                "--plots draws with matplotlib, which is not installed: install the project's extra 'plot'."
-            ) from None
-    mixture = make_mixture(given)
+        pyplot("--plots draws")
     out = sys.stderr if given.json == "-" else sys.stdout
     backend = kernels.get_backend(given.backend).describe()["name"]
 

@@ -112,12 +112,7 @@ LEFT = 0.01  # of the step: a smooth line leaves 1e-6, a kink too, a square root
 
 
 def run(job) -> list[Row]:
-    rows = [*_algebra(job)]
-    rows += _derivatives(job)
-    rows += _limits(job)
-    rows += _saturation(job)
-    rows += _lines(job)
-    return rows
+    return [*_algebra(job), *_derivatives(job), *_limits(job), *_saturation(job), *_lines(job)]
 
 
 def unjudged(mixture) -> set[str]:
