@@ -161,17 +161,15 @@ class Riemann:
         out = np.empty((4, *speed.shape))
         for sign, side, w in zip((-1, 1), (self.left, self.right), self.waves):
             here = speed < self.u if sign < 0 else speed >= self.u
-            s, values = speed[here], np.empty((4, here.sum()))
-            outer, inner = np.array([side[0], side[1], side[2], side[3]]), np.array([w.rho, self.u, self.p, w.T])
+            s = speed[here]
             if w.shock is not None:
                 beyond = s < w.shock if sign < 0 else s > w.shock
-                values[:] = np.where(beyond, outer[:, None], inner[:, None])
+                inner = np.array([w.rho, self.u, self.p, w.T])
+                out[:, here] = np.where(beyond, np.array(side)[:, None], inner[:, None])
             else:
                 rho, T, p, u, c = w.table.T
                 u = u + side[1]
                 head = u + sign * c
                 order = np.argsort(head)
-                for row, column, (_first, _last) in zip(range(4), (rho, u, p, T), zip(outer, inner)):
-                    values[row] = np.interp(s, head[order], column[order])
-            out[:, here] = values
+                out[:, here] = [np.interp(s, head[order], column[order]) for column in (rho, u, p, T)]
         return out
