@@ -1,7 +1,5 @@
 """python -m examples.mini_solver CASE | verify | scaling; under mpirun on any number of ranks."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """Walls, inlets and outlets: each fills the three fringe layers beside its side of the domain."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .case import AXES, FRINGE, Expression

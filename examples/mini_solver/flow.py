@@ -9,8 +9,6 @@ Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum e
 own rate.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import os
@@ -51,7 +49,7 @@ class Flow:
     Raises CaseError for what cannot be set up, FlowError from `step` when a state has no time step.
     """
 
-    def __init__(self, case, comm=None, backend=None, initial=None, source=None):
+    def __init__(self, case, comm=None, backend=None, source=None):
         declare()
         self.case = case
         self.ranks = Ranks(case, comm)
@@ -90,8 +88,8 @@ class Flow:
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
         if source is not None:
-            self._put(self._interior(self.arrays["source"]), source(*self.coordinates()))
-        self.start(initial or self._initial())
+            self._put(self._interior("source"), source(*self.coordinates()))
+        self.start(self._initial())
 
     # ---- set-up
     def _array(self, rows):
@@ -230,7 +228,7 @@ class Flow:
     def field(self, name) -> np.ndarray:
         """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
         its name."""
-        ns, Q = self.ns, self._interior(self.arrays["Q"])
+        ns, Q = self.ns, self._interior("Q")
         rho, u = lambda: Q[:ns].sum(0), Q[ns : ns + 3]
         if name == "rho":
             return self._host(rho())
@@ -239,12 +237,12 @@ class Flow:
         if name.startswith("Y_") and name[2:] in self.mixture.names:
             return self._host(Q[self.mixture.names.index(name[2:])] / rho())
         if name == "mach":
-            gamma_c = self._interior(self.arrays["gamma_c"])[0]
+            gamma_c = self._interior("gamma_c")[0]
             return self._host(((u * u).sum(0) * rho() / (gamma_c * Q[ns + 3])) ** 0.5)
         known = ", ".join(["rho, u, v, w, p, T, mach", *(f"Y_{n}" for n in self.mixture.names)])
         held = name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.arrays
         wanted(held, f"unknown field '{name}'; known: {known}.")
-        return self._host(self._interior(self.arrays[name])[0])
+        return self._host(self._interior(name)[0])
 
     def _host(self, values) -> np.ndarray:
         return np.array(self.backend.to_host(values), order="C")
@@ -301,13 +299,13 @@ class Flow:
 
     def state(self) -> dict:
         """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        U, Q = (self._interior(self.arrays[name]) for name in "UQ")
+        U, Q = (self._interior(name) for name in "UQ")
         return {"U": self._host(U), "Q": self._host(Q[self.ns :])}
 
     def set_state(self, U, Q):
         """Set the flow to a `state`; its fringes and properties follow."""
-        rows = self._interior(self.arrays["Q"])
-        self._put(self._interior(self.arrays["U"]), U)
+        rows = self._interior("Q")
+        self._put(self._interior("U"), U)
         self._put(rows[: self.ns], U[: self.ns])
         self._put(rows[self.ns :], Q)
         self.fill()
@@ -442,7 +440,7 @@ class Flow:
     def _report_failure(self, here):
         text = ""
         if here:
-            rate = self.backend.to_host(self._interior(self.arrays["rate"])).max(axis=0)
+            rate = self.backend.to_host(self._interior("rate")).max(axis=0)
             k, j, i = np.argwhere(~np.isfinite(rate))[0]
             where = [
                 self.case.lower[d] + (self.ranks.first[d] + c + 0.5) * self.case.dx[d] for d, c in enumerate((i, j, k))
@@ -542,9 +540,9 @@ class Flow:
     def sums(self) -> np.ndarray:
         """Integrals over the domain: mass of each species, momentum (3), total energy, and the heat content sum rho cv
         T as its scale."""
-        Q, ns = self._interior(self.arrays["Q"]), self.ns
+        Q, ns = self._interior("Q"), self.ns
         rho = Q[:ns].sum(0)
-        inner = lambda name: self._interior(self.arrays[name])[0]
+        inner = lambda name: self._interior(name)[0]
         kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
         return self._integrals(
             [*Q[:ns], *(Q[ns : ns + 3] * rho), inner("e_vol") + kinetic, inner("cv_vol") * inner("T")]
@@ -552,7 +550,7 @@ class Flow:
 
     def momentum_scale(self) -> float:
         """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
-        Q, ns = self._interior(self.arrays["Q"]), self.ns
+        Q, ns = self._interior("Q"), self.ns
         return float(self._integrals([(((Q[ns : ns + 3] ** 2).sum(0)) ** 0.5 * Q[:ns].sum(0))])[0])
 
     def _integrals(self, densities) -> np.ndarray:

@@ -7,8 +7,6 @@ message, which record of the event is meant.)
 Two slots suffice: a rank that packs message n + 2 has seen n + 1, and its neighbour sent n + 1 after it had unpacked n.
 """
 
-from __future__ import annotations
-
 import platform
 
 import numpy as np

@@ -2,8 +2,6 @@
 nothing of the layer. Derivatives by the complex step (no cancellation), gradients inside the viscous fluxes
 analytically."""
 
-from __future__ import annotations
-
 import numpy as np
 
 R = 8.31446261815324

@@ -1,8 +1,6 @@
 """Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the
 largest value of each row."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -1,9 +1,8 @@
 """Ranks on a Cartesian grid, and the exchange of fringes between their blocks. A run without mpirun is serial and needs
 no mpi4py."""
 
-from __future__ import annotations
-
 import itertools
+import math
 import os
 
 import numpy as np
@@ -12,7 +11,7 @@ from kernels.backend.base import DOUBLE
 from kernels.errors import BackendError
 
 from .case import FRINGE
-from .errors import CaseError, NoWay
+from .errors import CaseError, NoWay, wanted
 from .mailboxes import Mailboxes
 from .moves import Moves
 
@@ -37,22 +36,20 @@ def rank_on_node() -> int:
     return next((int(os.environ[n]) for n in LOCAL if os.environ.get(n, "").isdigit()), 0)
 
 
-def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
+def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int, int]:
     """Ranks in x, y, z: of the grids whose blocks have 3 cells or more in each direction, the one with the smallest
     surface between blocks. CaseError when there is none."""
     rest = (1,) * (3 - dimensions)
-    if wanted:
-        grid = (*wanted, *rest)
-        if int(np.prod(grid)) != ranks:
-            raise CaseError(f"[parallel] ranks = {list(wanted)} makes {int(np.prod(grid))} ranks; the run has {ranks}.")
-        choices = [grid]
-    else:
-        divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
-        choices = [(*g, *rest) for g in itertools.product(divisors, repeat=dimensions) if int(np.prod(g)) == ranks]
-    able = [g for g in choices if all(n // p >= FRINGE for n, p in zip(cells[:dimensions], g))]
-    if not able:
-        size = " x ".join(map(str, cells[:dimensions]))
-        raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
+    divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
+    choices = [given] if given else itertools.product(divisors, repeat=dimensions)
+    choices = [(*grid, *rest) for grid in choices]
+    if given:
+        made = math.prod(given)
+        wanted(made == ranks, f"[parallel] ranks = {list(given)} makes {made} ranks; the run has {ranks}.")
+    fits = lambda grid: all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+    able = [grid for grid in choices if math.prod(grid) == ranks and fits(grid)]
+    size = " x ".join(map(str, cells[:dimensions]))
+    wanted(able, f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
     surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
     return min(able, key=lambda g: (surface(g), g))
 
@@ -97,20 +94,18 @@ class Ranks:
         """Element-wise minimum over all ranks; NaN counts as smallest (it must not be lost)."""
         values = np.array(values, float)
         values[np.isnan(values)] = -np.inf
-        if self.comm is not None:
-            out = np.empty_like(values)
-            from mpi4py import MPI
-
-            self.comm.Allreduce(values, out, MPI.MIN)
-            return out
-        return values
+        return self._reduced(values, "MIN")
 
     def total(self, values) -> np.ndarray:
-        values = np.array(values, float)
+        return self._reduced(np.array(values, float), "SUM")
+
+    def _reduced(self, values, operation):
         if self.comm is None:
             return values
+        from mpi4py import MPI
+
         out = np.empty_like(values)
-        self.comm.Allreduce(values, out)
+        self.comm.Allreduce(values, out, getattr(MPI, operation))
         return out
 
     def everyone(self, value) -> list:

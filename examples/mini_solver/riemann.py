@@ -4,8 +4,6 @@ Fans by integrating the isentrope (dT/drho = T p_T/(rho^2 cv), du = -+ c/rho drh
 shocks by the Rankine-Hugoniot energy relation; the pressure between them by the secant rule. All per kg, SI.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -72,7 +70,6 @@ class Wave:
     """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a
     shock (speed)."""
 
-    p: float
     u: float
     rho: float
     T: float
@@ -127,9 +124,8 @@ def wave(gas, rho, u, T, p_star, sign):
         guess = rho * (1 + (p_star - p0) / (rho * c0 * c0 + 0.3 * (p_star - p0)))
         r = secant(energy, guess, 0.98 * guess + 0.02 * rho)
         flux = math.sqrt((p_star - p0) / (1 / rho - 1 / r))  # mass through the shock
-        return Wave(
-            p_star, u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, u + sign * flux / rho
-        )
+        speed = u + sign * flux / rho
+        return Wave(u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, speed)
 
     def miss(x):
         return math.log(isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star)
@@ -137,7 +133,7 @@ def wave(gas, rho, u, T, p_star, sign):
     x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
     to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))
     table = isentrope(gas, rho, T, to, sign, 1500)
-    return Wave(p_star, u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
+    return Wave(u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
 
 
 class Riemann:

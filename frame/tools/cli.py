@@ -1,7 +1,5 @@
 """python -m frame build | info | compile | validate | plot | bench | tune."""
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import shlex

@@ -1,7 +1,5 @@
 """Figures that go to files."""
 
-from __future__ import annotations
-
 import importlib.util
 
 from ..errors import ArgumentError

@@ -1,8 +1,6 @@
 """`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
 the constants that look wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import kernels

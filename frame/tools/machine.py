@@ -1,7 +1,5 @@
 """The machine's part of `python -m frame info`: backends, devices, compilers, MPI, the kernel cache."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import os

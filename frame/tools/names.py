@@ -3,8 +3,6 @@
 KERNELS.md is its output without options (a test compares them): `python -m frame names > KERNELS.md`.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import kernels

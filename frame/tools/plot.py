@@ -4,8 +4,6 @@ A variable is T, p, X_<species> or Y_<species>. The last two are the share of th
 two compositions: --from (share 0) and --to (share 1, by default the pure species).
 """
 
-from __future__ import annotations
-
 import math
 import pathlib
 

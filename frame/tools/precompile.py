@@ -1,7 +1,5 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -24,7 +24,7 @@ RHO0, SOUND = P0 * W / (R * T0), math.sqrt(GAMMA * R * T0 / W)
 IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
 
 
-def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, start=None, **numerics):
+def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
     transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
     data = dict(
         mixture=mixture or {"file": N2},
@@ -35,7 +35,7 @@ def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, sour
         transport=transport,
         boundary=boundary or {},
     )
-    return Flow(Case(data), source=source, initial=start)
+    return Flow(Case(data), source=source)
 
 
 def viscous_ideal(mu) -> dict:

@@ -6,8 +6,6 @@ missing(mixture) -> the reason why it cannot run, or None. A module that needs i
 lists the modules.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pathlib

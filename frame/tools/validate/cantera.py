@@ -6,8 +6,6 @@ has no choice; pressure then takes the place of density in the comparison. D is 
 reports.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.point.equations.constants import alpha_slope

@@ -1,7 +1,5 @@
 """Comparison with CoolProp's cubic backends. Its fluids are made from the mixture's own constants."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -4,8 +4,6 @@ are.
 To add a law, add a line to ALGEBRA (one state), DIFFERENTIAL (derivatives) or LIMITS (p -> 0).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.species import GAS_CONSTANT as R

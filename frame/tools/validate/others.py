@@ -1,7 +1,5 @@
 """What the comparisons with other codes share."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

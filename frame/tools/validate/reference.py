@@ -7,8 +7,6 @@ options where it is neither. The reference is CoolProp (HEOS) or, where CoolProp
 (fluids.py).
 """
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

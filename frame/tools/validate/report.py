@@ -1,8 +1,6 @@
 """Rows of a validation. Deviations are gathered block by block, printed as a table, drawn on the T-p plane, written as
 JSON."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

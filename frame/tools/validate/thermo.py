@@ -1,7 +1,5 @@
 """Against the cubic equations of the Python package thermo, with the mixture's own constants and k_ij."""
 
-from __future__ import annotations
-
 from .others import comparable, compare_departures, equation, not_installed
 
 SUBSET = 5000  # thermo takes 30 microseconds to milliseconds a state

@@ -1,8 +1,6 @@
 """Against ThermoPack's cubic equations, for those species of the mixture that its data base has, with its constants in
 both codes and our k_ij."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
