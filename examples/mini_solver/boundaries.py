@@ -4,7 +4,7 @@ import numpy as np
 
 from .case import AXES, FRINGE, Expression
 from .errors import wanted
-from .moves import Moves
+from .moves import bind_moves
 
 
 def composition(table_X, table_Y, mixture, coordinates, constants, where) -> np.ndarray:
@@ -59,10 +59,10 @@ class Side:
         # whether `fill` is always the same launches, so that a graph can repeat it
         self.still = self.kind not in ("inlet", "supersonic_inlet") and not (self.kind == "wall" and given["T"])
         parts = self._parts()
-        self._moves = Moves(flow.backend, parts) if parts else None
+        self._moves = bind_moves(flow.backend, parts) if parts else None
         if self.kind in ("slip_wall", "wall"):
             viscous = flow._view(f"viscous_{AXES[d]}") if flow.viscous else None
-            self._closing = Moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
+            self._closing = bind_moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
         self._prepare()
 
     def _parts(self):

@@ -23,7 +23,7 @@ from kernels.errors import BackendError
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
 from .errors import CaseError, FlowError, wanted
-from .moves import Largest
+from .moves import bind_largest
 from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
 
@@ -132,7 +132,7 @@ class Flow:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
         a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
-        self._largest_rates = Largest(self.backend, a["rate"][:, : self.size])
+        self._largest_rates = bind_largest(self.backend, a["rate"][:, : self.size])
         self.arrays, self.has_source = a, has_source
         self.Q4 = self._view("Q")
 
@@ -212,18 +212,15 @@ class Flow:
 
     def _view(self, name):
         """An array as (rows, nz, ny, nx), fringe included."""
-        return self._shaped(self.arrays[name])
-
-    def _shaped(self, array):
         nx, ny, nz = self.extent
+        array = self.arrays[name]
         view = (array if array.ndim == 2 else array[None])[:, : self.size]
         return view.reshape((view.shape[0], nz, ny, nx))
 
-    def _interior(self, array):
-        """The block's own cells of an array (rows, cells), as (rows, nz, ny, nx)."""
-        view = self._shaped(array)
+    def _interior(self, name):
+        """The block's own cells of an array, as (rows, nz, ny, nx)."""
         cut = tuple(slice(f, f + n) for f, n in zip(self.fringe[::-1], self.cells[::-1]))
-        return view[(slice(None), *cut)]
+        return self._view(name)[(slice(None), *cut)]
 
     def field(self, name) -> np.ndarray:
         """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
@@ -376,12 +373,9 @@ class Flow:
         with self.timed("flux"):
             for d in range(self.dimensions):
                 n = self.cells[d]
-                if (
-                    part != "all" and d < self.exchange.first
-                ):  # this direction's fringe is filled before any message leaves
-                    cells = faces = {"inside": "all", "rim": "none"}[part]
-                else:
-                    cells = faces = part
+                # whether this direction's fringe is filled before any message leaves
+                early = part != "all" and d < self.exchange.first
+                cells = faces = {"inside": "all", "rim": "none"}[part] if early else part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides

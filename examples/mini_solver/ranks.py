@@ -13,7 +13,7 @@ from kernels.errors import BackendError
 from .case import FRINGE
 from .errors import CaseError, NoWay, wanted
 from .mailboxes import Mailboxes
-from .moves import Moves
+from .moves import bind_moves
 
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
 LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -162,7 +162,7 @@ class Exchange:
             ]
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
             for moves, parts in ((self._pack, out), (self._unpack, into)):
-                moves.append(Moves(backend, parts, boxes, count) if parts else None)
+                moves.append(bind_moves(backend, parts, boxes, count) if parts else None)
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):

@@ -129,9 +129,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
     for kind in kinds:
         say(
             f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, "
-            "viscous, CH4 and O2"
-        )
-        say(
+            "viscous, CH4 and O2\n"
             f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
             + " ".join(f"{p:>10}" for p in (*PARTS, "rest"))
             + ("  bits" if kind == "strong" else "")

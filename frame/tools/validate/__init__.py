@@ -18,6 +18,7 @@ import kernels
 from ...errors import ArgumentError
 from .. import BACKEND
 from ..figures import pyplot
+from . import report
 
 AGAINST = {
     "identities": "laws among the results, at every state",
@@ -49,11 +50,6 @@ class Job:
     def subset(self, most: int) -> int:
         """Number of states of a slow comparison: its own limit `most`, or `states` if that is smaller."""
         return min(most, self.states)
-
-    def blocks(self, size: int):
-        from .states import blocks
-
-        return blocks(self.mixture, self.states, self.seed, size)
 
 
 COMMAND = dict(
@@ -96,8 +92,6 @@ def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
 
 def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
     """Compare, print a table after each comparison (`say`), return all rows (report.Row). Errors: ArgumentError."""
-    from . import report
-
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
     backend = kernels.get_backend(backend)
@@ -126,8 +120,6 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
 
 def main(given, mixture) -> int:
     """Run the command. Returns 0 within all tolerances, 1 outside of one. Errors: the layer's own."""
-    from . import report
-
     if given.plots:
         pyplot("--plots draws")
     out = sys.stderr if given.json == "-" else sys.stdout

@@ -10,7 +10,7 @@ from kernels.species import GAS_CONSTANT as R
 
 from .report import Row
 from .scale import EPS, scales
-from .states import KINDS, P_RANGE, draw, part, with_root
+from .states import KINDS, P_RANGE, blocks, draw, part, with_root
 from .wide import TOLERANCE, reachable
 
 BLOCK = 100_000
@@ -161,7 +161,7 @@ def _algebra(job):
         )
         for name in positive
     }
-    for states in job.blocks(BLOCK):
+    for states in blocks(mixture, job.states, job.seed, BLOCK):
         given = {k: states[k] for k in GIVEN}
         q = mixture.properties(THERMAL, backend=job.backend, **given)
         if moving := [name for name in positive if name not in q]:

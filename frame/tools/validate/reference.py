@@ -13,7 +13,7 @@ import numpy as np
 
 import kernels
 
-from .others import equation, not_installed
+from .others import not_installed
 from .report import Row
 from .states import P_RANGE
 
@@ -108,7 +108,7 @@ def truth(fluid):
 
 def models(mixture) -> dict:
     """{name: mixture} of the models to compare."""
-    if equation(mixture) == "ideal":
+    if mixture.options["equation"] == "ideal":
         return {"given": mixture}
     out = {
         name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options})
