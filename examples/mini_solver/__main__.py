@@ -6,6 +6,9 @@ import traceback
 
 from kernels.errors import FrameError
 
+from . import run, scaling, verify
+from .case import Case
+from .errors import wanted
 from .ranks import world
 
 ARGUMENTS = {
@@ -49,25 +52,16 @@ def main(arguments=None) -> int:
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     try:
         if given.case == "verify":
-            from . import verify
-
             return verify.main(given.quick, given.only, given.folder)
         if given.case == "scaling":
-            from . import scaling
-
             return scaling.main(comm, given.backend, given.exchange or ["all"], given.cells, given.steps, given.json)
-        from .case import Case
-        from .errors import CaseError
-        from .run import main as run
-
         case = Case.from_file(given.case, given.changes)
         if given.backend:
             case.parallel["backend"] = given.backend
         if given.exchange:
-            if "all" in given.exchange:
-                raise CaseError("--exchange all is for scaling; a case takes one way.")
+            wanted("all" not in given.exchange, "--exchange all is for scaling; a case takes one way.")
             case.parallel["exchange"] = given.exchange[-1]
-        return run(case, comm, given.restart, given.folder)
+        return run.main(case, comm, given.restart, given.folder)
     except FrameError as error:
         # a rank may be the only one with this error, and the others wait for it
         print(

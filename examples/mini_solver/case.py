@@ -10,6 +10,9 @@ import pathlib
 
 import numpy as np
 
+from kernels import Mixture, SpeciesData
+from kernels.species.cantera_yaml import read_cantera_yaml
+
 from .errors import CaseError, check_known, wanted
 
 AXES = "xyz"
@@ -361,9 +364,6 @@ class Case:
 
     def make_mixture(self):
         """The layer's Mixture for this case."""
-        from kernels import Mixture
-        from kernels.species.cantera_yaml import read_cantera_yaml
-
         m = self.mixture
         for option, served, words in (("mixing", "vdw", "'vdw'"), ("translation", "none", "untranslated volumes")):
             value = m["options"].get(option, served)
@@ -382,8 +382,6 @@ class Case:
 
 def ideal_gas_species(gamma, W):
     """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
-    from kernels import SpeciesData
-
     omega = (1.54226 - math.sqrt(1.54226**2 + 4 * 0.26992 * 0.37464)) / (2 * 0.26992)  # where kappa(omega) = 0
     row = [gamma / (gamma - 1), 0, 0, 0, 0, 0, 0]
     return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
@@ -392,8 +390,6 @@ def ideal_gas_species(gamma, W):
 def with_copies(data, names):
     """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
     tracer."""
-    from kernels import SpeciesData
-
     wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
     if len(set(names)) == len(names):
         return data.subset(names)

@@ -22,7 +22,7 @@ from kernels.errors import BackendError
 
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
-from .errors import CaseError, FlowError, wanted
+from .errors import FlowError, wanted
 from .moves import bind_largest
 from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
@@ -279,14 +279,13 @@ class Flow:
             p = flat(state["p"])
             rho = call("rho", T=flat(state["T"]), p=p, Y=Y)["rho"]
         T = call("T", p=p, rho_k=rho * Y)["T"]
-        bad = ~(np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0))
-        if bad.any():
-            k, j, i = np.argwhere(bad)[0]
-            raise CaseError(
-                f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
-                f"{p[k, j, i]:g} Pa, "
-                f"rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K."
-            )
+        fits = np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0)
+        k, j, i = np.unravel_index(np.argmin(fits), shape)  # the first that does not fit, if there is one
+        wanted(
+            fits.all(),
+            f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
+            f"{p[k, j, i]:g} Pa, rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.",
+        )
         rho_k = rho * Y
         mass = rho_k.sum(0)
         energy = np.ones(shape)  # double flux makes it of p

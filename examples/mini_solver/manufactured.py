@@ -4,8 +4,8 @@ analytically."""
 
 import numpy as np
 
-R = 8.31446261815324
-ROOT2 = np.sqrt(2.0)
+from .riemann import ROOT2, R
+
 STEP = 1e-30
 
 

@@ -207,7 +207,10 @@ class Exchange:
             return []
         mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
         if self.way == "nccl":
-            self._device_messages(mine)
+            # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
+            # from its low side the other takes in at its high side: so high comes first among what is received.
+            out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
+            self._messages.exchange(out, into)
             return []
         if self.way == "staged":
             for side, _, out, _ in mine:
@@ -221,13 +224,6 @@ class Exchange:
             waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
             waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
         return waiting
-
-    def _device_messages(self, mine):
-        """Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends from
-        its low side the other takes in at its high side: so high comes first among what is received."""
-        self._messages.exchange(
-            [(out, other) for _, other, out, _ in mine], [(into, other) for _, other, _, into in reversed(mine)]
-        )
 
     def _copy(self, to, source, nbytes, in_):
         """Between device and pinned memory, in the order of the current stream; the host does not wait."""

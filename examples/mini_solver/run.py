@@ -179,11 +179,9 @@ class Run:
     def _limit(self):
         """Steps end at the end of the run and at the times of output."""
         o, t = self.case.output, self.flow.time
-        limits = [self.case.time["end"] - t]
-        for key in ("fields_time", "frames_time"):
-            if o[key]:
-                limits.append((math.floor(t / o[key] * (1 + 1e-12) + 1e-9) + 1) * o[key] - t)
-        return min(limits)
+        steps = [o[key] for key in ("fields_time", "frames_time") if o[key]]
+        limits = [(math.floor(t / step * (1 + 1e-12) + 1e-9) + 1) * step - t for step in steps]
+        return min([self.case.time["end"] - t, *limits])
 
     def _due(self, what, start):
         o, f = self.case.output, self.flow

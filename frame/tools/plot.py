@@ -13,7 +13,7 @@ import kernels
 
 from ..errors import ArgumentError
 from . import BACKEND
-from .figures import pyplot
+from .figures import grid, pyplot
 
 RANGES = {"T": (100.0, 3000.0), "p": (1e5, 500e5)}  # K, Pa
 AXES = {"T": ("temperature T", "K", 1.0), "p": ("pressure p", "bar", 1e5)}
@@ -281,17 +281,6 @@ def _heading(line, kept) -> str:
     return ", ".join(shown if line.end_name else [line.start_name, *shown])
 
 
-def _grid(plt, count, width, height):
-    columns = min(count, 3)
-    lines = -(-count // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(width * columns + 0.3, height * lines + 0.4), squeeze=False, layout="constrained"
-    )
-    for axis in axes.flat[count:]:
-        axis.set_visible(False)
-    return figure, list(axes.flat[:count])
-
-
 def _spread(values) -> bool:
     """Whether a logarithmic scale suits these values: all positive, spread over more than a factor SPREAD."""
     finite = values[np.isfinite(values)]
@@ -320,13 +309,13 @@ def _map(plt, given, mixture, variables, kept, line, what, points):
     from matplotlib.colors import LogNorm, Normalize
 
     along = {v.name: v.values(points) for v in variables}
-    grid = dict(zip(along, np.meshgrid(*along.values(), indexing="ij")))
+    at = dict(zip(along, np.meshgrid(*along.values(), indexing="ij")))
     shape = (points, points)
-    T, p = (grid[n] if n in grid else np.full(shape, kept[n][0]) for n in "Tp")
+    T, p = (at[n] if n in at else np.full(shape, kept[n][0]) for n in "Tp")
     mixing = next((v for v in variables if v.kind), None)
-    Y = line(grid[mixing.name] if mixing else np.zeros(shape), mixing.kind if mixing else "Y")
+    Y = line(at[mixing.name] if mixing else np.zeros(shape), mixing.kind if mixing else "Y")
     values = _values(mixture, what, T, p, Y, given.backend)
-    figure, axes = _grid(plt, len(what), 5.0, 4.0)
+    figure, axes = grid(plt, len(what), 3, (5.0, 4.0), (0.3, 0.4))
     x, y = (along[v.name] / v.axis(line.start_name, line.end_name)[1] for v in variables)
     with_ridge = set(along) == {"T", "p"}
     if with_ridge:
@@ -334,9 +323,9 @@ def _map(plt, given, mixture, variables, kept, line, what, points):
         inside = all(v.low <= dict(zip("Tp", critical))[v.name] <= v.high for v in variables)
         # (x, y), in the units of the axes
         crest, critical = (
-            [dict(zip("Tp", at))[v.name] / AXES[v.name][2] for v in variables] for at in (crest, critical)
+            [dict(zip("Tp", place))[v.name] / AXES[v.name][2] for v in variables] for place in (crest, critical)
         )
-    for axis, (title, unit, *_), v in zip(axes, what, values):
+    for axis, (title, unit, *_), v in zip(axes.flat, what, values):
         low, high = np.nanquantile(v, [0.0, 1.0])
         log = _spread(v)
         # a pole or the critical point would take up the whole colour scale: it is cut at the outermost 0.2 %
@@ -359,8 +348,8 @@ def _map(plt, given, mixture, variables, kept, line, what, points):
             spot = dict(mfc="white", mec="crimson", ms=6, ls="none", label="pseudo-critical point")
             axis.plot(*critical, "o", **spot)
         axis.set_title(title, fontsize=10)
-    if axes[0].get_legend_handles_labels()[0]:
-        axes[0].legend(fontsize=7, loc="best", framealpha=0.85)
+    if axes[0, 0].get_legend_handles_labels()[0]:
+        axes[0, 0].legend(fontsize=7, loc="best", framealpha=0.85)
     return figure
 
 
@@ -369,16 +358,16 @@ def _curves(plt, given, mixture, variables, kept, line, what, points):
     along = x.values(points)
     _, divisor = x.axis(line.start_name, line.end_name)
     runs = [(T, p) for T in kept.get("T", [along]) for p in kept.get("p", [along])]
-    figure, axes = _grid(plt, len(what), 4.6, 3.6)
+    figure, axes = grid(plt, len(what), 3, (4.6, 3.6), (0.3, 0.4))
     several = [name for name, v in kept.items() if len(v) > 1]
     colours = plt.get_cmap("viridis")(np.linspace(0, 0.9, len(runs)))
     Y = line(along if x.kind else np.zeros(points), x.kind or "Y")
     for (T, p), colour in zip(runs, colours):
         values = _values(mixture, what, np.broadcast_to(T, points), np.broadcast_to(p, points), Y, given.backend)
         name = ", ".join(_said(n, v) for n, v in (("T", T), ("p", p)) if n in several)
-        for axis, v in zip(axes, values):
+        for axis, v in zip(axes.flat, values):
             axis.plot(along / divisor, v, color=colour, label=name, lw=1.4)
-    for axis, (title, unit, *_) in zip(axes, what):
+    for axis, (title, unit, *_) in zip(axes.flat, what):
         _along(axis, "x", x, line)
         if _spread(np.concatenate([curve.get_ydata() for curve in axis.get_lines()])):
             axis.set_yscale("log")
@@ -386,7 +375,7 @@ def _curves(plt, given, mixture, variables, kept, line, what, points):
         axis.set_ylabel(f"{title} [{unit}]")
         axis.grid(alpha=0.25)
     if several:
-        axes[0].legend(fontsize=8)
+        axes[0, 0].legend(fontsize=8)
     return figure
 
 

@@ -9,15 +9,14 @@ import numpy as np
 from kernels import Mixture
 from kernels.species.cantera_yaml import read_cantera_yaml
 
-from .. import riemann
 from ..case import Case
 from ..flow import Flow
 from ..output import pyplot
+from ..riemann import Gas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
 OXYGEN_METHANE = {"file": CH4_O2, "species": ["CH4", "O2"]}
-R = 8.31446261815324
 # An ideal gas of constant heat capacity, and its state at rest.
 GAMMA, W, T0, P0 = 1.4, 0.028, 300.0, 1e5
 RHO0, SOUND = P0 * W / (R * T0), math.sqrt(GAMMA * R * T0 / W)
@@ -84,9 +83,9 @@ def order(errors, cells) -> float:
     return math.log(errors[-2] / errors[-1]) / math.log(cells[-1] / cells[-2])
 
 
-def nitrogen() -> riemann.Gas:
+def nitrogen() -> Gas:
     """N2 by the textbook's Peng-Robinson equation, without the layer."""
-    return riemann.Gas(read_cantera_yaml(ROOT / N2)[0])
+    return Gas(read_cantera_yaml(ROOT / N2)[0])
 
 
 def nitrogen_of_layer(names, T) -> dict:

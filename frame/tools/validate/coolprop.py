@@ -27,10 +27,8 @@ def missing(mixture) -> str | None:
 
 
 @functools.cache
-def _register(backend, species, Tc, pc, omega, W):
+def _register(CP, backend, species, Tc, pc, omega, W):
     """Name of a CoolProp fluid with these constants. Its ideal-gas part is arbitrary: only departures are compared."""
-    import CoolProp.CoolProp as CP
-
     name = f"FRAME{abs(hash((backend, species, Tc, pc, omega))):X}"
     fluid = {
         "name": name,
@@ -61,7 +59,7 @@ def run(job):
     backend = BACKENDS[mixture.options["equation"]]
     species = mixture.species
     constants = zip(*(getattr(species, field).tolist() for field in ("Tc", "pc", "omega", "W")))
-    names = [_register(backend, name, *values) for name, values in zip(species.names, constants)]
+    names = [_register(CP, backend, name, *values) for name, values in zip(species.names, constants)]
     fluid = CP.AbstractState(backend, "&".join(names))
     for i, j in np.argwhere(np.tril(species.kij)):
         fluid.set_binary_interaction_double(int(i), int(j), "kij", float(species.kij[i, j]))

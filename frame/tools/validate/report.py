@@ -6,7 +6,7 @@ import pathlib
 
 import numpy as np
 
-from ..figures import pyplot
+from ..figures import grid, pyplot
 from .states import P_RANGE, T_RANGE
 
 CELLS = (64, 48)  # of the maps, in ln T and ln p
@@ -192,18 +192,8 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
             np.exp(np.linspace(np.log(first), np.log(last), size + 1))
             for (first, last), size in zip((T_RANGE, P_RANGE), maps[0].shape)
         )
-        columns = min(len(panels), 5)
-        lines = -(-len(panels) // columns)
-        figure, axes = plt.subplots(
-            lines,
-            columns,
-            figsize=(2.7 * columns + 1.2, 2.4 * lines + 0.8),
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
-        for axis in axes.flat[len(panels) :]:
-            axis.set_visible(False)
+        figure, axes = grid(plt, len(panels), 5, (2.7, 2.4), (1.2, 0.8), sharey=True)
+        lines, columns = axes.shape
         for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
             picture = axis.pcolormesh(
                 T, p / 1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True
