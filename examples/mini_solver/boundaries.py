@@ -62,7 +62,8 @@ class Side:
         self._moves = bind_moves(flow.backend, parts) if parts else None
         if self.kind in ("slip_wall", "wall"):
             viscous = flow._view(f"viscous_{AXES[d]}") if flow.viscous else None
-            self._closing = bind_moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
+            # sets the fluxes through the wall, after the stencils have written them
+            self.close = bind_moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
         self._prepare()
 
     def _parts(self):
@@ -137,10 +138,6 @@ class Side:
                 (viscous[face(species, outside)], viscous[face(species, inside)], -1.0, 0.0),
             ]
         return parts
-
-    def close(self):
-        """Set the fluxes through a wall, after the stencils have written them."""
-        self._closing()
 
     def _row(self, name):
         return self._slab[name][0, : self.points].reshape(self.shape)

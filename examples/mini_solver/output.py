@@ -57,41 +57,41 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
+def write_file(flow, path, blocks, attributes, **how):
+    """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
+    and type (`how`). The file takes its name only when it is whole."""
+    file, part = None, path.with_suffix(".part")
+    if flow.ranks.rank == 0:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = _h5py().File(part, "w")
+        file.attrs.update(attributes)
+    for name, block in blocks:
+        rows = block.shape[:-3]
+        target = file.create_dataset(name, (*rows, *flow.case.cells[::-1]), **how) if file else None
+        for first, values in collect(flow, block, rows):
+            target[(..., *_box(first, values))] = values
+    if file:
+        file.close()
+        os.replace(part, path)
+
+
 # ---------------------------------------------------------------- restart
 
 
 def write_restart(flow, path):
-    """The state that continues bit by bit on any number of ranks. The file takes its name only when it is whole."""
-    path = pathlib.Path(path)
-    state = flow.state()
-    part = path.with_suffix(".part")
-    file = None
-    if flow.ranks.rank == 0:
-        h5py = _h5py()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = h5py.File(part, "w")
-        file.attrs.update(
-            format=FORMAT,
-            time=flow.time,
-            steps=flow.steps,
-            dt=flow.dt,
-            species=list(flow.mixture.names),
-            cells=flow.case.cells,
-            digest=flow.case.digest(),
-            start_sums=flow.start_sums,
-        )
-    for name, block in state.items():
-        # with a check sum of each chunk: a damaged file is refused when it is read
-        target = (
-            file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8", fletcher32=True)
-            if file
-            else None
-        )
-        for first, values in collect(flow, block, block.shape[:1]):
-            target[(slice(None), *_box(first, values))] = values
-    if file:
-        file.close()
-        os.replace(part, path)
+    """The state that continues bit by bit on any number of ranks."""
+    attributes = dict(
+        format=FORMAT,
+        time=flow.time,
+        steps=flow.steps,
+        dt=flow.dt,
+        species=list(flow.mixture.names),
+        cells=flow.case.cells,
+        digest=flow.case.digest(),
+        start_sums=flow.start_sums,
+    )
+    # with a check sum of each chunk: a damaged file is refused when it is read
+    write_file(flow, pathlib.Path(path), flow.state().items(), attributes, dtype="f8", fletcher32=True)
 
 
 def read_restart(flow, path):
@@ -161,17 +161,10 @@ class FieldFiles:
                 self.written.append((float(file.attrs["time"]), path.name))
 
     def write(self, flow):
-        file, name = None, f"fields-{flow.steps:08d}.h5"
+        name = f"fields-{flow.steps:08d}.h5"
+        blocks = ((field, flow.field(field)) for field in output_names(flow))
+        write_file(flow, self.folder / name, blocks, dict(time=flow.time, steps=flow.steps), dtype="f4")
         if flow.ranks.rank == 0:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = _h5py().File(self.folder / name, "w")
-            file.attrs.update(time=flow.time, steps=flow.steps)
-        for field in output_names(flow):
-            values = whole(flow, flow.field(field))
-            if file:
-                file.create_dataset(field, data=values.astype("f4"))
-        if file:
-            file.close()
             self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
             self._index(flow)
 

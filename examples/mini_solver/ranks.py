@@ -68,7 +68,7 @@ class Ranks:
         self.rank, self.size = (comm.rank, comm.size) if comm is not None else (0, 1)
         self.grid = choose_grid(self.size, case.cells, case.dimensions, tuple(case.parallel["ranks"]))
         self.place = self.place_of(self.rank)
-        self.first, self.cells = zip(*(share(n, p, w) for n, p, w in zip(case.cells, self.grid, self.place)))
+        self.first, self.cells = self.block_of(self.rank, case.cells)
         self.dimensions = case.dimensions
         self.periodic = tuple(d in case.boundary and case.boundary[d][0]["kind"] == "periodic" for d in range(3))
 

@@ -8,6 +8,7 @@ options where it is neither. The reference is CoolProp (HEOS) or, where CoolProp
 """
 
 import importlib.util
+import itertools
 
 import numpy as np
 
@@ -159,20 +160,17 @@ def run(job) -> list[Row]:
         f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a "
         "phase boundary that lies elsewhere shows as a few large errors"
     )
-    rows = {}
-    for model in models(job.mixture):
-        for region in (*REGIONS, *(f"{LIQUID}, {name}" for name in pure)):
-            rows.update(
-                {
-                    (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
-                    for name in NAMES
-                }
-            )
+    compared = models(job.mixture)
+    regions = (*REGIONS, *(f"{LIQUID}, {name}" for name in pure))
+    rows = {
+        (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
+        for model, region, name in itertools.product(compared, regions, NAMES)
+    }
     for fluid in pure:
         T, p, *values, Tr, dr = truth(kind(fluid))
         Y = np.zeros((job.mixture.ns, T.size))
         Y[job.mixture.names.index(fluid)] = 1
-        for model, mixture in models(job.mixture).items():
+        for model, mixture in compared.items():
             q = mixture.properties(NAMES, T=T, p=p, Y=Y, backend=job.backend)
             for region, inside in REGIONS.items():
                 for name, true in zip(NAMES, values):
