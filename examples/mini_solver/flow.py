@@ -70,8 +70,9 @@ class Flow:
         self.seconds = collections.Counter()
         self._marks, self.watch, self._unseen, self._weight, self._fresh = [], None, 0, 1, 0
         self._recording, self._replay, self.graph_note = False, None, ""
-        self._allocate(source is not None)
-        self._compile(source is not None)
+        self.has_source = source is not None
+        self._allocate()
+        self._compile()
         self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
         self.sides = [
             Side(self, d, s, given)
@@ -87,7 +88,7 @@ class Flow:
         )
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
-        if source is not None:
+        if self.has_source:
             self._put(self._interior("source"), source(*self.coordinates()))
         self.start(self._initial())
 
@@ -98,7 +99,7 @@ class Flow:
         array[...] = 1.0
         return array
 
-    def _allocate(self, has_source):
+    def _allocate(self):
         ns = self.ns
         rows = {
             "Q": ns + 4 + self.conservative,
@@ -113,11 +114,11 @@ class Flow:
         }
         if not self.conservative:
             rows["T"] = 1
-        if self.conservative or self.viscous or has_source:
+        if self.conservative or self.viscous or self.has_source:
             rows.update(h_Y=ns, eps_k=ns)
         if self.viscous:
             rows.update(rho=1, Y=ns, mu=1, lam=1, D=ns)
-        if has_source:
+        if self.has_source:
             rows["source"] = ns + 4
         for d in range(self.dimensions):
             rows[f"flux_{AXES[d]}"] = ns + 5
@@ -128,12 +129,12 @@ class Flow:
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
         if self.conservative:
             a["T"] = a["Q"][ns + 4]
-        if has_source:
+        if self.has_source:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
         a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
         self._largest_rates = bind_largest(self.backend, a["rate"][:, : self.size])
-        self.arrays, self.has_source = a, has_source
+        self.arrays = a
         self.Q4 = self._view("Q")
 
     def _check_memory(self, rows):
@@ -148,14 +149,14 @@ class Flow:
             f"has {have:.3g} GiB: more ranks, or fewer cells.",
         )
 
-    def _compile(self, has_source):
+    def _compile(self):
         case, a = self.case, self.arrays
         switches = dict(
             ORDER=case.numerics["order"],
             DISSIPATION=("none", "sensor", "always").index(case.numerics["dissipation"]),
             CONSERVATIVE=self.conservative,
             VISCOUS=self.viscous,
-            SOURCE=has_source,
+            SOURCE=self.has_source,
             DIMENSIONS=self.dimensions,
         )
         inv_W = 1 / self.mixture.species.W
@@ -173,7 +174,6 @@ class Flow:
             self.outlet = [bind("outlet", flux=a[f"flux_{AXES[d]}"]) for d in range(self.dimensions)]
         if self.viscous:
             self.viscous_flux = [bind("viscous", viscous_flux=a[f"viscous_{AXES[d]}"]) for d in range(self.dimensions)]
-        self.sensing = case.numerics["dissipation"] == "sensor"
 
         def program(renamed=(), **asked):
             run = self.mixture.program(**asked, backend=self.backend).bind({**a, **dict(renamed)})
@@ -205,8 +205,7 @@ class Flow:
         for d in range(3):
             f = self.fringe[d] if fringe else 0
             index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
-            shape = [1, 1, 1]
-            shape[2 - d] = -1
+            shape = [-1 if axis == 2 - d else 1 for axis in range(3)]
             out.append((self.case.lower[d] + (index + 0.5) * self.case.dx[d]).reshape(shape))
         return out
 
@@ -380,7 +379,7 @@ class Flow:
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
-                if self.sensing:
+                if self.case.numerics["dissipation"] == "sensor":
                     for low, high in cells:
                         self.sensor(*self._box(d, low, high), direction=d, inv_threshold=threshold)
                 for low, high in faces:
@@ -425,8 +424,7 @@ class Flow:
         dt = n["cfl"] / -slowest[0]
         if self.viscous and slowest[1] < 0:
             dt = min(dt, n["fourier"] / -slowest[1])
-        dt = n["time_step"] or dt
-        dt = float(min(dt, limit))
+        dt = float(min(n["time_step"] or dt, limit))
         self.cfl = -dt * float(slowest[0])
         return dt
 

@@ -20,10 +20,9 @@ def rows(config: Config) -> list[tuple[str, str]]:
     cpu = kernels.get_backend("cpu", threads=config.threads).describe()
     so, cubin = (len(list(cache.folder().glob(pattern))) for pattern in ("*.so", "*.cubin"))
     library = BUILD / "libframe.so"
-    try:
+    mpi4py = "not installed: a host that calls frame_setcomm needs it"
+    if importlib.util.find_spec("mpi4py"):
         mpi4py = importlib.metadata.version("mpi4py")
-    except importlib.metadata.PackageNotFoundError:
-        mpi4py = "not installed: a host that calls frame_setcomm needs it"
     return [
         ("python", f"{sys.version.split()[0]}, {sys.executable}"),
         ("libframe", f"{library}" if library.exists() else "not built: python -m frame build"),

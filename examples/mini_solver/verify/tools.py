@@ -108,10 +108,10 @@ def figure(path, *grid, **how):
     made.savefig(path, dpi=120)
 
 
-def curves(axis, *drawn, legend=True, **words):
-    """Draw (x, y, style, name of the curve). words: title, xlabel, ylabel."""
+def curves(axis, *drawn, size=2.5, legend=True, **words):
+    """Draw (x, y, style, name of the curve). size: of markers; words: title, xlabel, ylabel."""
     for x, y, style, name in drawn:
-        axis.plot(x, y, style, lw=1, ms=2.5, label=name)
+        axis.plot(x, y, style, lw=1, ms=size, label=name)
     axis.set(**words)
     axis.grid(alpha=0.3)
     if legend:

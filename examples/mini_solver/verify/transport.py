@@ -86,6 +86,6 @@ def species_layer(quick, pictures):
         with figure(pictures / "species_layer.png", 1, 2, figsize=(9, 3.2)) as axes:
             um = x * 1e6
             drawn = (um, exact, "k-", "exact"), (um, got, "o", "64 cells")
-            curves(axes[0], *drawn, xlabel="x [µm]", ylabel="mass fraction", title="two identical species")
+            curves(axes[0], *drawn, size=3, xlabel="x [µm]", ylabel="mass fraction", title="two identical species")
             drawn = (um, a["T"], "o", "double_flux"), (um, b["T"], "-", "apec"), (um, first, "k:", "start")
-            curves(axes[1], *drawn, xlabel="x [µm]", ylabel="T [K]", title="CH$_4$/O$_2$ at 100 bar, 50 ns")
+            curves(axes[1], *drawn, size=3, xlabel="x [µm]", ylabel="T [K]", title="CH$_4$/O$_2$ at 100 bar, 50 ns")

@@ -45,7 +45,7 @@ def taylor_green(quick, pictures):
             ours = *np.array(history).T, "-", f"mini solver, {N}$^3$, M = 0.1"
             spectral = list(reference), list(reference.values()), "ko", "pseudo-spectral 128$^3$"
             words = dict(xlabel="t V/L", ylabel="kinetic energy/V$^2$", title="Taylor-Green vortex, Re = 1600")
-            curves(axis, ours, spectral, **words)
+            curves(axis, ours, spectral, size=5, **words)
 
 
 def double_shear_layer(quick, pictures):

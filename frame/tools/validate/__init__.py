@@ -79,15 +79,13 @@ ARGUMENTS = {
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
     """(names of the comparisons that can run, {name: reason} of the others). `wanted` None: all of AGAINST. Errors:
     ArgumentError when a wanted one cannot run."""
-    left_out = {}
-    for name in wanted or AGAINST:
-        why = getattr(importlib.import_module(f".{name}", __name__), "missing", lambda mixture: None)(mixture)
-        if why:
-            left_out[name] = why
+    modules = {name: importlib.import_module(f".{name}", __name__) for name in wanted or AGAINST}
+    reasons = {name: module.missing(mixture) for name, module in modules.items() if hasattr(module, "missing")}
+    left_out = {name: why for name, why in reasons.items() if why}
     if wanted and left_out:
         name, why = next(iter(left_out.items()))
         raise ArgumentError(f"--against {name}: {why}.")
-    return [name for name in wanted or AGAINST if name not in left_out], left_out
+    return [name for name in modules if name not in left_out], left_out
 
 
 def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
