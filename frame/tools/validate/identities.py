@@ -4,6 +4,8 @@ are.
 To add a law, add a line to ALGEBRA (one state), DIFFERENTIAL (derivatives) or LIMITS (p -> 0).
 """
 
+import itertools
+
 import numpy as np
 
 from kernels.species import GAS_CONSTANT as R
@@ -382,10 +384,8 @@ def _lines(job):
             )
             for name in names
         }
-        for T in LINE_T:
-            for p in LINE_P:
-                for name, row in rows.items():
-                    _one_line(mixture, at, names, name, T, p, row, job.backend)
+        for T, p, name in itertools.product(LINE_T, LINE_P, names):
+            _one_line(mixture, at, names, name, T, p, rows[name], job.backend)
         yield from rows.values()
 
 
