@@ -29,7 +29,7 @@ def missing(mixture) -> str | None:
 @functools.cache
 def _register(CP, backend, species, Tc, pc, omega, W):
     """Name of a CoolProp fluid with these constants. Its ideal-gas part is arbitrary: only departures are compared."""
-    name = f"FRAME{abs(hash((backend, species, Tc, pc, omega))):X}"
+    name = f"FRAME{abs(hash((backend, species, Tc, pc, omega, W))):X}"
     fluid = {
         "name": name,
         "CAS": name,
