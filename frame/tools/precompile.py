@@ -1,7 +1,5 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 
@@ -10,31 +8,7 @@ from kernels.backend import cache
 
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
-
-
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
-    add_mixture(fill, required=True)
-    fill.add_argument(
-        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
-    )
-    fill.add_argument("--arch", help="cuda without a device: the target, such as sm_90")
-    fill.add_argument(
-        "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
-    )
-    fill.add_argument(
-        "--precision", choices=PRECISIONS, default="double", help="the host's option precision (default: double)"
-    )
-    fill.add_argument("--kernels", action="store_true", help="compile each single kernel too, not only the collections")
-    fill.add_argument(
-        "--block",
-        metavar="NAME=OUT,OUT",
-        type=_asked,
-        action="append",
-        default=[],
-        help="compile the program of a block call too: its collection and its outputs",
-    )
+from . import BACKEND, REGISTER
 
 
 def _asked(text: str) -> tuple[str, frozenset[str]]:
@@ -43,6 +17,24 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
     if not found or not outputs:
         raise argparse.ArgumentTypeError(f"'{text}', wanted NAME=OUT,OUT such as thermal=rho,h")
     return name, frozenset(q.strip() for q in outputs.split(","))
+
+
+COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
+NEEDS_MIXTURE = True
+ARGUMENTS = {
+    "--backend": BACKEND,
+    "--arch": dict(help="cuda without a device: the target, such as sm_90"),
+    "--register": REGISTER,
+    "--precision": dict(choices=PRECISIONS, default="double", help="the host's option precision (default: double)"),
+    "--kernels": dict(action="store_true", help="compile each single kernel too, not only the collections"),
+    "--block": dict(
+        metavar="NAME=OUT,OUT",
+        type=_asked,
+        action="append",
+        default=[],
+        help="compile the program of a block call too: its collection and its outputs",
+    ),
+}
 
 
 def main(given, mixture: kernels.Mixture) -> None:
