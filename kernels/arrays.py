@@ -30,8 +30,7 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     device = any(_on_device(a) for a in arrays.values())
     if backend is None:
         backend = "cuda" if device else "cpu"
-    if isinstance(backend, str):
-        backend = get_backend(backend)
+    backend = get_backend(backend)
     if device and backend.memory != "device":
         raise ArgumentError(f"arrays on a device were given, but backend is '{backend}'.")
     dtype = dtype_of(precision)

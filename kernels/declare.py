@@ -187,8 +187,8 @@ providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
 _aliases: dict[str, str] = {}  # alias of a collection, in lower case -> its name
-_folder: contextvars.ContextVar[pathlib.Path | None] = contextvars.ContextVar(
-    "folder of the declarations", default=None
+_folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar(
+    "folder of the declarations", default=pathlib.Path(__file__).resolve().parent
 )
 
 
@@ -304,11 +304,12 @@ def point_kernel(
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
-    header: a path, relative to the declaration file if one is being loaded. Lists of names may be strings with blanks.
+    header: a path, relative to the declaration file if one is being loaded, else to this folder. Lists of names may be
+    strings with blanks.
     when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
-    path = ((_folder.get() or pathlib.Path()) / header).resolve()
+    path = (_folder.get() / header).resolve()
     if not path.is_file():
         raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(

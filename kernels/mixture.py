@@ -186,7 +186,7 @@ class Mixture:
         from .backend import get_backend
         from .program import Program
 
-        backend = get_backend(backend) if isinstance(backend, str) else backend
+        backend = get_backend(backend)
         key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
         if key not in self._programs:
             self._programs[key] = Program(

@@ -27,7 +27,7 @@ class Program:
     def __init__(
         self, mixture, outputs=None, given=None, kernels=None, backend=None, precision="double", name=None, how=None
     ):
-        self.backend = backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.backend = backend = get_backend(backend)
         if kernels is not None:
             unknown = [k for k in kernels if k not in declare.kernels]
             if unknown:

@@ -155,15 +155,12 @@ class CudaTarget(Backend):
     """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
     stand for the device's. arch: "sm_90"."""
 
-    style, memory = "threads", "device"
+    name, style, memory = "cuda", "threads", "device"
     product = ""
 
     def __init__(self, arch: str):
         self.arch = arch
         self.generation = int(arch.strip("sm_af")) // 10
-
-    def __str__(self):
-        return "cuda"
 
     def compile(self, source):
         return NotHere(source.name, machine_code(source, self.arch))
@@ -177,24 +174,6 @@ class CudaTarget(Backend):
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
-
-    def empty(self, shape, dtype=DOUBLE):
-        return np.empty(shape, dtype)
-
-    def address(self, array):
-        return array.ctypes.data
-
-    def to_host(self, array):
-        return array
-
-    def from_host(self, array, dtype=DOUBLE):
-        return np.asarray(array, dtype)
-
-    def mark(self):
-        return 0.0
-
-    def elapsed(self, start, end):
-        return end - start
 
 
 class CudaBackend(CudaTarget):

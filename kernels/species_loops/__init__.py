@@ -80,7 +80,7 @@ class SpeciesLoop:
                 f"{' or '.join(TYPES)}."
             )
         self.ns, self.layout, self.dtype = ns, layout, np.dtype(dtype)
-        self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.backend = get_backend(backend)
         if isinstance(variant, str):
             known = {v.id: v for v in style(self.backend).variants(ns, dtype) if v.layout == layout}
             if variant not in known:
