@@ -38,6 +38,21 @@ _C = {
     "corner": "const int *{0}",
 }
 _PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
+_CHECK = {
+    "int": 'frame_check_int("{0}", {0}, {1}, {2})',
+    "tag": 'frame_copy_tag("{0}", {0}, {0}_copy)',
+    "text": 'frame_copy_text("{0}", {0}, {0}_copy)',
+    "doubles": 'frame_check_pointer("{0}", {0})',
+    "address": 'frame_check_pointer("{0}", {0})',
+    "fields": "frame_check_fields({0}, {0}_n)",
+}
+_PASS = {  # to Python
+    "tag": "{0}_copy",
+    "text": "{0}_copy",
+    "doubles": "(intptr_t){0}",
+    "address": "(intptr_t){0}",
+    "fields": "{0}, {0}_n",
+}
 
 FIELD = """struct frame_field {
     char tag[64]; int way; int rank; int problem; int size;
@@ -68,33 +83,8 @@ def python_declarations() -> str:
     return "".join(f"static int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
 
 
-def _check(arg: Arg) -> list[str]:
-    n = arg.name
-    if arg.kind == "int":
-        return [f'if ((status = frame_check_int("{n}", {n}, {_c_int(arg.low)}, {_c_int(arg.high)}))) return status;']
-    if arg.kind == "tag":
-        return [f'if ((status = frame_copy_tag("{n}", {n}, {n}_copy))) return status;']
-    if arg.kind == "text":
-        return [f'if ((status = frame_copy_text("{n}", {n}, {n}_copy))) return status;']
-    if arg.kind in ("doubles", "address"):
-        return [f'if ((status = frame_check_pointer("{n}", {n}))) return status;']
-    if arg.kind == "fields":
-        return [f"if ((status = frame_check_fields({n}, {n}_n))) return status;"]
-    return []
-
-
 def _c_int(value: int) -> str:
     return "(-2147483647 - 1)" if value == -(2**31) else str(value)
-
-
-def _pass(arg: Arg) -> str:
-    return {
-        "tag": f"{arg.name}_copy",
-        "text": f"{arg.name}_copy",
-        "doubles": f"(intptr_t){arg.name}",
-        "address": f"(intptr_t){arg.name}",
-        "fields": f"{arg.name}, {arg.name}_n",
-    }.get(arg.kind, arg.name)
 
 
 def c_entry(entry: Entry) -> str:
@@ -105,9 +95,9 @@ def c_entry(entry: Entry) -> str:
     if not entry.needs_python:
         body.append("if (!frame_python_is_up) return FRAME_DONE;")
     body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
-    for arg in args:
-        body += _check(arg)
-    passed = ", ".join(map(_pass, args))
+    checks = [_CHECK[a.kind].format(a.name, _c_int(a.low), _c_int(a.high)) for a in args if a.kind in _CHECK]
+    body += [f"if ((status = {check})) return status;" for check in checks]
+    passed = ", ".join(_PASS.get(a.kind, "{0}").format(a.name) for a in args)
     body.append(f"return own_{name}({passed});" if entry.own else f"return frame_from_python(py_{name}({passed}));")
     text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
     names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)

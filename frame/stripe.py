@@ -1,13 +1,10 @@
-"""Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal. Its NumPy reference is
-here too.
+"""Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal.
 
 A block is the part of a field that one rank owns, fringe included. Bounds select points and variables. The selected
 points are numbered, x fastest, then y, then z. A stripe is a range of these numbers.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from kernels.marshal import Block
 
@@ -116,19 +113,3 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
             f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints)."
         )
     return last - first + 1
-
-
-def reference_gather(array: np.ndarray, lo, n, start: int, count: int) -> np.ndarray:
-    """The result that gather must give, (nvar selected, count). array (nx, ny, nz, nvar); lo, n: zero-based starts and
-    extents."""
-    part = array[tuple(slice(a, a + m) for a, m in zip(lo, n))]
-    return part.reshape(-1, n[3], order="F").T[:, start : start + count].copy()
-
-
-def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) -> np.ndarray:
-    """The array that scatter must leave: a copy of `array` whose stripe is replaced by view (nvar selected, count)."""
-    out = array.copy(order="F")
-    for t in range(start, start + view.shape[1]):
-        i, j, k = t % n[0], t // n[0] % n[1], t // (n[0] * n[1])
-        out[lo[0] + i, lo[1] + j, lo[2] + k, lo[3] : lo[3] + n[3]] = view[:, t - start]
-    return out

@@ -131,13 +131,12 @@ class TVImpl:
         close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
         return f", did you mean '{close[0]}'" if close else ""
 
-    def rows_for(self, name: str, variables: int) -> int:
-        """Number of variables that a host passes for a view. Y may come without its last species, which is then 1 -
-        sum."""
-        rows = self.view(name).rows
-        if variables == rows or (name == "Y" and variables == rows - 1 >= 1):
-            return variables
-        raise ArgumentError(f"'{name}' has {rows} variable{'s' * (rows > 1)}, {variables} given (SptData..EptData).")
+    @staticmethod
+    def _check_variables(view: View, given: int, least: int) -> None:
+        if not least <= given <= view.rows:
+            raise ArgumentError(
+                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData)."
+            )
 
     # ---- copies ----
 
@@ -147,16 +146,11 @@ class TVImpl:
         in check mode StateError for a value that is impossible."""
         view = self.view(name)
         variables = block.n[3]
-        if variables != view.rows:
-            self.rows_for(name, variables)
+        # Y may come without its last species, which is then 1 - sum
+        self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
         count = stripes.check_stripe(block, first, last, self.chunk)
         matrix = self._part(view.matrix) if variables == view.rows else self._part(view.matrix)[:variables]
-        if self.timers is None:
-            self.marshal.gather(block, first - 1, count, matrix)
-        else:
-            begin = self.backend.mark()
-            self.marshal.gather(block, first - 1, count, matrix)
-            self._timer(f"put {name}").add(begin, self.backend.mark(), count)
+        self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
         if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
             self._last_fraction(count)
         self.stripe, self.geometry = (first, last), block
@@ -187,20 +181,12 @@ class TVImpl:
         """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or
         stale."""
         view = self.view(name)
-        if block.n[3] != view.rows:
-            raise ArgumentError(
-                f"'{name}' has {view.rows} variable{'s' * (view.rows > 1)}, {block.n[3]} given (SptData..EptData)."
-            )
+        self._check_variables(view, block.n[3], view.rows)
         count = stripes.check_stripe(block, first, last, self.chunk)
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
-        if self.timers is None:
-            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
-        else:
-            begin = self.backend.mark()
-            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
-            self._timer(f"get {name}").add(begin, self.backend.mark(), count)
+        self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, self._part(view.matrix))
 
     def _problem(self, view: View, count: int, stripe) -> str:
         """The reason why a view cannot be read for `count` points of this stripe; '' when it can."""
@@ -333,12 +319,7 @@ class TVImpl:
                 and filled.changed() is not None
             ):
                 self._refuse(launcher, n_active)
-        if self.timers is None:
-            launcher.run[self._offset](n_active)
-        else:
-            begin = self.backend.mark()
-            launcher.run[self._offset](n_active)
-            self._timer(launcher.name).add(begin, self.backend.mark(), n_active)
+        self._timed("", launcher.name, n_active, launcher.run[self._offset], n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
             filling = Filling(stripe, n_active, basis, launcher.name)
@@ -411,9 +392,15 @@ class TVImpl:
         """Switch timers on (from zero) or off. When off they cost a launch one comparison."""
         self.timers = ({} if self.timers is None else self.timers) if on else None
 
-    def _timer(self, name: str) -> Timer:
-        assert self.timers is not None  # whoever asks has looked
-        return self.timers.get(name) or self.timers.setdefault(name, Timer(self.backend))
+    def _timed(self, verb: str, name: str, points: int, work, *arguments) -> None:
+        """work(*arguments), its time under verb and name."""
+        if self.timers is None:
+            work(*arguments)
+            return
+        begin = self.backend.mark()
+        work(*arguments)
+        timer = self.timers.setdefault(f"{verb} {name}".strip(), Timer(self.backend))
+        timer.add(begin, self.backend.mark(), points)
 
     def free(self) -> None:
         """Drop views and launchers; this frees the device's memory."""

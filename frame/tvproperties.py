@@ -43,8 +43,7 @@ class TVProperties:
         self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._selections: dict[tuple, object] = {}
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
-        self._preos: dict | None = None
-        self._chung: dict | None = None
+        self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
     # ---- the mixture ----
 
@@ -75,7 +74,7 @@ class TVProperties:
         """Copy the host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
         Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
-        self._preos = {
+        self._species |= {
             "W": W.copy(),
             "Tc": Tc.copy(),
             "pc": pc.copy(),
@@ -91,7 +90,7 @@ class TVProperties:
         """Copy the host's species data, (ns,) each: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes
         [cm3/mol]. Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
-        self._chung = {
+        self._species |= {
             "Vc": Vc.copy(),
             "dipole": dipole.copy(),
             "kappa_assoc": kappa.copy(),
@@ -106,20 +105,10 @@ class TVProperties:
     def _from_arrays(self) -> None:
         """Make the mixture from both calls, in either order. After populate_preos alone the thermal properties work
         already."""
-        if self._preos is None:
+        if "W" not in self._species:
             return
-        data = {**self._preos, **(self._chung or {})}
         names = [f"species_{s + 1}" for s in range(self.ns)]
-        species = kernels.SpeciesData.from_arrays(
-            names,
-            data.pop("W"),
-            data.pop("omega"),
-            data.pop("nasa_low"),
-            data.pop("nasa_high"),
-            data.pop("T_mid"),
-            where="species data of the host",
-            **data,
-        )
+        species = kernels.SpeciesData.from_arrays(names, where="species data of the host", **self._species)
         model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
