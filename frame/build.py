@@ -19,7 +19,7 @@ import sys
 import sysconfig
 
 from .entry import ENTRIES, TAG_SIZE, TEXT_SIZE, Arg, Entry
-from .errors import BackendError
+from .errors import BackendError, refuse
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -300,15 +300,17 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     Errors: BackendError when there is no compiler, no shared libpython, or a compilation fails.
     """
     v = sysconfig.get_config_var
-    if not v("Py_ENABLE_SHARED"):
-        raise BackendError(
-            f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
-            "python3-dev)."
-        )
-    if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
-        raise BackendError(
-            f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev)."
-        )
+    refuse(
+        not v("Py_ENABLE_SHARED"),
+        f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
+        "python3-dev).",
+        BackendError,
+    )
+    refuse(
+        not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists(),
+        f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev).",
+        BackendError,
+    )
     folder.mkdir(parents=True, exist_ok=True)
     source, library = folder / "libframe.c", folder / "libframe.so"
     shim_source(source)

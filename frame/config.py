@@ -6,7 +6,7 @@ import os
 
 import kernels
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
@@ -40,8 +40,7 @@ class Config:
     def check_option(name: str, value: str) -> None:
         """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
         known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
-        if name not in known:
-            raise ArgumentError(f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
+        refuse(name not in known, f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
@@ -55,8 +54,7 @@ class Config:
 
 
 def _one_of(what: str, value: str, known) -> str:
-    if value not in known:
-        raise ArgumentError(f"{what} is '{value}', wanted one of {', '.join(known)}.")
+    refuse(value not in known, f"{what} is '{value}', wanted one of {', '.join(known)}.")
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kernels.marshal import Block
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
 
@@ -44,26 +44,26 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0
     if rows > 1 or len(extent) == 4:
-        if not extent or extent[-1] != rows:
-            raise ArgumentError(
-                f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}."
-            )
+        refuse(
+            not extent or extent[-1] != rows,
+            f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.",
+        )
         *extent, variables = extent
         *stride, variable_stride = stride
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
-        if any(bounds[rank:]):
-            raise ArgumentError(
-                f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds."
-            )
+        refuse(
+            any(bounds[rank:]),
+            f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.",
+        )
     start, count = [], []
     for d in range(rank):
         first, last = (lo[d] or 1, _shown(hi[d] or extent[d])) if all(extent) else (1, extent[d])
-        if not 1 <= first <= last + 1 <= extent[d] + 1:
-            raise ArgumentError(
-                f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
-                "counted from 1 in the array as passed."
-            )
+        refuse(
+            not 1 <= first <= last + 1 <= extent[d] + 1,
+            f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
+            "counted from 1 in the array as passed.",
+        )
         start.append(first - 1)
         count.append(last - first + 1)
     pad = 3 - rank

@@ -16,7 +16,7 @@ from kernels.marshal import Marshal
 
 from . import stripe as stripes
 from .check import Check
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, refuse
 from .launcher import Launcher, Timer
 
 LANE_POINTS = 4096  # with shorter stripes, working on two at once gains nothing
@@ -279,8 +279,7 @@ class TVImpl:
         if collection is None:
             kernel = kernels.registry.kernels[name]
             strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
-            if strange:
-                raise ArgumentError(f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
+            refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
         if asked is None:
             outputs = [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)]
@@ -329,10 +328,11 @@ class TVImpl:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
-        if self.stripe is None:
-            raise StateError(
-                f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}."
-            )
+        refuse(
+            self.stripe is None,
+            f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.",
+            StateError,
+        )
         problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
         raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
 
@@ -352,8 +352,7 @@ class TVImpl:
                 + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
                 + "."
             )
-        if not outputs:
-            raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
+        refuse(not outputs, f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
         if not total:  # a rank without points of this block still takes part
             self._known(kernels.registry.name_of(name))

@@ -11,7 +11,7 @@ import numpy as np
 import kernels
 
 from . import stripe as stripes
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, refuse
 from .tvimpl import TVImpl
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
@@ -50,11 +50,11 @@ class TVProperties:
     @property
     def mixture(self):
         """The mixture in use. Errors: StateError before one was loaded."""
-        if self.impl.mixture is None:
-            raise StateError(
-                "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata "
-                "first."
-            )
+        refuse(
+            self.impl.mixture is None,
+            "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.",
+            StateError,
+        )
         return self.impl.mixture
 
     def load_mixture(self, file: str, phase: str) -> None:
@@ -63,11 +63,11 @@ class TVProperties:
         self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
 
     def _use(self, mixture, what: str) -> None:
-        if mixture.ns != self.ns:
-            raise ArgumentError(
-                f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
-                f"frame_initialize was told ns = {self.ns}."
-            )
+        refuse(
+            mixture.ns != self.ns,
+            f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
+            f"frame_initialize was told ns = {self.ns}.",
+        )
         self.impl.set_mixture(mixture)
 
     def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
@@ -99,8 +99,7 @@ class TVProperties:
         self._from_arrays()
 
     def _same_ns(self, ns: int) -> None:
-        if ns != self.ns:
-            raise ArgumentError(f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
+        refuse(ns != self.ns, f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
 
     def _from_arrays(self) -> None:
         """Make the mixture from both calls, in either order. After populate_preos alone the thermal properties work
@@ -129,8 +128,7 @@ class TVProperties:
             raise ArgumentError(
                 f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
             )
-        if n != data.size:
-            raise ArgumentError(f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
+        refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
 
     # ---- copies ----
@@ -256,10 +254,10 @@ class TVProperties:
             out, at = [], 1
             for name in (t.strip() for t in tags.split(",")):
                 rows = self.impl.view(name).rows
-                if at + rows - 1 > variables:
-                    raise ArgumentError(
-                        f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}."
-                    )
+                refuse(
+                    at + rows - 1 > variables,
+                    f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}.",
+                )
                 out.append((name, self._selection(address, (nx, ny, nz, *space, at, at + rows - 1))))
                 at += rows
             return out

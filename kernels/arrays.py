@@ -7,7 +7,7 @@ import numpy as np
 from .backend import get_backend
 from .codegen.plan import dtype_of
 from .declare import quantities
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 
 def _on_device(array) -> bool:
@@ -23,22 +23,22 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
     unknown = [n for n in [*names, *arrays] if n not in quantities]
     if unknown:
         raise ArgumentError(f"unknown quantity '{unknown[0]}'; known: {', '.join(sorted(quantities))}.")
-    if "X" in arrays and "Y" in arrays and "kernels" not in what:
-        raise ArgumentError("both X and Y were given: they may contradict each other; give one.")
-    if not names:
-        raise ArgumentError("no quantities asked for.")
+    refuse(
+        "X" in arrays and "Y" in arrays and "kernels" not in what,
+        "both X and Y were given: they may contradict each other; give one.",
+    )
+    refuse(not names, "no quantities asked for.")
     device = any(_on_device(a) for a in arrays.values())
     if backend is None:
         backend = "cuda" if device else "cpu"
     backend = get_backend(backend)
-    if device and backend.memory != "device":
-        raise ArgumentError(f"arrays on a device were given, but backend is '{backend}'.")
+    refuse(device and backend.memory != "device", f"arrays on a device were given, but backend is '{backend}'.")
     dtype = dtype_of(precision)
     inputs, points = {}, ()
     for name, array in arrays.items():
         rows = quantities[name].rows(mixture.ns)
-        if array is None:  # NumPy would make NaN of it
-            raise ArgumentError(f"'{name}' is None, wanted numbers.")
+        # NumPy would make NaN of None
+        refuse(array is None, f"'{name}' is None, wanted numbers.")
         if not _on_device(array):
             try:
                 array = np.asarray(array, dtype=dtype)
@@ -47,10 +47,10 @@ def call(mixture, what, names, arrays, backend, precision) -> dict:
         else:
             array = backend.from_host(array, dtype)
         per = quantities[name].per
-        if per and (array.ndim == 0 or array.shape[0] != rows):
-            raise ArgumentError(
-                f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}."
-            )
+        refuse(
+            per and (array.ndim == 0 or array.shape[0] != rows),
+            f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.",
+        )
         inputs[name] = array
         shape = tuple(array.shape[1:] if per else array.shape)
         try:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 PER = {
     "": lambda ns: 1,
@@ -210,8 +210,7 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
     new = Quantity(name, unit, what, per)
     old = quantities.get(name)
-    if per not in PER:
-        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
+    refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     if old is not None and (old.unit, old.per) != (unit, per):
         raise ArgumentError(
             f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
@@ -273,14 +272,14 @@ def checked_options(given: dict) -> dict[str, str]:
     """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
     value and lists the known ones, or says why values cannot be combined."""
     for key, value in given.items():
-        if key not in options:
-            raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(options)}.")
-        if value not in options[key].values:
-            raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.")
+        refuse(key not in options, f"unknown model option '{key}'; known: {', '.join(options)}.")
+        refuse(
+            value not in options[key].values,
+            f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
+        )
     chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
     for excluded, say in exclusions:
-        if excluded(chosen):
-            raise ArgumentError(say.format(**chosen))
+        refuse(excluded(chosen), say.format(**chosen))
     return chosen
 
 
@@ -310,8 +309,7 @@ def point_kernel(
     quantities that are not declared, or a name that is taken.
     """
     path = (_folder.get() / header).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
+    refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(
         name,
         path,
@@ -331,12 +329,10 @@ def point_kernel(
         _split(reads),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
-    if unknown:
-        raise ArgumentError(
-            f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
-        )
-    if not new.writes:
-        raise ArgumentError(f"kernel '{name}' writes nothing.")
+    refuse(
+        unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
+    )
+    refuse(not new.writes, f"kernel '{name}' writes nothing.")
     old = kernels.get(name)
     if old is not None and old != new:
         raise ArgumentError(f"kernel '{name}' is already declared in {old.header}.")
@@ -349,13 +345,13 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Col
     Raises ArgumentError for quantities that are not declared, or a name that is taken."""
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
-    if unknown:
-        raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
-    if name in kernels or collections.get(name, new) != new:
-        raise ArgumentError(f"collection '{name}': the name is taken.")
+    refuse(unknown, f"collection '{name}' uses undeclared quantities {unknown}.")
+    refuse(name in kernels or collections.get(name, new) != new, f"collection '{name}': the name is taken.")
     for alias in (a.lower() for a in new.aliases):
-        if alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name:
-            raise ArgumentError(f"collection '{name}': its other name '{alias}' is taken.")
+        refuse(
+            alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name,
+            f"collection '{name}': its other name '{alias}' is taken.",
+        )
     collections[name] = new
     return new
 
@@ -369,8 +365,7 @@ def load_declarations(path) -> list[str]:
     """Run a host's declaration file; returns the names of the kernels and collections it added. Raises ArgumentError
     where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
+    refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
     before = set(kernels) | set(collections)
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:
@@ -433,8 +428,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         return False
 
     for name in outputs:
-        if name not in quantities:
-            raise ArgumentError(f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
+        refuse(name not in quantities, f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
         missing.clear()
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import declare
 from .declare import Constants, checked_options, species_numbers
-from .errors import ArgumentError, MixtureError
+from .errors import ArgumentError, MixtureError, refuse
 from .species import NoSpecies, SpeciesData
 
 declare.option(
@@ -47,8 +47,7 @@ def by_species(key: str, given, names) -> np.ndarray:
         raise ArgumentError(
             f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
         ) from None
-    if not (np.isfinite(values) & (values > 0)).all():
-        raise ArgumentError(f"{key} = {given!r}; wanted positive numbers.")
+    refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
     return values
 
 
@@ -126,10 +125,11 @@ class Mixture:
 
     def _checked(self, name, value) -> np.ndarray:
         value = np.array(value, dtype=np.float64).reshape(-1)
-        if not np.isfinite(value).all():
-            raise MixtureError(
-                f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}."
-            )
+        refuse(
+            not np.isfinite(value).all(),
+            f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}.",
+            MixtureError,
+        )
         value.flags.writeable = False
         return value
 
@@ -215,16 +215,15 @@ class Mixture:
         `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes and errors as `properties`."""
         from .arrays import call
 
-        if name not in declare.kernels:
-            raise ArgumentError(f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
+        refuse(name not in declare.kernels, f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
         record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
             wanted = set(record.reads)
-            if set(arrays) != wanted:
-                raise ArgumentError(
-                    f"kernel '{name}' reads {', '.join(record.reads)}; got {', '.join(arrays) or 'nothing'}."
-                )
+            refuse(
+                set(arrays) != wanted,
+                f"kernel '{name}' reads {', '.join(record.reads)}; got {', '.join(arrays) or 'nothing'}.",
+            )
             return call(self, dict(kernels=[name]), list(record.writes), arrays, backend, precision)
 
         launch.__doc__ = declare.described(record)

@@ -6,7 +6,7 @@ import functools
 import os
 import warnings
 
-from ..errors import ArgumentError, BackendError
+from ..errors import BackendError, refuse
 from .base import Backend
 
 NAMES = ("auto", "cpu", "cuda")
@@ -38,8 +38,7 @@ def get_backend(
     if isinstance(name, Backend):
         return name
     name = name or os.environ.get("FRAME_BACKEND") or "auto"
-    if name not in NAMES:
-        raise ArgumentError(f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
+    refuse(name not in NAMES, f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
     if arch:
         from .cuda import CudaTarget
 

@@ -13,7 +13,7 @@ import subprocess
 
 import cffi
 
-from ..errors import ArgumentError, BackendError
+from ..errors import ArgumentError, BackendError, refuse
 from . import cache
 from .base import Backend, Module, Source
 
@@ -41,8 +41,10 @@ ffi = cffi.FFI()
 
 def default_threads() -> int:
     text = os.environ.get("FRAME_THREADS") or "1"
-    if not text.isdecimal() or not 1 <= int(text) <= 4096:
-        raise ArgumentError(f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.")
+    refuse(
+        not text.isdecimal() or not 1 <= int(text) <= 4096,
+        f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.",
+    )
     return int(text)
 
 
@@ -83,11 +85,12 @@ def shared_object(source: Source) -> pathlib.Path:
 
     def make(path):
         program = shutil.which(wanted)
-        if not program:
-            raise BackendError(
-                f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
-                f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
-            )
+        refuse(
+            not program,
+            f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
+            f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
+            BackendError,
+        )
         file = path.with_suffix(".cpp")
         command = [program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path)]
         try:
@@ -97,8 +100,7 @@ def shared_object(source: Source) -> pathlib.Path:
             )
         finally:
             file.unlink(missing_ok=True)
-        if done.returncode:
-            raise BackendError(f"compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
+        refuse(done.returncode, f"compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}", BackendError)
 
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))

@@ -15,7 +15,7 @@ import pathlib
 
 import numpy as np
 
-from ..errors import ArgumentError, BackendError, VariantUnsuitable
+from ..errors import ArgumentError, BackendError, VariantUnsuitable, refuse
 from . import cache, nvrtc
 from .base import DOUBLE, Backend, Module, Source
 from .peers import Peers, mps
@@ -88,10 +88,11 @@ class CudaModule(Module):
 
     def bind(self, function, shape, record, most=None, keep=()):
         backend, cuda = self._backend, self._backend.arrays.cuda
-        if shape.shared > backend.shared_memory:
-            raise VariantUnsuitable(
-                f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}."
-            )
+        refuse(
+            shape.shared > backend.shared_memory,
+            f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}.",
+            VariantUnsuitable,
+        )
         backend.use()
         kernel = self._module.get_function(function)
         if shape.shared > 48 * 1024:
@@ -182,12 +183,16 @@ class CudaBackend(CudaTarget):
     def __init__(self, device: int = 0):
         self.arrays = import_cupy()
         count = device_count()
-        if count == 0:
-            raise BackendError(
-                "backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it)."
-            )
-        if not 0 <= device < count:
-            raise BackendError(f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.")
+        refuse(
+            count == 0,
+            "backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it).",
+            BackendError,
+        )
+        refuse(
+            not 0 <= device < count,
+            f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.",
+            BackendError,
+        )
         self.device = device
         self._runtime = self.arrays.cuda.runtime
         self.use()

@@ -24,7 +24,7 @@ import os
 import pathlib
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, refuse
 from .plan import Launch
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
@@ -113,8 +113,7 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
-    if not rows:
-        raise ArgumentError(f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
+    refuse(not rows, f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
     alike = [row for row in rows if (row.sweeps, row.when) == (rows[0].sweeps, rows[0].when)]
     return min(alike, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import MixtureError
+from ..errors import MixtureError, refuse
 
 GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
@@ -290,8 +290,7 @@ class SpeciesData:
 
     def refuse(self, lacking, what):
         """Raise MixtureError "species A, B without `what`" if the mask `lacking` (ns,) is true for any species."""
-        if np.any(lacking):
-            raise MixtureError(f"species {self.named(lacking)} without {what}")
+        refuse(np.any(lacking), f"species {self.named(lacking)} without {what}", MixtureError)
 
     def refuse_without_critical(self):
         """Raise MixtureError that names the species without Tc, pc or omega."""
@@ -310,8 +309,11 @@ class SpeciesData:
 
     def index(self, name):
         """Index of a species. MixtureError, which lists the species, where there is none of that name."""
-        if name not in self.names:
-            raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
+        refuse(
+            name not in self.names,
+            f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.",
+            MixtureError,
+        )
         return self.names.index(name)
 
     def with_fit_range(self, T_low, T_high):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...declare import Names, option
-from ...errors import ArgumentError, MixtureError
+from ...errors import ArgumentError, MixtureError, refuse
 from ...species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 FARTHEST = 8 / 9  # of ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2: as far as departure_integral of cubic.h is exact
@@ -117,8 +117,11 @@ class Cubic:
             return {field: getattr(self, field) for field in ("delta_1", "omega_a", "omega_b", "Z_c")}
         delta = self.delta_1(species)
         for name, value in zip(species.names, delta):
-            if not (value > -1 and self.spread(value, by_delta_1(value)) <= FARTHEST):
-                raise MixtureError(f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.")
+            refuse(
+                not (value > -1 and self.spread(value, by_delta_1(value)) <= FARTHEST),
+                f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.",
+                MixtureError,
+            )
         return {"delta_1": delta} | {field: getattr(self, field)(delta) for field in ("omega_a", "omega_b", "Z_c")}
 
     def ab(self, species: SpeciesData) -> tuple[np.ndarray, np.ndarray]:
@@ -136,8 +139,7 @@ FAMILY, BY_SPECIES = Names(), Names()  # all of them, and those with delta_1 by 
 
 def add(record: Cubic) -> Cubic:
     """Make an equation a value of option `equation`. Raises ArgumentError where the name is taken."""
-    if CUBICS.get(record.name, record) != record:
-        raise ArgumentError(f"equation '{record.name}': the name is taken.")
+    refuse(CUBICS.get(record.name, record) != record, f"equation '{record.name}': the name is taken.")
     if record.name not in CUBICS:
         CUBICS[record.name] = record
         FAMILY.append(record.name)
