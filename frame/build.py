@@ -78,9 +78,9 @@ def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> st
     return "\n".join([*lines, line if items else head + tail])
 
 
-def python_declarations() -> str:
-    """Declarations of the static functions behind the shim, for cffi and for C."""
-    return "".join(f"static int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
+def python_declarations(storage: str) -> str:
+    """Declarations of the functions behind the shim: static for C, extern "Python" for cffi."""
+    return "".join(f"{storage} int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
 
 
 def _c_int(value: int) -> str:
@@ -137,7 +137,7 @@ def c_source() -> str:
         head
         + FIELD
         + "static void frame_set_error(const char *text);\n"
-        + python_declarations()
+        + python_declarations("static")
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
         + "".join(map(c_entry, ENTRIES))
@@ -281,11 +281,7 @@ def shim_source(path: pathlib.Path) -> None:
     import cffi
 
     ffi = cffi.FFI()
-    ffi.cdef(
-        FIELD
-        + "".join(f'extern "Python" int py_{e.name}({_list(e.args, _PYTHON)});\n' for e in ENTRIES)
-        + "void frame_set_error(const char *);"
-    )
+    ffi.cdef(FIELD + python_declarations('extern "Python"') + "void frame_set_error(const char *);")
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"

@@ -81,12 +81,6 @@ def _shown(index):
     return 0 if index == -(2**31 - 1) else index  # the Fortran module passes this number for a 0 that the host gave
 
 
-def points(block: Block) -> int:
-    """Number of selected points."""
-    mx, my, mz, _ = block.n
-    return mx * my * mz
-
-
 def point(block: Block, t: int) -> tuple[int, int, int]:
     """Fortran indices (i, j, k) in the host's block of the selected point number t (zero-based)."""
     mx, my, _, _ = block.n
@@ -96,7 +90,7 @@ def point(block: Block, t: int) -> tuple[int, int, int]:
 def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
     """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the
     chunk."""
-    total = points(block)
+    total = block.points
     if not total:
         empty = ", ".join(
             f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n

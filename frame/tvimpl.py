@@ -345,11 +345,11 @@ class TVImpl:
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing.
         """
-        sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
+        sizes = {b.points for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
             raise ArgumentError(
                 "the arrays of a block call select different numbers of points: "
-                + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
+                + ", ".join(f"'{n}' {b.points}" for n, b in (*inputs, *outputs))
                 + "."
             )
         refuse(not outputs, f"a block call of '{name}' without outputs: nothing to compute.")

@@ -175,13 +175,13 @@ class TVProperties:
         """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
         last. Errors: ArgumentError for an unknown name, a shape or bounds that do not fit."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_input(name, block, first or 1, last or stripes.points(block))
+        self.impl.populate_input(name, block, first or 1, last or block.points)
 
     def get(self, fields, lo, hi, first: int, last: int) -> None:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
+        self.impl.populate_output(name, block, first or 1, last or block.points)
 
     # ---- memory that stays ----
 

@@ -208,18 +208,17 @@ def _condition(when) -> When:
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
-    new = Quantity(name, unit, what, per)
-    old = quantities.get(name)
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    if old is not None and (old.unit, old.per) != (unit, per):
-        raise ArgumentError(
-            f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
-            f"{old.per or 'point'}]."
-        )
-    return quantities.setdefault(name, new)
+    known = quantities.setdefault(name, Quantity(name, unit, what, per))
+    refuse(
+        (known.unit, known.per) != (unit, per),
+        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{known.unit}, per "
+        f"{known.per or 'point'}].",
+    )
+    return known
 
 
-def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> Option:
+def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     values: names with blanks, or a list; the first is the default. A second declaration adds its values: so a model in
@@ -229,7 +228,6 @@ def option(name: str, values, what: str = "", *, switch: str | None = None, need
     old = options.get(name) or Option(name, (), what, switch)
     values = tuple(dict.fromkeys(old.values + _split(values)))
     options[name] = dataclasses.replace(old, values=values, needs=tuple(dict(old.needs + _condition(needs)).items()))
-    return options[name]
 
 
 def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
@@ -238,14 +236,13 @@ def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
     exclusions.append((excluded, say))
 
 
-def species_number(name: str, default: float, what: str) -> SpeciesNumber:
+def species_number(name: str, default: float, what: str) -> None:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
     The functions that make constants find it in `options` as an array (ns,)."""
     species_numbers[name] = SpeciesNumber(name, default, what)
-    return species_numbers[name]
 
 
-def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> Provider:
+def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> None:
     """Declare the function that makes the constants of these names (one string with blanks, or a list).
 
     make(species, options) -> Constants is called once for a mixture, when a kernel first reads one of the names;
@@ -265,7 +262,6 @@ def constants(names, make: Callable[..., Constants], *, when=None, at_once=False
         if taken and not apart:
             raise ArgumentError(f"constant '{taken[0]}' is already made by {old.make.__module__}.{old.make.__name__}.")
     providers.append(new)
-    return new
 
 
 def checked_options(given: dict) -> dict[str, str]:
@@ -333,14 +329,12 @@ def point_kernel(
         unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
     )
     refuse(not new.writes, f"kernel '{name}' writes nothing.")
-    old = kernels.get(name)
-    if old is not None and old != new:
-        raise ArgumentError(f"kernel '{name}' is already declared in {old.header}.")
-    kernels[name] = new
-    return new
+    known = kernels.setdefault(name, new)
+    refuse(known != new, f"kernel '{name}' is already declared in {known.header}.")
+    return known
 
 
-def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
+def collection(name, *, given, outputs, what="", optional="", aliases=()) -> None:
     """Declare a collection; the arguments are the fields of Collection, lists of names may be strings with blanks.
     Raises ArgumentError for quantities that are not declared, or a name that is taken."""
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
@@ -353,7 +347,6 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Col
             f"collection '{name}': its other name '{alias}' is taken.",
         )
     collections[name] = new
-    return new
 
 
 def name_of(tag: str) -> str:

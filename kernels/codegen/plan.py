@@ -205,9 +205,7 @@ def _made(mixture, name: str) -> bool:
 def panel_rows(ns: int) -> int:
     """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last
     panel."""
-    if ns <= 10:
-        return ns
-    return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
+    return ns if ns <= 10 else min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
 
 
 def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
