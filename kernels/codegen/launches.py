@@ -68,14 +68,11 @@ def in_force() -> pathlib.Path:
 @functools.lru_cache(None)
 def read(path: pathlib.Path) -> tuple[Row, ...]:
     """The rows of a table. Raises ArgumentError that names the line."""
-    rows = []
     try:
         with open(path, newline="") as file:
-            for line, cells in enumerate(csv.DictReader(file), 2):
-                rows.append(_row(cells, path, line))
+            return tuple(_row(cells, path, line) for line, cells in enumerate(csv.DictReader(file), 2))
     except OSError as error:
         raise ArgumentError(f"no table of launches {str(path)!r} (FRAME_LAUNCHES): {error.strerror}.") from None
-    return tuple(rows)
 
 
 def _row(cells, path, line: int) -> Row:
