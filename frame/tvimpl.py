@@ -66,6 +66,18 @@ def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
     return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
+def _known(what: str, name: str, names) -> None:
+    """Raises ArgumentError, with the nearest name, where `name` is not among them."""
+    if name not in names:
+        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
+        hint = f", did you mean '{close[0]}'" if close else ""
+        raise ArgumentError(f"unknown {what} '{name}'{hint}; known: {' '.join(names)}. Is //char(0) missing?")
+
+
+def _launchable(name: str) -> None:
+    _known("kernel or collection", name, [*kernels.registry.collections, *kernels.registry.kernels])
+
+
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
@@ -103,12 +115,8 @@ class TVImpl:
         if (name == "Q" or name in IN_Q or name == "Y") and (name == "Q" or self.nq >= self.ns + 4):
             self._allocate_q()
             return self.views[name]
-        quantity = kernels.quantities.get(name)
-        if quantity is None:
-            names = sorted([*kernels.quantities, "Q"])
-            raise ArgumentError(
-                f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?"
-            )
+        _known("tag", name, sorted([*kernels.quantities, "Q"]))
+        quantity = kernels.quantities[name]
         matrix = self.backend.empty((quantity.rows(self.ns), self.row), self.dtype)
         self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
         return self.views[name]
@@ -125,11 +133,6 @@ class TVImpl:
                 self.views[name] = View(name, units[name], storage[i : i + 1], True)
             self.views["Y"] = View("Y", units["Y"], storage[5 : 5 + ns], False)
             q.parts = tuple(self.views[n] for n in (*IN_Q, "Y"))
-
-    @staticmethod
-    def _near(name, names) -> str:
-        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
-        return f", did you mean '{close[0]}'" if close else ""
 
     @staticmethod
     def _check_variables(view: View, given: int, least: int) -> None:
@@ -190,13 +193,12 @@ class TVImpl:
 
     def _problem(self, view: View, count: int, stripe) -> str:
         """The reason why a view cannot be read for `count` points of this stripe; '' when it can."""
-        if view.parts:
-            for part in view.parts:
-                problem = self._problem(part, count, stripe)
-                if problem:
-                    return f"cannot be used: its '{part.name}' {problem}"
-            if view.rows <= len(IN_Q) + self.ns:
-                return ""
+        for part in view.parts:
+            problem = self._problem(part, count, stripe)
+            if problem:
+                return f"cannot be used: its '{part.name}' {problem}"
+        if view.parts and view.rows <= len(IN_Q) + self.ns:
+            return ""
         filled = view.filled
         if filled is EMPTY:
             return "was never filled: populate it" + self._made_by(view.name)
@@ -251,16 +253,8 @@ class TVImpl:
         views = [self.views.get(q) for q in group]
         return all(v is not None and v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
 
-    def _known(self, name: str) -> None:
-        names = [*kernels.registry.collections, *kernels.registry.kernels]
-        if name not in names:
-            raise ArgumentError(
-                f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
-                "Is //char(0) missing?"
-            )
-
     def _make(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
-        self._known(name)
+        _launchable(name)
         try:
             program = self._program(name, more, asked)
         except ArgumentError as error:
@@ -355,7 +349,7 @@ class TVImpl:
         refuse(not outputs, f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
         if not total:  # a rank without points of this block still takes part
-            self._known(kernels.registry.name_of(name))
+            _launchable(kernels.registry.name_of(name))
             return
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
