@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 PER = {
     "": lambda ns: 1,
@@ -187,8 +187,8 @@ providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
 _aliases: dict[str, str] = {}  # alias of a collection, in lower case -> its name
-_folder: contextvars.ContextVar[pathlib.Path | None] = contextvars.ContextVar(
-    "folder of the declarations", default=None
+_folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar(
+    "folder of the declarations", default=pathlib.Path(__file__).resolve().parent
 )
 
 
@@ -208,19 +208,17 @@ def _condition(when) -> When:
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
-    new = Quantity(name, unit, what, per)
-    old = quantities.get(name)
-    if per not in PER:
-        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    if old is not None and (old.unit, old.per) != (unit, per):
-        raise ArgumentError(
-            f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
-            f"{old.per or 'point'}]."
-        )
-    return quantities.setdefault(name, new)
+    refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
+    known = quantities.setdefault(name, Quantity(name, unit, what, per))
+    refuse(
+        (known.unit, known.per) != (unit, per),
+        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{known.unit}, per "
+        f"{known.per or 'point'}].",
+    )
+    return known
 
 
-def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> Option:
+def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     values: names with blanks, or a list; the first is the default. A second declaration adds its values: so a model in
@@ -230,7 +228,6 @@ def option(name: str, values, what: str = "", *, switch: str | None = None, need
     old = options.get(name) or Option(name, (), what, switch)
     values = tuple(dict.fromkeys(old.values + _split(values)))
     options[name] = dataclasses.replace(old, values=values, needs=tuple(dict(old.needs + _condition(needs)).items()))
-    return options[name]
 
 
 def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
@@ -239,14 +236,13 @@ def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
     exclusions.append((excluded, say))
 
 
-def species_number(name: str, default: float, what: str) -> SpeciesNumber:
+def species_number(name: str, default: float, what: str) -> None:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
     The functions that make constants find it in `options` as an array (ns,)."""
     species_numbers[name] = SpeciesNumber(name, default, what)
-    return species_numbers[name]
 
 
-def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> Provider:
+def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> None:
     """Declare the function that makes the constants of these names (one string with blanks, or a list).
 
     make(species, options) -> Constants is called once for a mixture, when a kernel first reads one of the names;
@@ -266,21 +262,20 @@ def constants(names, make: Callable[..., Constants], *, when=None, at_once=False
         if taken and not apart:
             raise ArgumentError(f"constant '{taken[0]}' is already made by {old.make.__module__}.{old.make.__name__}.")
     providers.append(new)
-    return new
 
 
 def checked_options(given: dict) -> dict[str, str]:
     """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
     value and lists the known ones, or says why values cannot be combined."""
     for key, value in given.items():
-        if key not in options:
-            raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(options)}.")
-        if value not in options[key].values:
-            raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.")
+        refuse(key not in options, f"unknown model option '{key}'; known: {', '.join(options)}.")
+        refuse(
+            value not in options[key].values,
+            f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
+        )
     chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
     for excluded, say in exclusions:
-        if excluded(chosen):
-            raise ArgumentError(say.format(**chosen))
+        refuse(excluded(chosen), say.format(**chosen))
     return chosen
 
 
@@ -304,13 +299,13 @@ def point_kernel(
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
-    header: a path, relative to the declaration file if one is being loaded. Lists of names may be strings with blanks.
+    header: a path, relative to the declaration file if one is being loaded, else to this folder. Lists of names may be
+    strings with blanks.
     when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
-    path = ((_folder.get() or pathlib.Path()) / header).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
+    path = (_folder.get() / header).resolve()
+    refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(
         name,
         path,
@@ -330,33 +325,28 @@ def point_kernel(
         _split(reads),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
-    if unknown:
-        raise ArgumentError(
-            f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
-        )
-    if not new.writes:
-        raise ArgumentError(f"kernel '{name}' writes nothing.")
-    old = kernels.get(name)
-    if old is not None and old != new:
-        raise ArgumentError(f"kernel '{name}' is already declared in {old.header}.")
-    kernels[name] = new
-    return new
+    refuse(
+        unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
+    )
+    refuse(not new.writes, f"kernel '{name}' writes nothing.")
+    known = kernels.setdefault(name, new)
+    refuse(known != new, f"kernel '{name}' is already declared in {known.header}.")
+    return known
 
 
-def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
+def collection(name, *, given, outputs, what="", optional="", aliases=()) -> None:
     """Declare a collection; the arguments are the fields of Collection, lists of names may be strings with blanks.
     Raises ArgumentError for quantities that are not declared, or a name that is taken."""
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
-    if unknown:
-        raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
-    if name in kernels or collections.get(name, new) != new:
-        raise ArgumentError(f"collection '{name}': the name is taken.")
+    refuse(unknown, f"collection '{name}' uses undeclared quantities {unknown}.")
+    refuse(name in kernels or collections.get(name, new) != new, f"collection '{name}': the name is taken.")
     for alias in (a.lower() for a in new.aliases):
-        if alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name:
-            raise ArgumentError(f"collection '{name}': its other name '{alias}' is taken.")
+        refuse(
+            alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name,
+            f"collection '{name}': its other name '{alias}' is taken.",
+        )
     collections[name] = new
-    return new
 
 
 def name_of(tag: str) -> str:
@@ -368,8 +358,7 @@ def load_declarations(path) -> list[str]:
     """Run a host's declaration file; returns the names of the kernels and collections it added. Raises ArgumentError
     where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
+    refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
     before = set(kernels) | set(collections)
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:
@@ -432,8 +421,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         return False
 
     for name in outputs:
-        if name not in quantities:
-            raise ArgumentError(f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
+        refuse(name not in quantities, f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
         missing.clear()
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:
