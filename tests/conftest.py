@@ -19,6 +19,7 @@ SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
+os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the cores to other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
 if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has both already
     os.environ["REAL_CXX"] = shutil.which("g++")

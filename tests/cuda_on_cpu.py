@@ -6,6 +6,7 @@ kernel or an asynchronous copy is an error, and copies name their direction.
 """
 
 import ctypes
+import fcntl
 import mmap
 import os
 import re
@@ -160,10 +161,12 @@ def compiler(folder):
         folders = [cuda.HERE, *source.folders]
         key = cache.key(*cache.texts(source.text, folders))[:24]
         path = folder / f"{key}.so"
-        if not path.exists():
-            made = folder / f"{key}-{os.getpid()}.so"
-            compile_for_cpu(source, made, folders)
-            made.rename(path)
+        with open(path.with_suffix(".lock"), "w") as lock:  # one process compiles, the others wait for it
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                made = folder / f"{key}-{os.getpid()}.so"
+                compile_for_cpu(source, made, folders)
+                made.rename(path)
         # a copy: a file is loaded only once, and each Program has its own constants
         copy = folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so"
         copy.with_suffix(".sha256").write_text("\n")  # in place of the report

@@ -12,7 +12,9 @@ from frame.tools import cli, validate
 from frame.tools.validate import cantera, fluids, identities, reference, report, scale, states, wide
 from kernels import ArgumentError, Mixture, get_backend
 
-CH4_O2, N2 = (ROOT / "examples/mixtures" / f"{name}.yaml" for name in ("ch4_o2", "n2"))
+CH4_O2, FOUR, H2_O2, N2 = (
+    ROOT / "examples/mixtures" / f"{name}.yaml" for name in ("ch4_o2", "ch4_o2_4", "h2_o2", "n2")
+)
 
 
 def job(mixture, file=N2, n=2000):
@@ -20,13 +22,19 @@ def job(mixture, file=N2, n=2000):
 
 
 @pytest.mark.parametrize(
-    "file, against", ((CH4_O2, ["identities", "wide", "cantera"]), (N2, ["identities", "wide"])), ids=("CH4/O2", "N2")
+    "file, against, states",
+    (
+        (CH4_O2, ["identities", "wide", "cantera"], 20000),
+        (FOUR, ["identities", "wide"], 5000),
+        (N2, ["identities", "wide", "cantera"], 5000),
+    ),
+    ids=("CH4/O2", "four species", "N2"),
 )
-def test_sweep(file, against):
+def test_sweep(file, against, states):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
     pytest.importorskip("cantera")
     rows = validate.run(
-        Mixture.from_yaml(file), file, against=against, states=20000, backend="cpu", say=lambda text: None
+        Mixture.from_yaml(file), file, against=against, states=states, backend="cpu", say=lambda text: None
     )
     judged = [row for row in rows if row.tolerance is not None]
     assert len(judged) > 50
@@ -39,19 +47,22 @@ def test_sweep(file, against):
         assert row.left_out <= 0.2 * (row.count + row.left_out), row.name
 
 
+PSEUDOCRITICAL = dict(mixing="pseudocritical", translation="fitted")
+
+
 @pytest.mark.parametrize(
-    "options",
+    "file, options",
     (
-        dict(equation="ideal", viscosity="sutherland", takahashi="off"),
-        dict(root="liquid", chung="published"),
-        dict(equation="srk", translation="peneloux", viscosity="lucas"),
-        dict(mixing="pseudocritical", translation="fitted"),
+        (N2, dict(equation="ideal", viscosity="sutherland", takahashi="off")),
+        (N2, dict(root="liquid", chung="published")),
+        (N2, dict(equation="srk", translation="peneloux", viscosity="lucas")),
+        (FOUR, PSEUDOCRITICAL),
+        (CH4_O2, PSEUDOCRITICAL),
     ),
-    ids=str,
+    ids=lambda given: "-".join(given.values()) if isinstance(given, dict) else given.stem,
 )
-def test_other_models(options):
+def test_other_models(file, options):
     against = ["identities", *["wide"] * ("lucas" in options.values() or "mixing" in options)]
-    file = CH4_O2 if "mixing" in options else N2
     rows = validate.run(
         Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None
     )
@@ -144,12 +155,12 @@ def test_another_model_than_canteras_fails(monkeypatch):
 
 
 def test_a_pole_is_found():
-    mix = Mixture.from_yaml(CH4_O2, chung="published")
-    rows = {row.name: row for row in identities._lines(job(mix, CH4_O2))}
+    mix = Mixture.from_yaml(H2_O2, chung="published")
+    rows = {row.name: row for row in identities._lines(job(mix, H2_O2))}
     assert (
         rows["mu along O2/H2"].worst > 0.5 and rows["mu along O2/H2"].tolerance is None and rows["D along O2/H2"].passed
     )
-    good = {row.name: row for row in identities._lines(job(Mixture.from_yaml(CH4_O2), CH4_O2))}
+    good = {row.name: row for row in identities._lines(job(Mixture.from_yaml(H2_O2), H2_O2))}
     assert all(row.passed for row in good.values()) and good["mu along O2/H2"].worst < 1e-5
 
 
