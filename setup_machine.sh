@@ -43,6 +43,7 @@ needed() {
 for_some_tests() {
     [ "$level" = test ] || return 0
     have mpifort.mpich || echo "mpich libmpich-dev"         # one libframe has to serve both MPIs
+    have flang-22 || have flang-new-22 || have flang || echo "flang-22"    # and hosts of another Fortran compiler
     [ "$(uname -m)" = x86_64 ] || return 0
     if have aarch64-linux-gnu-g++ && have qemu-aarch64; then :; else echo "g++-aarch64-linux-gnu qemu-user"; fi
 }

@@ -2,8 +2,7 @@
 
 The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). It links no MPI and uses
 no option that changes floating point for the host. The interpreter that builds it is the one that it runs later.
-Fortran descriptors differ between compiler families: build with the C compiler of the host's family (CC), gcc for
-gfortran.
+One library serves hosts of every Fortran compiler; the module is compiled by the host's own.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +26,8 @@ ROOT = HERE.parent
 BUILD = ROOT / "build"
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
+RANKS = 5  # of the arrays that the module takes
+REALS = {4: "c_float", 8: "c_double"}
 
 _C = {
     "int": "int {0}",
@@ -35,7 +37,7 @@ _C = {
     "tag": "const char *{0}",
     "text": "const char *{0}",
     "fields": "const struct frame_field *{0}, int {0}_n",
-    "corner": "const int *{0}",
+    "corner": "const int64_t *{0}",
 }
 _PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
 _CHECK = {
@@ -54,10 +56,10 @@ _PASS = {  # to Python
     "fields": "{0}, {0}_n",
 }
 
-FIELD = """struct frame_field {
-    char tag[64]; int way; int rank; int problem; int size;
-    intptr_t address; int64_t extent[4]; int64_t stride[4];
-};
+FIELD = f"""struct frame_field {{
+    char tag[{TAG_SIZE}]; int way; int rank; int size; int problem;
+    intptr_t address; int64_t extent[{RANKS}]; int64_t stride[{RANKS}]; int64_t lower[{RANKS}];
+}};
 """
 
 
@@ -131,7 +133,6 @@ def c_source() -> str:
     head = (
         f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
         f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
-        "enum { FIELD_NOT_REAL = 1, FIELD_NOT_ALLOCATED, FIELD_RANK, FIELD_ASSUMED_SIZE, FIELD_STRIDE };\n"
     )
     return (
         head
@@ -191,7 +192,7 @@ _F_C = {
     "tag": "character(kind=c_char), intent(in) :: {0}(*)",
     "text": "character(kind=c_char), intent(in) :: {0}(*)",
     "doubles": "real(c_double), intent({2}) :: {0}(*)",
-    "corner": "integer(c_int), intent(in) :: {0}(4)",
+    "corner": "integer(c_int64_t), intent(in) :: {0}(4)",
     "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
 }
 _F = {
@@ -218,7 +219,7 @@ def _f_interface(e: Entry) -> str:
     lines = [
         _f_wrapped(f"    function c_{e.name}(", names, ") &"),
         f"        bind(c, name='framec_{e.name}') result(status)",
-        f"      import :: c_int, c_double, c_char{', frame_field' if any(a.kind == 'fields' for a in e.args) else ''}",
+        "      import",
         "      integer(c_int), value :: keep",
     ]
     lines += ["      " + _declare(_F_C, a) for a in e.args]
@@ -244,12 +245,49 @@ def _f_procedure(e: Entry) -> str:
     return "\n".join(lines)
 
 
+def _f_generics() -> str:
+    """Generic names over every kind and rank. frame_in_8_3, say, is frame_in of real(8) arrays of rank 3."""
+    lines = []
+    for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90").read_text()):
+        lines += [f"  interface {name}"]
+        lines += [f"    module procedure {', '.join(f'{name}_{s}_{r}' for r in range(1, RANKS + 1))}" for s in REALS]
+        lines += ["  end interface"]
+    return "\n".join(lines)
+
+
+def _f_specific(size: int, rank: int) -> str:
+    """The procedures behind the generic names for one kind and rank, from the template specific.f90."""
+
+    def element(step=0):
+        return f"array({', '.join(f'low({d})' + ' + 1' * (d == step) for d in range(1, rank + 1))})"
+
+    strides = (
+        f"    if (field%extent({d}) > 1) field%stride({d}) = &\n        place(c_loc({element(d)})) - field%address"
+        for d in range(1, rank + 1)
+    )
+    return (
+        (TEMPLATES / "specific.f90")
+        .read_text()
+        .format(
+            n=f"{size}_{rank}",
+            real=REALS[size],
+            size=size,
+            rank=rank,
+            shape=", ".join(":" * rank),
+            first=element(),
+            strides="\n".join(strides),
+        )
+    )
+
+
 def fortran_module() -> str:
-    """The text of fortran_stub/interface/frame_interface.f90: the hand-written part (arrays by descriptor) with the
-    rows of the table filled in."""
+    """The text of fortran_stub/interface/frame_interface.f90: the template with the rows of the table and the
+    procedures for every kind and rank of arrays filled in."""
     made = [e for e in ENTRIES if e.fortran]
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in (
+        ("!@GENERICS", _f_generics()),
+        ("!@SPECIFICS", "".join(_f_specific(s, r) for s in REALS for r in range(1, RANKS + 1))),
         ("!@PUBLIC", "\n".join(f"  public :: frame_{e.fortran}" for e in made)),
         ("!@INTERFACES", "\n".join(_f_interface(e) for e in ENTRIES if e.fortran or not e.old)),
         ("!@PROCEDURES", "\n\n".join(map(_f_procedure, made))),
@@ -261,8 +299,8 @@ def fortran_module() -> str:
 # ---- compiling ----------------------------------------------------------------------------------------------------
 
 
-def _run(command: list[str], what: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
+def _run(command: list[str], what: str, folder: pathlib.Path | None = None) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         raise BackendError(
             f"{what} failed (status {done.returncode}): {' '.join(command)}\n{(done.stdout + done.stderr)[-3000:]}"
@@ -352,12 +390,11 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
                     "-fPIC",
                     "-c",
                     str(MODULE_SOURCE),
-                    "-J",
-                    str(folder),
                     "-o",
-                    str(folder / "frame_interface.o"),
+                    "frame_interface.o",
                 ],
                 "compiling frame_interface.f90",
+                folder,  # every compiler writes frame_interface.mod where it runs
             )
             say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
         else:

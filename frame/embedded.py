@@ -10,7 +10,9 @@ from . import mpi
 from .entry import ENTRIES, Entry
 from .errors import DONE, FAILED, status_of, text_of
 from .frame import Frame
+from .stripe import Field
 
+NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
 _CONVERTED = ("tag", "text", "doubles", "fields", "corner")
 
 
@@ -57,12 +59,13 @@ def _bind(ffi, entry: Entry, method):
 
     def field(f):
         rank = f.rank
-        return (
+        return Field(
             ffi.string(f.tag).decode("ascii"),
             bool(f.way),
             f.address,
-            tuple(ffi.unpack(f.extent, rank)) if rank else (),
-            tuple(ffi.unpack(f.stride, rank)) if rank else (),
+            tuple(ffi.unpack(f.extent, rank)),
+            tuple(ffi.unpack(f.stride, rank)),
+            tuple(ffi.unpack(f.lower, rank)),
             f.size,
         )
 
@@ -76,7 +79,7 @@ def _bind(ffi, entry: Entry, method):
             elif arg.kind == "fields":
                 value = [field(value[i]) for i in range(next(given))]
             elif arg.kind == "corner":
-                value = tuple(ffi.unpack(value, 4))
+                value = tuple([None if index == NOT_GIVEN else index for index in ffi.unpack(value, 4)])
             elif arg.kind == "doubles":
                 value = array(value, arg.dims, values)
             out.append(value)

@@ -9,8 +9,8 @@ Kinds of arguments:
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
   tag      a name by reference, up to 63 characters, ended by char(0) or a blank
   text     a file name, a list of names or a value by reference, up to 1023 characters, ended by char(0)
-  fields   arrays with their names, extents and strides, from Fortran descriptors (new style only)
-  corner   up to four Fortran indices, 0 = not given (new style only)
+  fields   arrays with their names, extents, strides and lower bounds (new style only)
+  corner   up to four Fortran indices, each may be not given (new style only)
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Undo pin, before the array is freed or moved.",
         short="",
     ),
-    # Called by the hand-written generic procedures of the Fortran module: arrays by descriptor.
+    # Called by the generic procedures of the Fortran module: arrays of any shape.
     Entry(
         "put",
         (

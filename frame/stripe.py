@@ -6,9 +6,12 @@ points are numbered, x fastest, then y, then z. A stripe is a range of these num
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 from kernels.marshal import Block
 
-from .errors import ArgumentError, refuse
+from .errors import ArgumentError
 
 HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
 
@@ -34,47 +37,76 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
 
 
-def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int, size: int = 8) -> Block:
-    """The selection of a new-style call: any array of rank 0 to 4 with its strides (in elements).
+class Field(NamedTuple):
+    """An array of a host that uses the Fortran module: of any rank from 1, any lower bounds, any strides.
 
-    size: bytes of an element, 8 or 4. The last dimension counts the variables when the view has several rows or the
-    array has rank 4. lo, hi: up to four bounds in space, 0 = not given. hi = lo - 1 selects no points; an empty array
-    selects none for any bounds. Errors: ArgumentError on rank, number of variables, bounds.
+    stride: bytes from one element to the next. size: bytes of an element, 8 or 4. An array without elements has no
+    address.
     """
-    extent, stride = tuple(extent), tuple(stride)
-    variables, variable_stride = 1, 0
-    if rows > 1 or len(extent) == 4:
-        refuse(
-            not extent or extent[-1] != rows,
-            f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.",
+
+    name: str
+    is_output: bool
+    address: int
+    extent: tuple[int, ...]
+    stride: tuple[int, ...]
+    lower: tuple[int, ...]
+    size: int
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Addresses of the first byte and of the byte behind the last; the same where it has no elements."""
+        if not all(self.extent):
+            return self.address, self.address
+        steps = [(n - 1) * s for n, s in zip(self.extent, self.stride)]
+        return self.address + sum(min(s, 0) for s in steps), self.address + sum(max(s, 0) for s in steps) + self.size
+
+
+def block_from_field(field: Field, lo, hi, rows: int) -> Block:
+    """The selection of a new-style call.
+
+    rows: variables of the view. Dimensions 1 to 3 are space. Variables come last: the last dimension of an array of
+    rank 1 to 3 when the view has several rows, else dimensions 4 and 5, the former fastest. lo, hi: four indices in the
+    bounds of the array, None where not given. hi < lo, or an array without elements, selects no points. Errors:
+    ArgumentError on rank, number of variables, strides, or a box that is not within the array.
+    """
+    what, extent, rank = f"array for '{field.name}'", field.extent, len(field.extent)
+    space = min(3, rank - (rows > 1)) if rank < 4 else 3
+    variables = math.prod(extent[space:])
+    if variables != rows:
+        last = "last dimension" if rank < 5 else "product of the last two dimensions"
+        raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{'s' * (rows > 1)}.")
+    if any(s % field.size for s in field.stride):
+        raise ArgumentError(
+            f"{what} has strides of {field.stride} bytes, wanted multiples of {field.size}, the size of its elements; "
+            "the compiler has packed the derived type that it belongs to."
         )
-        *extent, variables = extent
-        *stride, variable_stride = stride
-    rank = len(extent)
-    for what, bounds in (("lo", lo), ("hi", hi)):
-        refuse(
-            any(bounds[rank:]),
-            f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.",
-        )
-    start, count = [], []
-    for d in range(rank):
-        first, last = (lo[d] or 1, _shown(hi[d] or extent[d])) if all(extent) else (1, extent[d])
-        refuse(
-            not 1 <= first <= last + 1 <= extent[d] + 1,
-            f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
-            "counted from 1 in the array as passed.",
-        )
-        start.append(first - 1)
-        count.append(last - first + 1)
-    pad = 3 - rank
+    strides = tuple(s // field.size for s in field.stride)
+    per_variable = [(n, s) for n, s in zip(extent[space:], strides[space:]) if n > 1]
+    if len(per_variable) == 2 and per_variable[1][1] != math.prod(per_variable[0]) and field.address:
+        raise ArgumentError(f"{what} is a section in its last two dimensions, wanted all of them: they are one list.")
+    for name, bounds in (("lo", lo), ("hi", hi)):
+        if any(b is not None for b in bounds[space:]):
+            given = sum(b is not None for b in bounds)
+            raise ArgumentError(f"{what} has {space} dimensions in space, {name} has {given} bounds.")
+    own = [(first, first + n - 1) for first, n in zip(field.lower, extent[:space])]
+    box = [(a if b is None else b, c if d is None else d) for (a, c), b, d in zip(own, lo, hi)]
+    count = [max(last - first + 1, 0) for first, last in box] if all(extent) else extent[:space]
+    if all(count) and any(b[0] < o[0] or b[1] > o[1] for b, o in zip(box, own)):
+        raise ArgumentError(f"{what} has the bounds ({_ranges(own)}), which do not contain the box ({_ranges(box)}).")
+    pad = 3 - space
     return Block(
-        address,
-        (*extent, *[1] * pad, variables),
-        (*stride, *[0] * pad, variable_stride),
-        (*start, *[0] * pad, 0),
+        field.address,
+        (*extent[:space], *[1] * pad, variables),
+        (*strides[:space], *[0] * pad, per_variable[0][1] if per_variable else 0),
+        (*[b[0] - o[0] for b, o in zip(box, own)], *[0] * pad, 0),
         (*count, *[1] * pad, variables),
-        size=size,
+        size=field.size,
+        lower=(*field.lower[:space], *[1] * pad),
     )
+
+
+def _ranges(bounds) -> str:
+    return ", ".join(f"{first}:{last}" for first, last in bounds)
 
 
 def _shown(index):
@@ -82,9 +114,10 @@ def _shown(index):
 
 
 def point(block: Block, t: int) -> tuple[int, int, int]:
-    """Fortran indices (i, j, k) in the host's block of the selected point number t (zero-based)."""
+    """Fortran indices (i, j, k) in the host's array of the selected point number t (zero-based)."""
     mx, my, _, _ = block.n
-    return t % mx + block.lo[0] + 1, t // mx % my + block.lo[1] + 1, t // (mx * my) + block.lo[2] + 1
+    i, j, k = (at + lo + lower for at, lo, lower in zip((t % mx, t // mx % my, t // (mx * my)), block.lo, block.lower))
+    return i, j, k
 
 
 def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:

@@ -339,22 +339,20 @@ class TVImpl:
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing.
         """
-        sizes = {b.points for _, b in (*inputs, *outputs)}
-        if len(sizes) != 1:
-            raise ArgumentError(
-                "the arrays of a block call select different numbers of points: "
-                + ", ".join(f"'{n}' {b.points}" for n, b in (*inputs, *outputs))
-                + "."
-            )
-        refuse(not outputs, f"a block call of '{name}' without outputs: nothing to compute.")
-        total = sizes.pop()
+        fields = (*inputs, *outputs)
+        if len({tuple(m for m in b.n[:3] if m != 1) if b.points else None for _, b in fields}) > 1:
+            shapes = ", ".join(f"'{n}' {' x '.join(map(str, b.n[:3]))}" for n, b in fields)
+            raise ArgumentError(f"the arrays of a block call select different shapes of points: {shapes}.")
+        if not outputs:
+            raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
+        total = fields[0][1].points
         if not total:  # a rank without points of this block still takes part
             _launchable(kernels.registry.name_of(name))
             return
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
-        with self.marshal.session([b for _, b in (*inputs, *outputs)]) as lanes:
+        with self.marshal.session([b for _, b in fields]) as lanes:
             # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
             parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
             width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk

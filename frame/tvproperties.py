@@ -158,30 +158,29 @@ class TVProperties:
         return block
 
     def _field(self, field, lo, hi):
-        name, _, address, extent, stride, size = field
-        key = (name, address, extent, stride, size, lo, hi)
+        key = (field, lo, hi)
         block = self._selections.get(key)
         if block is None:
-            view = self.impl.view(name)
-            rows = (
-                view.rows - 1
-                if name == "Y" and extent and len(extent) > 1 and extent[-1] == view.rows - 1
-                else view.rows
-            )
-            block = self._keep(key, stripes.block_from_field(name, address, extent, stride, lo, hi, rows, size))
-        return name, block
+            rows, extent = self.impl.view(field.name).rows, field.extent
+            if field.name == "Y" and 1 < len(extent) < 5 and extent[-1] == rows - 1:
+                rows -= 1
+            block = self._keep(key, stripes.block_from_field(field, lo, hi, rows))
+        return field.name, block
 
     def put(self, fields, lo, hi, first: int, last: int) -> None:
         """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
-        last. Errors: ArgumentError for an unknown name, a shape or bounds that do not fit."""
+        last. Without points nothing happens. Errors: ArgumentError for an unknown name, a shape or bounds that do not
+        fit."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_input(name, block, first or 1, last or block.points)
+        if block.points or last > 0:
+            self.impl.populate_input(name, block, first or 1, last or block.points)
 
     def get(self, fields, lo, hi, first: int, last: int) -> None:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_output(name, block, first or 1, last or block.points)
+        if block.points or last > 0:
+            self.impl.populate_output(name, block, first or 1, last or block.points)
 
     # ---- memory that stays ----
 
@@ -197,11 +196,11 @@ class TVProperties:
 
     def pin_array(self, fields) -> None:
         """pin for the memory between the first and the last byte of the one field."""
-        self._pin(*_reach(fields[0]))
+        self._pin(*fields[0].range)
 
     def unpin_array(self, fields) -> None:
         """unpin for the field that was given to pin_array."""
-        self._unpin(*_reach(fields[0]))
+        self._unpin(*fields[0].range)
 
     def _pin(self, low: int, high: int) -> None:
         if low == high:  # a rank that owns no part of this array
@@ -267,22 +266,13 @@ class TVProperties:
         )
 
     def block_of_fields(self, collection, fields, lo, hi) -> None:
-        """The same with an array for each input and output. fields: (name, whether an output, address, extents, strides
-        in elements, bytes of an element). lo, hi: bounds in space, 0: not given."""
+        """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
+        the bounds of each array, None: not given."""
         self.impl.block(
             collection,
             [self._field(f, lo, hi) for f in fields if not f[1]],
             [self._field(f, lo, hi) for f in fields if f[1]],
         )
-
-
-def _reach(field) -> tuple[int, int]:
-    """Addresses of the first byte of an array of the host and of the byte after its last."""
-    _, _, address, extent, stride, size = field
-    if not all(extent):
-        return address, address
-    steps = [(n - 1) * s for n, s in zip(extent, stride)]
-    return address + size * sum(min(s, 0) for s in steps), address + size * (sum(max(s, 0) for s in steps) + 1)
 
 
 def _range(low: int, high: int) -> str:

@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 carry=.carry
 rm -rf $carry
-mkdir -p $carry/wheels $carry/lib $carry/modules $carry/include $carry/openmpi/bin
+mkdir -p $carry/wheels $carry/lib $carry/modules $carry/openmpi/bin
 
 # PyFR and those of its packages that the machine lacks are for tests/gpu_taylor_green.sh.
 .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
@@ -22,8 +22,6 @@ for host in demo_host castles; do
     mpifort.openmpi -O3 -march=x86-64-v3 -J $carry/modules $sources -o $carry/$host -Lbuild -lframe -Wl,-rpath,'$ORIGIN/../build'
 done
 rm -r $carry/modules
-# gfortran's header of array descriptors: on the GPU machine libframe is built without a Fortran compiler
-cp "$(mpifort.openmpi -print-file-name=include/ISO_Fortran_binding.h)" $carry/include/
 
 # Open MPI: launcher, plugins, help texts, and every library that these and the host need, except the C library's own.
 plugins=$(ompi_info --path pkglibdir | sed 's/.*: *//')

@@ -22,7 +22,6 @@ else
     # CuPy looks for NCCL in the loader's folders; a wheel of NCCL is not there
     nccl=$("$python" -c 'import nvidia.nccl; print(nvidia.nccl.__path__[0] + "/lib")' 2> /dev/null)
     carried=$root/.carry/openmpi
-    export CPATH=$root/.carry/include${CPATH:+:$CPATH}
     mpi="env LD_LIBRARY_PATH=$root/.carry/lib:$nccl OPAL_PREFIX=$carried PATH=$carried/bin:$PATH $carried/bin/mpirun"
 fi
 export FRAME_CACHE=${FRAME_CACHE:-$root/build/gpu_cache} PYTHONPATH=$root:$root/tests

@@ -16,7 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 SOURCES = ROOT / "tests" / "fortran"
 OWN_KERNEL = ROOT / "examples" / "own_kernel" / "air.py"
+MODULE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 FORTRAN = os.environ.get("FC", "gfortran")
+FLANG = next(filter(shutil.which, ("flang-22", "flang-new-22", "flang")), "flang-22")
+COMPILERS = {"gfortran": FORTRAN, "flang": FLANG}
+FREE_FORM = {"gfortran": ("-ffree-line-length-none", "-fallow-argument-mismatch"), "flang": ()}
 TIMEOUT = 240  # a host that hangs is a failure, not a stuck test run
 
 
@@ -69,7 +73,7 @@ def library() -> pathlib.Path:
     source = [
         folder / "entry.py",
         folder / "build.py",
-        ROOT / "fortran_stub" / "interface" / "frame_interface.f90",
+        MODULE,
         *(folder / "templates").iterdir(),
     ]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):
@@ -124,6 +128,43 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
         assert done.returncode == 0, done.stderr
         part.replace(made)
     return made
+
+
+def need(compiler: str) -> str:
+    """The command of a Fortran compiler. Without it a test is skipped; in CI, which installs it, the test fails."""
+    command = COMPILERS[compiler]
+    if shutil.which(command) is None and not os.environ.get("CI"):
+        pytest.skip(f"{compiler} is not installed ({command})")
+    return command
+
+
+def compile_with_module(compiler: str, folder: pathlib.Path, source, *flags: str, mpi: Mpi | None = None):
+    """Compile the module and a host with the same flags in one command, in a folder of its own: compilers write their
+    .mod files under the same name. Returns the finished command and the executable."""
+    made = folder / pathlib.Path(source).stem
+    command = [need(compiler), "-cpp", *FREE_FORM[compiler], *flags, MODULE, SOURCES / source, "-o", made]
+    command += [f"-L{library().parent}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    if mpi is not None:
+        command += mpi_by_header(mpi) if compiler == "flang" else [*asked(mpi, "compile"), *asked(mpi, "link")]
+        command += ["-DWITH_MPI"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True), made
+
+
+def asked(mpi: Mpi, what: str) -> list[str]:
+    """Options that an MPI's own compiler command would add."""
+    if mpi.missing:
+        pytest.skip(mpi.missing)
+    option = {"openmpi": f"-showme:{what}", "mpich": f"-{what}_info"}[mpi.name]
+    words = subprocess.run([mpi.compiler, option], capture_output=True, text=True, check=True).stdout.split()
+    return [w for w in words if w.startswith(("-I", "-L", "-l"))]
+
+
+def mpi_by_header(mpi: Mpi) -> list[str]:
+    """For a compiler that cannot read the MPI's Fortran module. flang 22 does not take the MPI_SIZEOF of Open MPI's whole
+    mpif.h, so that a part of it has to do."""
+    header = {"openmpi": "mpif-handles.h", "mpich": "mpif.h"}[mpi.name]
+    libraries = [w for w in asked(mpi, "link") if not w.startswith("-lmpi_use")]
+    return [f'-DMPIF="{header}"', *asked(mpi, "compile"), *libraries]
 
 
 def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environment: str) -> subprocess.CompletedProcess:

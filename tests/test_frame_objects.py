@@ -13,6 +13,7 @@ from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, 
 from frame.frame import Frame
 from frame.mpi import device_for
 from frame.report import table
+from frame.stripe import Field
 
 MIXTURES = ROOT / "examples" / "mixtures"
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -360,17 +361,18 @@ def test_block_call_without_points_still_names_what_is_wrong():
         host.frame.block("thermal", "Q", Q.ctypes.data, "rhoo", out.ctypes.data, *shape, *none)
 
 
+def whole(name, array, is_output):
+    """An array as the Fortran module describes it."""
+    return Field(name, is_output, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
+
+
 def asked(host, collection, inputs, **outputs):
     """A block call in the new style; inputs and outputs by name, arrays (4, 3, 2[, ns])."""
     fields = [
-        (name, name in outputs and array is outputs[name], array.ctypes.data, array.shape, strides(array), 8)
+        whole(name, array, name in outputs and array is outputs[name])
         for name, array in (*inputs.items(), *outputs.items())
     ]
-    host.frame.block_of_fields(collection, fields, (0,) * 4, (0,) * 4)
-
-
-def strides(array):
-    return tuple(s // 8 for s in array.strides)
+    host.frame.block_of_fields(collection, fields, (None,) * 4, (None,) * 4)
 
 
 def computed(host):
@@ -473,9 +475,9 @@ def test_block_call_updates_in_place_before_it_uses():
 def test_block_of_fields_with_different_sizes():
     host = Host()
     a, b = field(1, (4, 3, 2)), field(1, (4, 3, 1))
-    fields = [("T", False, a.ctypes.data, a.shape, (1, 4, 12), 8), ("rho", True, b.ctypes.data, b.shape, (1, 4, 12), 8)]
-    with pytest.raises(ArgumentError, match="'T' 24, 'rho' 12"):
-        host.frame.block_of_fields("thermal", fields, (0,) * 4, (0,) * 4)
+    fields = [whole("T", a, False), whole("rho", b, True)]
+    with pytest.raises(ArgumentError, match="different shapes of points: 'T' 4 x 3 x 2, 'rho' 4 x 3 x 1"):
+        host.frame.block_of_fields("thermal", fields, (None,) * 4, (None,) * 4)
 
 
 # ---- check mode ---------------------------------------------------------------------------------------------------

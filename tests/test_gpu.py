@@ -20,6 +20,7 @@ from mixtures_for_tests import ROOT, species_set
 from reference import derivatives, diffusion as diffusion_oracle, oracle, species, value
 from states import impossible_states, random_states
 
+from frame.stripe import Field
 from frame.tools.bench import inputs
 from kernels import Mixture, backend as backends, get_backend
 from kernels.backend import cuda
@@ -484,13 +485,13 @@ def test_a_host_pins_and_finalize_unpins(be):
     frame.pin(field.ctypes.data, field.size)
     assert kinds(be, field) == [1, 1]
     with pytest.raises(ArgumentError, match="overlaps"):
-        frame.pin_array([("pin", 1, field.ctypes.data + 80, (50, 40), (1, 50), 8)])
+        frame.pin_array([Field("pin", True, field.ctypes.data + 80, (50, 40), (8, 400), (1, 1), 8)])
     frame.finalize()
     assert kinds(be, field) == [0, 0]
     frame.set_option("backend", "cuda")
     frame.initialize(-1, 1000, 1, 6, 0)
     # a section in reverse order, every second plane: pinned from its lowest to its highest byte
-    frame.pin_array([("pin", 1, field[-1].ctypes.data, (50, 40, 15), (-1, 50, 4000), 8)])
+    frame.pin_array([Field("pin", True, field[-1].ctypes.data, (50, 40, 15), (-8, 400, 32000), (1, 1, 1), 8)])
     frame.unpin(field.ctypes.data, field.size - 2000)
     assert kinds(be, field) == [0, 0]
     frame.finalize()

@@ -261,17 +261,16 @@ def test_a_section_that_came_as_a_temporary():
     done = traps("section", OWN_KERNEL)
     told(done)
     values = [float(x) for x in re.search(r"T =(.*)", done.stdout)[1].split()]
-    assert values == [0, 320, 0, 320, 0, 320]  # printed to 1e-3; every second one through a strided descriptor
+    assert values == [0, 320, 0, 320, 0, 320]  # printed to 1e-3; every second one through a section
 
 
-def test_descriptors_of_the_wrong_kind():
-    got = told(traps("descriptor"))
+def test_shapes_and_bounds():
+    got = told(traps("shapes"))
     for call, words in (
-        ("integers", "double precision"),
         ("single", ""),
         ("not allocated", "not allocated"),
-        ("bounds", "bounds 1:7"),
-        ("bound 0", "bounds 0:6"),
+        ("bounds", "the bounds (1:6), which do not contain the box (1:7)"),
+        ("bound 0", "the box (0:6)"),
         ("first 0", "stripe 0..3, wanted within 1..6"),
         ("a matrix is two directions", ""),
     ):

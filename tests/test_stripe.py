@@ -11,7 +11,17 @@ from frame.errors import ArgumentError
 from kernels.marshal import Marshal
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-EMPTY = (0, 0, 0, 0)
+NO_BOUNDS = (None, None, None, None)
+
+
+def field(name, address, shape, strides=None, lower=None, size=8):
+    """A host's array as the Fortran module describes it. strides: bytes, default: one after the other."""
+    strides = strides or np.cumprod([size, *shape[:-1]]).tolist()
+    return stripe.Field(name, False, address, tuple(shape), tuple(strides), tuple(lower or [1] * len(shape)), size)
+
+
+def box(*bounds):
+    return (*bounds, *[None] * (4 - len(bounds)))
 
 
 def random_selection(rng):
@@ -52,14 +62,14 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_strides(seed):
-    """Sections with strides of any sign and step, as in Fortran descriptors."""
+    """Sections with strides of any sign and step, as Fortran passes them."""
     rng = np.random.default_rng(100 + seed)
     be = kernels.get_backend("cpu")
     base = np.asfortranarray(rng.normal(size=(9, 8, 7, 3)))
     cuts = tuple(slice(None, None, int(rng.choice([1, 2, -1, -2]))) for _ in range(3))
     section = base[cuts]
     block = stripe.block_from_field(
-        "Y", section.ctypes.data, section.shape, [s // 8 for s in section.strides], EMPTY, EMPTY, 3
+        field("Y", section.ctypes.data, section.shape, section.strides), NO_BOUNDS, NO_BOUNDS, 3
     )
     count = block.points
     view = be.empty((3, be.pad(count)))
@@ -72,11 +82,41 @@ def test_any_strides(seed):
     np.testing.assert_array_equal(base, changed)
 
 
-@pytest.mark.parametrize("shape", [(), (5,), (5, 4), (5, 4, 3), (5, 4, 3, 1)])
-def test_fields_of_every_rank(shape):
-    array = np.asfortranarray(np.arange(float(np.prod(shape, dtype=int))).reshape(shape, order="F"))
-    block = stripe.block_from_field("T", array.ctypes.data, shape, [s // 8 for s in array.strides], EMPTY, EMPTY, 1)
-    assert block.points == array.size and block.n[3] == 1
+@pytest.mark.parametrize(
+    "shape, rows", [((5,), 1), ((5, 4), 1), ((5, 4, 3), 1), ((5, 4, 3, 1), 1), ((5, 4, 3, 1, 1), 1)]
+)
+def test_fields_of_every_rank(shape, rows):
+    block = stripe.block_from_field(field("T", 1 << 20, shape), NO_BOUNDS, NO_BOUNDS, rows)
+    assert block.points == np.prod(shape) and block.n[3] == rows
+
+
+@pytest.mark.parametrize(
+    "shape, rows, n, per_variable",
+    [
+        ((6,), 6, (1, 1, 1, 6), 1),
+        ((5, 6), 6, (5, 1, 1, 6), 5),
+        ((5, 4, 6), 6, (5, 4, 1, 6), 20),
+        ((5, 4, 3, 6), 6, (5, 4, 3, 6), 60),
+        ((5, 4, 3, 2, 3), 6, (5, 4, 3, 6), 60),
+        ((5, 4, 3, 1, 6), 6, (5, 4, 3, 6), 60),
+        ((5, 4, 3, 6, 1), 6, (5, 4, 3, 6), 60),
+    ],
+)
+def test_variables_come_last(shape, rows, n, per_variable):
+    """Dimensions 4 and 5 are one list of variables, the former fastest."""
+    block = stripe.block_from_field(field("Y", 1 << 20, shape), NO_BOUNDS, NO_BOUNDS, rows)
+    assert block.n == n and block.strides[3] == per_variable
+
+
+def test_boxes_are_in_the_bounds_of_each_array():
+    whole = field("T", 1 << 20, (10, 8), lower=(-1, 0))
+    block = stripe.block_from_field(whole, box(1, 1), box(6, 6), 1)
+    assert block.lo[:2] == (2, 1) and block.n[:2] == (6, 6)
+    assert stripe.point(block, 0) == (1, 1, 1) and stripe.point(block, 7) == (2, 2, 1)
+    inner = stripe.block_from_field(field("T", 1 << 20, (6, 6)), box(1, 1), box(6, 6), 1)
+    assert inner.lo[:2] == (0, 0) and inner.n == block.n
+    upper = stripe.block_from_field(whole, box(None, 3), NO_BOUNDS, 1)
+    assert upper.lo[:2] == (0, 3) and upper.n[:2] == (10, 5)
 
 
 def test_points_are_numbered_x_fastest():
@@ -117,32 +157,43 @@ def test_stripes_outside_the_selection_are_named(first, last, words):
 
 
 @pytest.mark.parametrize(
-    "shape, rows, lo, hi, words",
+    "array, rows, lo, hi, words",
     [
-        ((6, 5, 4, 2), 1, EMPTY, EMPTY, "last dimension of 1 variable"),
-        ((6, 5, 4), 3, EMPTY, EMPTY, "last dimension of 3 variables"),
-        ((), 3, EMPTY, EMPTY, "3 variables"),
-        ((6, 5), 1, (1, 1, 1, 0), EMPTY, "2 dimensions in space, lo has 3"),
-        ((6, 5), 1, EMPTY, (6, 6, 0, 0), "bounds 1:6 in dimension 2, wanted within 1:5"),
-        ((6, 5), 1, (4, 0, 0, 0), (2, 0, 0, 0), "4:2"),
+        (dict(shape=(6, 5, 4, 2)), 1, (), (), "last dimension of 1 variable"),
+        (dict(shape=(6, 5, 4)), 3, (), (), "last dimension of 3 variables"),
+        (dict(shape=(6, 5, 4, 2, 2)), 3, (), (), "product of the last two dimensions of 3 variables"),
+        (dict(shape=(6, 5)), 1, (1, 1, 1), (), "2 dimensions in space, lo has 3"),
+        (dict(shape=(6, 5)), 1, (), (6, 6), "bounds (1:6, 1:5), which do not contain the box (1:6, 1:6)"),
+        (
+            dict(shape=(6, 5), lower=(-1, 0)),
+            1,
+            (-2,),
+            (),
+            "bounds (-1:4, 0:4), which do not contain the box (-2:4, 0:4)",
+        ),
+        (dict(shape=(6, 5), strides=(12, 72)), 1, (), (), "strides of (12, 72) bytes, wanted multiples of 8"),
+        (dict(shape=(2, 2, 2, 2, 2), strides=(8, 16, 32, 64, 256)), 4, (), (), "a section in its last two dimensions"),
     ],
 )
-def test_fields_that_do_not_fit_are_named(shape, rows, lo, hi, words):
-    with pytest.raises(ArgumentError, match=words):
-        stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, rows)
+def test_fields_that_do_not_fit_are_named(array, rows, lo, hi, words):
+    with pytest.raises(ArgumentError) as error:
+        stripe.block_from_field(field("T", 1 << 20, **array), box(*lo), box(*hi), rows)
+    assert words in str(error.value) and str(error.value).startswith("array for 'T'")
 
 
 @pytest.mark.parametrize(
     "shape, lo, hi",
     [
-        ((0, 5), EMPTY, EMPTY),
-        ((4, 0, 3), (3, 2, 0, 0), (-2, 4, 0, 0)),
-        ((6, 5), (3, 0, 0, 0), (2, 0, 0, 0)),
-        ((6, 5), EMPTY, (-(2**31 - 1), 0, 0, 0)),
+        ((0, 5), (), ()),
+        ((4, 0, 3), (3, 2), (-2, 4)),
+        ((6, 5), (3,), (2,)),
+        ((6, 5), (), (0,)),
+        ((6, 5), (4, 1), (-3, 99)),
+        ((0, 5), (1, 1), (6, 5)),
     ],
 )
 def test_selections_without_points(shape, lo, hi):
-    assert stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, 1).points == 0
+    assert stripe.block_from_field(field("T", 0, shape), box(*lo), box(*hi), 1).points == 0
     empty = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 3, 2, 1, 4, 1, 1))
     assert empty.points == 0
     with pytest.raises(ArgumentError, match=r"no points are selected by SptY, EptY = 3, 2, so there is no stripe 1..1"):

@@ -22,7 +22,7 @@ contains
   !> Pins the arrays: their memory stays in place until releaseCells, and the layer relies on that.
   subroutine allocateCells(n, ns, s)
     integer, intent(in)        :: n(3), ns
-    type(Cells), intent(inout) :: s
+    type(Cells), intent(inout), target :: s
     call releaseCells(s)
     allocate(s%rho(n(1), n(2), n(3)), s%h(n(1), n(2), n(3)), s%c(n(1), n(2), n(3)), s%rhop(n(1), n(2), n(3)), &
              s%rhoT(n(1), n(2), n(3)), s%hp(n(1), n(2), n(3)), s%hT(n(1), n(2), n(3)), s%mu(n(1), n(2), n(3)), &
@@ -33,7 +33,7 @@ contains
   end subroutine allocateCells
 
   subroutine releaseCells(s)
-    type(Cells), intent(inout) :: s
+    type(Cells), intent(inout), target :: s
     if (.not. allocated(s%rho)) return
     call frame_unpin(s%rho); call frame_unpin(s%h); call frame_unpin(s%c); call frame_unpin(s%rhop); call frame_unpin(s%rhoT)
     call frame_unpin(s%hp); call frame_unpin(s%hT); call frame_unpin(s%mu); call frame_unpin(s%lam)

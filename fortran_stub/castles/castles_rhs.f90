@@ -93,8 +93,8 @@ contains
 
   !> Allocates space for that many states and variables, again where the block has grown.
   subroutine fitFaces(n, f)
-    integer, intent(in)             :: n(4)
-    type(FaceStates), intent(inout) :: f
+    integer, intent(in)                     :: n(4)
+    type(FaceStates), intent(inout), target :: f
     if (allocated(f%Q)) then
       if (all(shape(f%Q) == n)) return
       call frame_unpin(f%Q); call frame_unpin(f%rho); call frame_unpin(f%h0)

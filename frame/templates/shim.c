@@ -262,45 +262,13 @@ static int own_finalize(void) {
     return FRAME_DONE;
 }
 
-/* ---- Fortran descriptors (new style): address, extents and strides without a copy ---- */
-#if __has_include(<ISO_Fortran_binding.h>)
-#include <ISO_Fortran_binding.h>
-static int frame_problem(const CFI_cdesc_t *array, int size) {
-    int d;
-    if (!size) return FIELD_NOT_REAL;
-    if (!array->base_addr) return FIELD_NOT_ALLOCATED;
-    if (array->rank > 4) return FIELD_RANK;
-    for (d = 0; d < array->rank; d++) {
-        if (array->dim[d].extent < 0) return FIELD_ASSUMED_SIZE;
-        if (array->dim[d].sm % size) return FIELD_STRIDE;
-    }
-    return 0;
-}
-
-/* Fills a field from a descriptor. An error is kept in `problem` and reported by the call that uses the field. */
-EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, struct frame_field *field) {
-    int d;
-    memset(field, 0, sizeof *field);
-    frame_name(tag, field->tag);
-    field->way = way;
-    field->rank = array->rank;
-    field->address = (intptr_t)array->base_addr;
-    field->size = array->type == CFI_type_double ? 8 : array->type == CFI_type_float ? 4 : 0;
-    field->problem = frame_problem(array, field->size);
-    for (d = 0; d < array->rank && !field->problem; d++) {
-        field->extent[d] = array->dim[d].extent;
-        field->stride[d] = array->dim[d].sm / field->size;
-    }
-}
-#endif
-
+/* ---- arrays of the Fortran module: address, extents, strides and bounds ---- */
 static int frame_check_fields(const struct frame_field *fields, int n) {
-    static const char *const what[] = {"",
-                                       "is not an array of real(8), double precision, or real(4)",
-                                       "is not allocated or not associated",
-                                       "has more than 4 dimensions",
-                                       "has assumed size (*): its last extent is unknown; pass a section",
-                                       "has a stride that is no multiple of its elements' size"};
+    static const char *const what[] = {
+        "", "is not allocated or not associated",
+        "is a component of an array of a derived type, or a pointer to one, and this Fortran compiler does not tell "
+        "where it begins; pass its first element too, as in frame_in('T', cells%T, first=cells(1)%T)",
+        "does not begin at the element given as first"};
     int i;
     for (i = 0; i < n; i++)
         if (fields[i].problem)

@@ -33,7 +33,7 @@ class Block:
 
     Each tuple has four numbers. address: of element (0, 0, 0, 0). shape: (nx, ny, nz, variables). strides: in elements,
     for x, y, z, variable. lo: zero-based start of the selection; n: its extents. on_device: address is device memory.
-    size: bytes of an element, 8 or 4.
+    size: bytes of an element, 8 or 4. lower: what the host calls index 0 in x, y, z; messages say it.
     """
 
     address: int
@@ -43,6 +43,7 @@ class Block:
     n: tuple[int, ...]
     on_device: bool = False
     size: int = 8
+    lower: tuple[int, ...] = (1, 1, 1)
 
     @functools.cached_property
     def first(self) -> int:

@@ -15,9 +15,9 @@ program traps
   character(4000) :: message
   character(200) :: open_tag = repeat('A', 200)
   integer :: status, i, bad
-  double precision :: T(6), p(6), rho(6), e(6), zero
-  double precision :: many(4000)
-  double precision, allocatable :: none(:)
+  double precision :: p(6), rho(6), e(6), zero
+  double precision, target :: T(6), many(4000)
+  double precision, allocatable, target :: none(:)
 #ifdef WITH_MPI
   integer :: ierr, rank, ranks
 #endif
@@ -105,9 +105,8 @@ program traps
     p = 0
     call get('T', p(2:6:2), stat=status); call tell('get')
     print '(a,6f9.3)', 'T =', p
-  case ('descriptor')
+  case ('shapes')
     call init(-1, 6, 1, 1, 0, status)
-    call put('T', [1, 2, 3], stat=status); call tell('integers')
     call put('T', real(T), stat=status); call tell('single')
     call put('T', none, stat=status); call tell('not allocated')
     call put('T', T, hi=[7], stat=status); call tell('bounds')
