@@ -364,7 +364,7 @@ contains
     call c_field(trim(tag)//c_null_char, array, 1_c_int, field)
   end function
 
-  ! The message of this thread's last failure.
+  ! The message of this thread's last call: blank after a success.
   subroutine frame_lasterror(message)
     character(*), intent(out) :: message
     integer(c_int) :: length
