@@ -18,7 +18,7 @@ _CONVERTED = ("tag", "text", "doubles", "fields", "corner")
 
 
 class _Stream(io.FileIO):
-    """Standard output or error of the host. What it does not take is lost: it may be closed or full, its reader gone."""
+    """Standard output or error of the host. Closed, full or without a reader, it loses what is written."""
 
     def write(self, data) -> int:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
@@ -36,7 +36,7 @@ def _stream(number: int) -> io.TextIOWrapper:
         raw = _Stream(number, "w", closefd=False)
     except OSError:
         raw = _Stream(os.devnull, "w")
-    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
 
 
 def serve(ffi, lib, build_folder: str) -> Frame:

@@ -76,7 +76,10 @@ def test_what_is_no_interpreter_is_status_1(what):
     """Python itself would start: it only derives the places of its packages from the name."""
     if not pathlib.Path(what).exists():
         pytest.skip(f"no {what}")
-    assert told(traps("early", FRAME_PYTHON=what))["put"] == (1, f"frame_put: FRAME_PYTHON = {what} is no Python interpreter.")
+    assert told(traps("early", FRAME_PYTHON=what))["put"] == (
+        1,
+        f"frame_put: FRAME_PYTHON = {what} is no Python interpreter.",
+    )
     assert traps("early_old", FRAME_PYTHON=what).returncode == 71
 
 
