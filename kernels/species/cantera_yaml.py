@@ -22,22 +22,25 @@ caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.o
 
 import dataclasses
 import math
+import re
+import stat
 import warnings
 from pathlib import Path
 
 import numpy as np
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from ..errors import MixtureError
 from .atomic_weights import ATOMIC_WEIGHT
 from .critical import filled
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
-from .units import Units
+from .units import Units, short as _short
 
 MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
+LARGEST, DEEPEST = 2**26, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
+ALIASES = 10  # how many times longer aliases may make a file
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
 VISCOSITY_LAWS = {"sutherland": ("sutherland", ("constant", "K")), "power-law": ("power_law", ("exponent", "1"))}
@@ -98,19 +101,34 @@ class _Node:
         """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
         for key in self.data:
             if key not in known:
-                self.fail(f"unknown key {key!r}, wanted some of {', '.join(known)}.")
+                self.fail(f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
 
 
-def _short(value, limit=60):
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit] + "..."
+def _written_out(node, sizes):
+    """Nodes in a graph of YAML nodes if every alias were written out; infinite where one contains itself."""
+    if id(node) not in sizes:
+        sizes[id(node)] = math.inf
+        parts = node.value if isinstance(node.value, list) else []
+        sizes[id(node)] = 1 + sum(_written_out(n, sizes) for p in parts for n in (p if isinstance(p, tuple) else [p]))
+    return sizes[id(node)]
+
+
+def _parsed(text):
+    """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = DEEPEST
+    constructor, _ = yaml.get_constructor_parser(text)
+    node, sizes = yaml.composer.get_single_node(), {}
+    if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
+        raise ValueError("its aliases stand for too much, or for themselves")
+    return node and constructor.construct_document(node)
 
 
 def _finite(node, key, value, wanted):
     try:
         if isinstance(value, bool) or not math.isfinite(value := float(value)):
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         node.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
     return value
 
@@ -121,15 +139,23 @@ class _File:
     def __init__(self, path):
         self.path = Path(path)
         try:
+            facts = self.path.stat()
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
+                raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
             text = self.path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise MixtureError(f"{path}: cannot be read ({error.strerror}).") from None
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
+        except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
+            raise MixtureError(f"{path}: cannot be read ({getattr(error, 'strerror', error)}).") from None
         try:
-            data = YAML(typ="safe", pure=True).load(text)
-        except (YAMLError, ValueError, RecursionError) as error:
-            raise MixtureError(f"{path}: is not valid YAML: {' '.join(str(error).split())}") from None
+            data = _parsed(text)
+        except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
+            mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+            told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
+            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            raise MixtureError(f"{path}: is not valid YAML: {told}{where}.") from None
+        if not isinstance(data, dict):
+            raise MixtureError(f"{path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
         self.top = _Node(data, str(path), Units())
 
     def section(self, name):
@@ -146,14 +172,17 @@ class _File:
                 continue
             key = node.text("name", "the name of the species")
             if key in out:
-                self.top.fail(f"species {key!r} is defined more than once in section {name!r}.")
-            node.where = f"{self.path}: species {key!r}"
+                self.top.fail(f"species {_short(key)} is defined more than once in section {_short(name)}.")
+            node.where = f"{self.path}: species {_short(key)}"
             out[key] = node
         return out
 
     def atomic_weights(self):
         weights = dict(ATOMIC_WEIGHT)
-        for item in self.top.data.get("elements") or []:
+        items = self.top.data.get("elements") or []
+        if not isinstance(items, list):
+            self.top.fail(f"elements: got {_short(items)}, wanted a list of elements.")
+        for item in items:
             node = _Node(item, f"{self.path}: elements", self.top.units)
             weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
         return weights
@@ -187,7 +216,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
         if foreign and skip:
             continue
         if foreign:
-            composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
+            composition.fail(f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared)}.")
         rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
         nodes.append(entry)
     if not rows:
@@ -237,16 +266,16 @@ def _choose_phase(file, wanted, models):
     for number, data in enumerate(phases, 1):
         node = _Node(data, f"{file.path}: phase {number}", file.top.units)
         name = node.text("name", "the name of the phase")
-        node.where = f"{file.path}: phase {name!r}"
+        node.where = f"{file.path}: phase {_short(name)}"
         if name in nodes:
-            file.top.fail(f"phase {name!r} is defined more than once.")
+            file.top.fail(f"phase {_short(name)} is defined more than once.")
         nodes[name] = node
     if wanted is not None and wanted not in nodes:
         file.top.fail(f"has no phase {wanted!r}, wanted one of {', '.join(map(repr, nodes))}.")
     fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
     if node.data.get("thermo") not in models:
-        node.fail(f"thermo is {node.data.get('thermo')!r}, wanted {' or '.join(map(repr, models))}.")
+        node.fail(f"thermo is {_short(node.data.get('thermo'))}, wanted {' or '.join(map(repr, models))}.")
     return node
 
 
@@ -269,9 +298,9 @@ def _species_of(file, phase):
             phase.fail(f"species: {source}: got {_short(names)}, wanted 'all' or a list of names.")
         for name in names:
             if not isinstance(name, str) or name not in available:
-                phase.fail(f"species {name!r} is not defined in section {source!r}.")
+                phase.fail(f"species {_short(name)} is not defined in section {source!r}.")
             if name in out:
-                phase.fail(f"species {name!r} is listed more than once.")
+                phase.fail(f"species {_short(name)} is listed more than once.")
             out[name] = available[name]
 
     for item in chosen:
@@ -289,14 +318,16 @@ def _species_row(node, composition, weights, fill, ideal, model):
     mass = 0.0
     for element in composition.data:
         if element not in weights:
-            composition.fail(f"element {element!r} has no atomic weight; a top-level `elements` entry can give one.")
+            composition.fail(
+                f"element {_short(element)} has no atomic weight; a top-level `elements` entry can give one."
+            )
         mass += weights[element] * composition.number(element)
     if not mass > 0:
         composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
     row["W"] = mass * 1e-3
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
     if ideal and model == MODEL and not fill and _eos(node) is None and not node.has("critical-parameters"):
-        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
+        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation"), math.nan) | {"origin": {}}
     else:
         critical = _critical(node, composition.data if fill else None, model)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
@@ -340,7 +371,7 @@ def _liquid(extra):
 def _thermo(node):
     model = node.text("model", "'NASA7' or 'NASA9'")
     if model not in COEFFICIENTS:
-        node.fail(f"model is {model!r}, wanted 'NASA7' or 'NASA9'.")
+        node.fail(f"model is {_short(model)}, wanted 'NASA7' or 'NASA9'.")
     count = COEFFICIENTS[model]
     wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
     ranges = node.need("temperature-ranges", wanted)
@@ -427,7 +458,7 @@ def _critical(node, fill=None, model=MODEL):
         }
         for key in ("a", "b"):
             if not row[key] > 0:
-                eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
+                eos.fail(f"{key}: got {_short(eos.data[key])}, wanted a positive number.")
         row["Tc"] = row["a"] * OMEGA_B / (row["b"] * OMEGA_A * GAS_CONSTANT)
         row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / row["b"]
     elif fill is not None and not (critical is not None and all(critical.has(key) for key, *_ in CRITICAL)):
@@ -454,7 +485,7 @@ def _critical(node, fill=None, model=MODEL):
         }
         for key, field, _ in CRITICAL[:2]:
             if not row[field] > 0:
-                critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
+                critical.fail(f"{key}: got {_short(critical.data[key])}, wanted a positive number.")
     # all species have Tc and pc; a and b follow from them up to the last bits
     return {field: value for field, value in row.items() if field not in ("a", "b")}
 
@@ -476,7 +507,7 @@ def _rk_critical(eos):
     (a0, a1), b = _rk_a(eos, "a"), eos.number("b", "m^3/kmol") * 1e-3
     for key, number in (("a", a0), ("b", b)):
         if not number > 0:
-            eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
+            eos.fail(f"{key}: got {_short(eos.data[key])}, wanted a positive number.")
     k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
     Tc = (a0 / k) ** (2 / 3)
     if a1:
@@ -549,9 +580,9 @@ def _transport(node, omega=None):
     block = node.child("transport")
     model, geometry = block.text("model", "'gas'"), block.text("geometry", "atom, linear or nonlinear")
     if model != "gas":
-        block.fail(f"model is {model!r}, wanted 'gas'.")
+        block.fail(f"model is {_short(model)}, wanted 'gas'.")
     if geometry not in GEOMETRY:
-        block.fail(f"geometry is {geometry!r}, wanted atom, linear or nonlinear.")
+        block.fail(f"geometry is {_short(geometry)}, wanted atom, linear or nonlinear.")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(
             f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
