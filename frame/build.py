@@ -170,7 +170,8 @@ def c_header() -> str:
         lines[-1] += " */"
         lines.append(_wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
     lines += [
-        "/* Text of this thread's last failure, padded with blanks; returns its length. */",
+        "/* Message of this thread's last call, empty after a success, padded with blanks to n characters; returns its",
+        " * length. */",
         "int frame_lasterror_(char *buf, int n);",
         "/* Status of this thread's last call. */",
         "int frame_laststatus_(int *status);",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
+import sys
 
 import numpy as np
 
@@ -16,8 +19,31 @@ NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the h
 _CONVERTED = ("tag", "text", "doubles", "fields", "corner")
 
 
+class _Stream(io.FileIO):
+    """Standard output or error of the host. Closed, full or without a reader, it loses what is written."""
+
+    def write(self, data) -> int:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
+        try:
+            return super().write(data) or 0
+        except OSError:
+            signal.sigtimedwait([signal.SIGPIPE], 0)  # what a pipe without a reader sent to this thread
+            return len(data)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _stream(number: int) -> io.TextIOWrapper:
+    try:
+        raw = _Stream(number, "w", closefd=False)
+    except OSError:
+        raw = _Stream(os.devnull, "w")
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
+
+
 def serve(ffi, lib, build_folder: str) -> Frame:
     """Bind the table to one Frame, the one of this process."""
+    sys.stdout, sys.stderr = _stream(1), _stream(2)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
     frame = Frame()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .errors import BackendError, refuse
+from .errors import ArgumentError, BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -22,13 +22,13 @@ def host_library() -> str:
     return "mpich" if hasattr(everything, "MPI_Init") else ""
 
 
-def host_has_initialized() -> bool:
-    """Whether the host has called MPI_INIT. It asks the C symbol MPI_Initialized, which every MPI library has."""
-    everything = ctypes.CDLL(None)
-    if not hasattr(everything, "MPI_Initialized"):
-        return False
+def host_has(happened: str) -> bool:
+    """Whether MPI is "Initialized" or "Finalized" in the host: the C symbol MPI_..., which every MPI library has and
+    which may be called at any time."""
+    ask = getattr(ctypes.CDLL(None), f"MPI_{happened}", None)
     flag = ctypes.c_int(0)
-    everything.MPI_Initialized(ctypes.byref(flag))
+    if ask is not None:
+        ask(ctypes.byref(flag))
     return bool(flag.value)
 
 
@@ -61,23 +61,49 @@ def import_mpi():
     return MPI
 
 
+def communicator(mpi, handle: int):
+    """The host's communicator of this handle. MPI looks at the handle while its errors come back here; the host's own
+    error handlers are in place again afterwards. Errors: ArgumentError for a handle that is none."""
+    # MPICH looks no further than the pattern of a handle: it ends the process where the number behind it is too large
+    most = {0x11: 2, 0x21: 256}.get((handle & 0xFFFFFFFF) >> 26, 1 << 26)  # built in; of its first, static objects
+    told_by = [mpi.COMM_WORLD, mpi.COMM_SELF]  # an error without a communicator goes to one of them
+    handlers = [comm.Get_errhandler() for comm in told_by]
+    what = "is no communicator (did the caller forget %VAL(), or free it?)"
+    try:
+        for comm in told_by:
+            comm.Set_errhandler(mpi.ERRORS_RETURN)
+        if handle & 0x3FFFFFF < most:
+            host = mpi.Comm.f2py(handle)
+            what = "is the null communicator" if host == mpi.COMM_NULL else "is an intercommunicator" * host.Is_inter()
+    except mpi.Exception:
+        pass
+    finally:
+        for comm, handler in zip(told_by, handlers):
+            comm.Set_errhandler(handler)
+            handler.Free()
+    if what:
+        raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
+    return host
+
+
 class Communicator:
     """A duplicate of the host's communicator and the ranks of this node. Errors: ArgumentError when MPI is not
-    initialised."""
+    initialised, or finalised, and for what is no communicator."""
 
     def __init__(self, handle: int):
         refuse(
-            not host_has_initialized(),
+            not host_has("Initialized"),
             "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.",
         )
+        refuse(host_has("Finalized"), "MPI is finalised: call frame_setcomm before MPI_FINALIZE.")
         self._mpi = import_mpi()
-        host = self._mpi.Comm.f2py(handle)
-        refuse(host == self._mpi.COMM_NULL, f"fcomm = {handle} is the null communicator.")
-        self.comm = host.Dup()
+        self.comm = communicator(self._mpi, handle).Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
 
     def gather(self, value) -> list | None:
+        if self._mpi.Is_finalized():
+            raise ArgumentError("MPI is finalised, and the ranks cannot be asked: call it before MPI_FINALIZE.")
         return self.comm.gather(value)
 
     def free(self) -> None:

@@ -106,14 +106,127 @@ def test_a_broken_entry_is_rebuilt(filled, harm, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
-    """/proc/sys refuses new files from root too."""
+    """/proc/sys refuses new files from root too. The user's own folder cannot be made there either."""
     (tmp_path / "file").touch()
     for folder in ("/proc/sys/kernel", tmp_path / "file"):
-        process = start(folder)
+        process = start(folder, XDG_CACHE_HOME="/proc/sys/kernel")
         _, err = process.communicate()
         assert process.returncode == 1 and "BackendError" in err and str(folder) in err and "set FRAME_CACHE" in err, (
             err
         )
+
+
+TINY = """
+from kernels.backend import cache
+import os, sys, time
+if len(sys.argv) > 2:
+    os.setgroups([])
+    os.setgid(int(sys.argv[2]))
+    os.setuid(int(sys.argv[2]))
+def make(path):
+    path.write_text("made")
+    print("making", flush=True)
+    time.sleep(float(sys.argv[1]))
+print(cache.entry("tiny", ".so", make), flush=True)
+"""
+
+
+def tiny(folder, seconds=0, user=None, **environment):
+    """Starts a process that makes the entry `tiny` in so many seconds; user: another one than this."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "always", "-c", TINY, str(seconds), *([] if user is None else [str(user)])],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "FRAME_CACHE": str(folder), **environment},
+    )
+
+
+def told(process) -> tuple[int, str]:
+    """(exit status, output); a process that hangs fails the test."""
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out + err
+
+
+def names(folder):
+    return sorted(f.name for f in folder.iterdir())
+
+
+def test_the_folder_is_the_users_alone(tmp_path):
+    assert told(tiny(tmp_path / "a" / "cache")) == (0, f"making\n{tmp_path / 'a' / 'cache' / 'tiny.so'}\n")
+    assert (tmp_path / "a" / "cache").stat().st_mode & 0o777 == 0o700
+    assert names(tmp_path / "a" / "cache") == ["tiny.sha256", "tiny.so"]
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o757, 0o1777])
+def test_a_folder_that_others_may_write_is_refused(mode, tmp_path):
+    """A library that another user put there would run here."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(mode)
+    status, text = told(tiny(tmp_path / "cache"))
+    assert status == 1 and f"has mode {mode:04o} (chmod go-w" in text and "FRAME_CACHE_SHARED=1" in text
+    assert names(tmp_path / "cache") == []
+    assert told(tiny(tmp_path / "cache", FRAME_CACHE_SHARED="1"))[0] == 0
+
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed, which root can start")
+
+
+@as_root
+def test_a_folder_or_an_entry_of_another_user_is_refused(tmp_path):
+    folder = tmp_path / "cache"
+    assert told(tiny(folder))[0] == 0
+    os.chown(folder / "tiny.so", NOBODY, NOBODY)  # left there before the folder was closed to others
+    assert told(tiny(folder))[1].startswith("making")
+    os.chown(folder, NOBODY, NOBODY)
+    status, text = told(tiny(folder))
+    assert status == 1 and f"belongs to user {NOBODY}, this process to 0" in text and "FRAME_CACHE_SHARED=1" in text
+    assert told(tiny(folder, FRAME_CACHE_SHARED="1")) == (0, f"{folder / 'tiny.so'}\n")
+
+
+@pytest.mark.parametrize("what", ["link", "fifo", "folder"])
+def test_a_lock_that_is_no_file(what, tmp_path):
+    """A link is not followed (the file behind it was emptied), a fifo is not waited for."""
+    lock, elsewhere = tmp_path / "tiny.lock", tmp_path / "elsewhere"
+    elsewhere.write_text("precious")
+    {"link": lambda: lock.symlink_to(elsewhere), "fifo": lambda: os.mkfifo(lock), "folder": lock.mkdir}[what]()
+    assert told(tiny(tmp_path)) == (0, f"making\n{tmp_path / 'tiny.so'}\n")
+    assert elsewhere.read_text() == "precious"
+
+
+def test_what_a_killed_maker_leaves_is_removed(tmp_path):
+    process = tiny(tmp_path, 60)
+    assert process.stdout.readline() == "making\n"
+    waits = tiny(tmp_path)
+    process.kill()
+    process.communicate()
+    assert told(waits) == (0, f"making\n{tmp_path / 'tiny.so'}\n")
+    assert names(tmp_path) == ["tiny.sha256", "tiny.so"]
+
+
+@as_root
+def test_two_users_of_a_shared_folder(tmp_path):
+    """The second one waits for what the first one makes. What it cannot write, it makes in a folder of its own."""
+    folder, own = tmp_path / "cache", tmp_path / "own"
+    folder.mkdir()
+    own.mkdir()
+    os.chown(own, NOBODY, NOBODY)
+    for above in (tmp_path, *tmp_path.parents[:3]):  # pytest's folders are its user's alone
+        above.chmod(above.stat().st_mode | 0o011)
+    second = dict(user=NOBODY, FRAME_CACHE_SHARED="1", XDG_CACHE_HOME=str(own))
+    first = tiny(folder, 2)
+    assert first.stdout.readline() == "making\n"
+    assert told(tiny(folder, **second)) == (0, f"{folder / 'tiny.so'}\n")
+    assert told(first)[0] == 0
+    (folder / "tiny.so").write_text("broken")
+    status, text = told(tiny(folder, **second))
+    made = own / "castles-frame" / "tiny.so"
+    assert status == 0 and str(made) in text and f"folder {folder} cannot be written" in text
+    assert told(tiny(folder, **second)) == (0, f"{made}\n")  # and found again without a word
+    folder.chmod(0o777)  # now it may write there: both makers' files are the same
+    assert told(tiny(folder, **second)) == (0, f"making\n{folder / 'tiny.so'}\n")
 
 
 def test_a_named_target_is_the_same_on_every_processor(monkeypatch):

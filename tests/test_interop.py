@@ -71,6 +71,18 @@ def test_python_that_cannot_start_is_status_1():
     assert traps("early_old", FRAME_PYTHON="/nowhere/python3").returncode == 71
 
 
+@pytest.mark.parametrize("what", ["/bin/true", "/tmp", str(pathlib.Path(sys.executable).with_name("pip"))])
+def test_what_is_no_interpreter_is_status_1(what):
+    """Python itself would start: it only derives the places of its packages from the name."""
+    if not pathlib.Path(what).exists():
+        pytest.skip(f"no {what}")
+    assert told(traps("early", FRAME_PYTHON=what))["put"] == (
+        1,
+        f"frame_put: FRAME_PYTHON = {what} is no Python interpreter.",
+    )
+    assert traps("early_old", FRAME_PYTHON=what).returncode == 71
+
+
 @pytest.mark.parametrize("has, word", [((), "cffi"), (("_cffi_backend",), "No module named 'numpy'")])
 def test_python_without_the_packages_is_status_1(tmp_path, has, word):
     """An interpreter that starts, but whose virtual environment is empty or has cffi alone."""
@@ -102,6 +114,23 @@ def test_initialize_again():
 
 def test_finalize_first_does_nothing():
     assert told(traps("finalize_first")) == {"finalize": (0, "")}
+
+
+def test_lasterror_is_empty_after_a_success():
+    shown = re.findall(r"(.*): \[(.*)\]", traps("lasterror").stdout)
+    assert [(call, bool(text)) for call, text in shown] == [("at first", False), ("failure", True), ("success", False)]
+
+
+# ---- output streams -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [">&-", ">/dev/full", "2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-", "| true"])
+def test_streams_that_are_closed_or_full(end):
+    """frame_report and frame_finalize go on. stop 5: the host came to its end."""
+    text = f"set -o pipefail; sleep 0.1; $0 report {end}"
+    done = run("bash", "-c", text, compiled("traps.f90"))
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert ("timers are off" in done.stdout) == end.startswith("2"), done.stdout
 
 
 # ---- which Python, and what the host's environment does to it -----------------------------------------------------
@@ -410,6 +439,26 @@ def test_the_hosts_own_mpi_errors_still_stop_it(mpi):
 def test_finalize_after_mpi_finalize(mpi):
     done = traps("after_mpi", mpi=mpi, ranks=2)
     assert done.returncode == 0 and done.stdout.count("finalize: 0") == 2, done.stdout + done.stderr
+
+
+@every_mpi
+def test_calls_after_mpi_finalize_are_status_3(mpi):
+    got = told(traps("report_after_mpi", mpi=mpi))
+    assert [got[call][0] for call in ("setcomm", "report", "again", "finalize")] == [0, 3, 3, 0]
+    assert "MPI is finalised" in got["report"][1] and "MPI is finalised" in got["again"][1]
+
+
+@every_mpi
+def test_what_is_no_communicator_is_status_3(mpi):
+    """MPI's own answer would end the run. The host's error handlers are as before: its own mistake still stops it."""
+    done = traps("junk", mpi=mpi, **RETURN)
+    assert done.returncode and "NOT REACHED" not in done.stdout and "right: 0" in done.stdout, done.stdout + done.stderr
+    got = dict(re.findall(r"^(.+?): (\d .*)$", done.stdout, re.M))
+    assert len(got) == 11
+    for call in (*(f"junk {k}" for k in range(1, 8)), "freed", "no val"):
+        assert re.match("3 .*fcomm = -?[0-9]+ is no communicator .*%VAL", got[call]), got[call]
+    assert "is the null communicator" in got["null"]
+    assert traps("junk_old", mpi=mpi).returncode == 73
 
 
 @every_mpi

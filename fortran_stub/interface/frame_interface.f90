@@ -343,7 +343,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! The message of this thread's last failure.
+  ! The message of this thread's last call: blank after a success.
   subroutine frame_lasterror(message)
     character(*), intent(out) :: message
     integer(c_int) :: length

@@ -1,6 +1,7 @@
 /* ---- served without Python ---- */
 
-/* The message of the calling thread's last failure, filled with blanks to n characters. Returns its whole length. */
+/* The message of the calling thread's last call, empty after a success, filled with blanks to n characters. Returns its
+ * whole length. */
 EXPORT int frame_lasterror_(char *buf, int n) {
     int length = (int)strlen(frame_error), i;
     if (frame_check_pointer("buf", buf) || n < 0 || n > (1 << 20)) return -1;

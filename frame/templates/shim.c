@@ -4,6 +4,7 @@
  * function, guard_leave. Python returns 1 for success; cffi's own 0 (interpreter gone, unhandled exception) means a
  * failure. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -50,6 +53,24 @@ static int frame_refuse(int status, const char *format, ...) {
 
 /* ---- Python: started once, by the first call, and never finalised (NumPy cannot be loaded twice) ---- */
 
+/* Every interpreter calls Py_BytesMain, its own or libpython's. Any other program would be taken for one, too: Python
+ * only derives the places of its packages from the name. */
+static int frame_is_interpreter(const char *path) {
+    struct stat facts;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
+    void *text;
+    if (file < 0) return 0;
+    if (!fstat(file, &facts) && S_ISREG(facts.st_mode) && facts.st_size) {
+        text = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (text != MAP_FAILED) {
+            found = memmem(text, (size_t)facts.st_size, "Py_BytesMain", 12) != NULL;
+            munmap(text, (size_t)facts.st_size);
+        }
+    }
+    close(file);
+    return found;
+}
+
 static int frame_configure_python(void) {
     const char *python = getenv("FRAME_PYTHON");
     PyPreConfig before;
@@ -58,6 +79,8 @@ static int frame_configure_python(void) {
     char *arguments[1] = {(char *)"libframe"};
 
     if (!python || !*python) python = FRAME_BUILD_PYTHON;
+    else if (!access(python, X_OK) && !frame_is_interpreter(python))
+        return frame_refuse(FRAME_NO_PYTHON, "FRAME_PYTHON = %s is no Python interpreter.", python);
     if (access(python, X_OK))
         return frame_refuse(FRAME_NO_PYTHON,
                             "Python %s is not there or not executable; set FRAME_PYTHON to the interpreter to use.",
@@ -146,6 +169,7 @@ static void frame_stop(int status) {
     int world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") ? 0 : 0x44000000;
     int comm = frame_has_comm ? frame_comm : world;
 
+    signal(SIGPIPE, SIG_IGN); /* a message that nobody reads does not change the exit status */
     fprintf(stderr, "libframe: stopped by status %d in %s\n", status, frame_error);
     frame_flush();
     if (initialized && finalized && abort_all) {
@@ -175,6 +199,7 @@ static void guard_enter(struct frame_guard *guard, const char *entry) {
 static int guard_leave(struct frame_guard *guard, int status, int caller_takes_status) {
     const char *policy;
     frame_status = status;
+    if (status == FRAME_DONE) frame_error[0] = 0;
     pthread_mutex_unlock(&frame_mutex);
     fesetenv(&guard->host);
     if (status == FRAME_DONE || caller_takes_status) return status;

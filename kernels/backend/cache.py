@@ -2,36 +2,54 @@
 and the others wait.
 
 The key of an entry holds everything that decides the machine code: source, headers, flags, compiler and processor. A
-broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
+broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame. What lies
+there is run: it has to belong to the user, and nobody else may write to it, unless FRAME_CACHE_SHARED=1 says that it is
+shared on purpose.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import os
 import pathlib
 import platform
 import re
+import stat
+import warnings
 
 from ..errors import BackendError
 
 
-def folder() -> pathlib.Path:
-    """The cache's folder, made if it does not exist. Raises BackendError where it cannot be made."""
-    named = os.environ.get("FRAME_CACHE")
-    path = (
-        pathlib.Path(named)
-        if named
-        else pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "castles-frame"
-    )
+def shared() -> bool:
+    return os.environ.get("FRAME_CACHE_SHARED") == "1"
+
+
+def folder(named: str | None = None) -> pathlib.Path:
+    """The cache's folder, made if it does not exist. named: FRAME_CACHE, unless given; "": the user's own. Raises
+    BackendError where it cannot be made, or is another's or open to others."""
+    named = os.environ.get("FRAME_CACHE", "") if named is None else named
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+        default = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "castles-frame"
+        path = pathlib.Path(named or default.expanduser())
+        path.mkdir(mode=0o777 if shared() else 0o700, parents=True, exist_ok=True)
+        facts = path.stat()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
         raise BackendError(
-            f"cannot make the kernel cache folder {path} ({error}); set FRAME_CACHE to a writable one."
+            f"cannot make the kernel cache folder {named or default} ({error}); set FRAME_CACHE to a writable one."
         ) from None
+    wrong = ""
+    if facts.st_uid != os.geteuid():
+        wrong = f"belongs to user {facts.st_uid}, this process to {os.geteuid()}"
+    elif facts.st_mode & 0o022:
+        wrong = f"has mode {facts.st_mode & 0o7777:04o} (chmod go-w would mend that)"
+    if wrong and not shared():
+        raise BackendError(
+            f"the kernel cache folder {path} {wrong}: whoever may write there could have programs of his own run here. "
+            "Set FRAME_CACHE to a folder of your own, or FRAME_CACHE_SHARED=1 where it is shared on purpose."
+        )
     return path
 
 
@@ -80,46 +98,88 @@ def texts(source: str, folders) -> list[str]:
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
     try:
-        return check.read_text().split("\n")[0] == hashlib.sha256(path.read_bytes()).hexdigest()
+        own = shared() or path.stat().st_uid == os.geteuid()  # another may have left it when the folder was open
+        return own and check.read_text().split("\n")[0] == hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _lock(path: pathlib.Path) -> int | None:
+    """The open lock, held until it is closed. None where it cannot be held (a file system without locks, something else
+    of that name): the rename in `_make` is still atomic. Another user's can be read, and so waited for."""
+    for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
+        with contextlib.suppress(OSError):
+            handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+            try:
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+                    return handle
+            except OSError:
+                pass
+            os.close(handle)
+    return None
+
+
+def _is_at(handle: int, path: pathlib.Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
     except OSError:
         return False
 
 
-@contextlib.contextmanager
-def _locked(path: pathlib.Path):
-    with open(path, "w") as handle:
-        with contextlib.suppress(OSError):  # a file system without locks: the rename in `entry` is still atomic
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
+    """Make the entry, or wait until another process has made it. Raises OSError where the folder cannot be written."""
+    path, check, lock = where / (name + suffix), where / (name + ".sha256"), where / (name + ".lock")
+    own = f"{name}.{platform.node()}."  # with the process unique, also on a shared file system without locks
+    part, part_check = (where / f"{own}{os.getpid()}{kind}" for kind in (suffix, ".sha256"))
+    if _sound(path, check):
+        return path
+    held = _lock(lock)
+    try:
+        if _sound(path, check):  # another process made it while this one waited
+            return path
+        if held is not None and _is_at(held, lock):
+            for left in where.glob(glob.escape(own) + "*"):  # half made by a process of this node that was killed
+                left.unlink(missing_ok=True)
+        try:
+            told = make(part) or ""
+            part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest() + "\n" + told)
+            os.replace(part, path)
+            os.replace(part_check, check)
+        finally:
+            for left in (part, part_check):
+                with contextlib.suppress(OSError):
+                    left.unlink()
+    finally:
+        if held is not None:
+            with contextlib.suppress(OSError):
+                if _is_at(held, lock):
+                    lock.unlink()
+            os.close(held)
+    return path
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
     """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it. `make` may
-    return a text, which is kept beside the entry (see `report`). Raises BackendError where the folder cannot be
-    written."""
+    return a text, which is kept beside the entry (see `report`). Where the folder cannot be written, the user's own
+    takes the entry. Raises BackendError where that cannot be written either."""
     where = folder()
-    path, check = where / (name + suffix), where / (name + ".sha256")
-    if _sound(path, check):
-        return path
     try:
-        with _locked(where / (name + ".lock")):
-            if _sound(path, check):  # another rank made it while this one waited
-                return path
-            own = f"{name}.{platform.node()}.{os.getpid()}"  # unique, also on a shared file system without locks
-            part, part_check = where / (own + suffix), where / (own + ".sha256")
-            try:
-                told = make(part) or ""
-                part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest() + "\n" + told)
-                os.replace(part, path)
-                os.replace(part_check, check)
-            finally:
-                part.unlink(missing_ok=True)
-                part_check.unlink(missing_ok=True)
+        return _make(where, name, suffix, make)
+    except OSError as error:
+        told = error
+    own = folder("")
+    try:
+        if own.samefile(where):
+            raise told
+        if not _sound(own / (name + suffix), own / (name + ".sha256")):
+            warnings.warn(f"the kernel cache folder {where} cannot be written ({told}): {own} is used.", stacklevel=2)
+        return _make(own, name, suffix, make)
     except OSError as error:
         raise BackendError(
-            f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder."
+            f"cannot write the kernel cache entry {own / (name + suffix)} ({error}); set FRAME_CACHE to a writable "
+            "folder."
         ) from error
-    return path
 
 
 def report(path: pathlib.Path) -> str:

@@ -22,22 +22,25 @@ caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.o
 
 import dataclasses
 import math
+import re
+import stat
 import warnings
 from pathlib import Path
 
 import numpy as np
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from ..errors import MixtureError
 from .atomic_weights import ATOMIC_WEIGHT
 from .critical import filled
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
-from .units import Units
+from .units import Units, short as _short
 
 MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
+LARGEST, DEEPEST = 2**26, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
+ALIASES = 10  # how many times longer aliases may make a file
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
 MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of _Node.number
@@ -93,7 +96,7 @@ class _Node:
 
     def positive(self, key, unit):
         number = self.number(key, unit)
-        self.refuse(not number > 0, f"{key}: got {self.data[key]!r}, wanted a positive number.")
+        self.refuse(not number > 0, f"{key}: got {_short(self.data[key])}, wanted a positive number.")
         return number
 
     def text(self, key, wanted):
@@ -103,7 +106,7 @@ class _Node:
 
     def choice(self, key, known, wanted):
         value = self.text(key, wanted)
-        self.refuse(value not in known, f"{key} is {value!r}, wanted {wanted}.")
+        self.refuse(value not in known, f"{key} is {_short(value)}, wanted {wanted}.")
         return value
 
     def items(self, key, wanted, least=0, most=math.inf):
@@ -116,7 +119,7 @@ class _Node:
     def finite(self, key, value, wanted):
         try:
             number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         self.refuse(not math.isfinite(number), f"{key}: got {_short(value)}, wanted {wanted}.")
         return number
@@ -124,12 +127,27 @@ class _Node:
     def only(self, *known):
         """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
         for key in self.data:
-            self.refuse(key not in known, f"unknown key {key!r}, wanted some of {', '.join(known)}.")
+            self.refuse(key not in known, f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
 
 
-def _short(value, limit=60):
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit] + "..."
+def _written_out(node, sizes):
+    """Nodes in a graph of YAML nodes if every alias were written out; infinite where one contains itself."""
+    if id(node) not in sizes:
+        sizes[id(node)] = math.inf
+        parts = node.value if isinstance(node.value, list) else []
+        sizes[id(node)] = 1 + sum(_written_out(n, sizes) for p in parts for n in (p if isinstance(p, tuple) else [p]))
+    return sizes[id(node)]
+
+
+def _parsed(text):
+    """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = DEEPEST
+    constructor, _ = yaml.get_constructor_parser(text)
+    node, sizes = yaml.composer.get_single_node(), {}
+    if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
+        raise ValueError("its aliases stand for too much, or for themselves")
+    return node and constructor.construct_document(node)
 
 
 class _File:
@@ -138,15 +156,23 @@ class _File:
     def __init__(self, path):
         self.path = Path(path)
         try:
+            facts = self.path.stat()
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
+                raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
             text = self.path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise MixtureError(f"{path}: cannot be read ({error.strerror}).") from None
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
+        except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
+            raise MixtureError(f"{path}: cannot be read ({getattr(error, 'strerror', error)}).") from None
         try:
-            data = YAML(typ="safe", pure=True).load(text)
-        except (YAMLError, ValueError, RecursionError) as error:
-            raise MixtureError(f"{path}: is not valid YAML: {' '.join(str(error).split())}") from None
+            data = _parsed(text)
+        except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
+            mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+            told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
+            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            raise MixtureError(f"{path}: is not valid YAML: {told}{where}.") from None
+        if not isinstance(data, dict):
+            raise MixtureError(f"{path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
         self.top = _Node(data, str(path), Units())
 
     def section(self, name):
@@ -159,14 +185,17 @@ class _File:
                 units = node.units
                 continue
             key = node.text("name", "the name of the species")
-            self.top.refuse(key in out, f"species {key!r} is defined more than once in section {name!r}.")
-            node.where = f"{self.path}: species {key!r}"
+            self.top.refuse(key in out, f"species {_short(key)} is defined more than once in section {_short(name)}.")
+            node.where = f"{self.path}: species {_short(key)}"
             out[key] = node
         return out
 
     def atomic_weights(self):
         weights = dict(ATOMIC_WEIGHT)
-        for item in self.top.data.get("elements") or []:
+        items = self.top.data.get("elements") or []
+        if not isinstance(items, list):
+            self.top.fail(f"elements: got {_short(items)}, wanted a list of elements.")
+        for item in items:
             node = _Node(item, f"{self.path}: elements", self.top.units)
             weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
         return weights
@@ -200,7 +229,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
         if foreign and skip:
             continue
         if foreign:
-            composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
+            composition.fail(f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared)}.")
         rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
         nodes.append(entry)
     node.refuse(not rows, "has no species.")
@@ -228,15 +257,15 @@ def _choose_phase(file, wanted, models):
     for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
         node = _Node(data, f"{file.path}: phase {number}", file.top.units)
         name = node.text("name", "the name of the phase")
-        node.where = f"{file.path}: phase {name!r}"
-        file.top.refuse(name in nodes, f"phase {name!r} is defined more than once.")
+        node.where = f"{file.path}: phase {_short(name)}"
+        file.top.refuse(name in nodes, f"phase {_short(name)} is defined more than once.")
         nodes[name] = node
     known = ", ".join(map(repr, nodes))
     file.top.refuse(wanted is not None and wanted not in nodes, f"has no phase {wanted!r}, wanted one of {known}.")
     fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
     thermo = node.data.get("thermo")
-    node.refuse(thermo not in models, f"thermo is {thermo!r}, wanted {' or '.join(map(repr, models))}.")
+    node.refuse(thermo not in models, f"thermo is {_short(thermo)}, wanted {' or '.join(map(repr, models))}.")
     return node
 
 
@@ -259,8 +288,8 @@ def _species_of(file, phase):
         phase.refuse(not isinstance(names, list), text)
         for name in names:
             known = isinstance(name, str) and name in available
-            phase.refuse(not known, f"species {name!r} is not defined in section {source!r}.")
-            phase.refuse(name in out, f"species {name!r} is listed more than once.")
+            phase.refuse(not known, f"species {_short(name)} is not defined in section {source!r}.")
+            phase.refuse(name in out, f"species {_short(name)} is listed more than once.")
             out[name] = available[name]
 
     for item in chosen:
@@ -276,14 +305,14 @@ def _species_row(node, composition, weights, fill, ideal, model):
     """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin."""
     mass = 0.0
     for element in composition.data:
-        text = f"element {element!r} has no atomic weight; a top-level `elements` entry can give one."
+        text = f"element {_short(element)} has no atomic weight; a top-level `elements` entry can give one."
         composition.refuse(element not in weights, text)
         mass += weights[element] * composition.number(element)
     composition.refuse(not mass > 0, f"got {_short(composition.data)}, wanted elements with positive counts.")
     row = {"name": node.data["name"], "sources": {}, "W": mass * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
     if ideal and model == MODEL and not fill and not _eos(node).data and not node.has("critical-parameters"):
-        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
+        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation"), math.nan) | {"origin": {}}
     else:
         critical = _critical(node, composition.data if fill else None, model)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
@@ -423,7 +452,7 @@ def _rk_a(block, key):
 def _rk_critical(eos):
     """Tc, pc where p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)) has its critical point: a0 + a1 Tc = k Tc^1.5."""
     a0, a1 = _rk_a(eos, "a")
-    eos.refuse(not a0 > 0, f"a: got {eos.data['a']!r}, wanted a positive number.")
+    eos.refuse(not a0 > 0, f"a: got {_short(eos.data['a'])}, wanted a positive number.")
     b = eos.positive("b", "m^3/kmol") * 1e-3
     k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
     Tc = (a0 / k) ** (2 / 3)

@@ -2,8 +2,12 @@
 "3.45 bar*L^2/mol^2"."""
 
 import math
+import reprlib
 
 from ..errors import refuse
+
+_shown = reprlib.Repr()
+_shown.maxlevel, _shown.maxlist, _shown.maxdict, _shown.maxstring, _shown.maxother = 3, 8, 8, 60, 60
 
 # name: (factor to units of kg, m, s, K, kmol; powers of (kg, m, s, K, kmol))
 _BASE = {
@@ -64,6 +68,15 @@ _KINDS = {
 _IGNORED = ("activation-energy", "current")  # property data have no such units
 
 
+def short(value, limit=60):
+    """The value for a message, in time that does not depend on its size."""
+    try:
+        text = _shown.repr(value)
+    except ValueError:  # a number of more than 4300 digits
+        text = f"a long {type(value).__name__}"
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
 def _tokens(text):
     """[(name, power)] of the factors of a unit. '/' applies to the next factor only, as in Cantera."""
     sign, out, word = 1, [], ""
@@ -72,9 +85,19 @@ def _tokens(text):
             word += c
             continue
         name, _, power = word.partition("^")
-        out.append((name.strip(), sign * float(power) if power else sign))
+        try:
+            out.append((name.strip(), sign * float(power) if power else sign))
+        except ValueError:
+            raise ValueError(f"{short(power)} in {short(text)} is no power") from None
         sign, word = (-1 if c == "/" else 1), ""
     return out
+
+
+def _power(scale, power):
+    try:
+        return scale**power
+    except ArithmeticError:
+        return math.inf  # convert refuses what comes of it
 
 
 def parse(text):
@@ -87,8 +110,8 @@ def parse(text):
             scale, dims = _BASE[name[1:]]
             scale *= _PREFIX[name[0]]
         else:
-            raise ValueError(f"unknown unit {name!r} in {text!r}")
-        factor *= scale**power
+            raise ValueError(f"unknown unit {short(name)} in {short(text)}")
+        factor *= _power(scale, power)
         powers = [p + power * d for p, d in zip(powers, dims)]
     return factor, tuple(powers)
 
@@ -106,7 +129,7 @@ class Units:
             return self
         refuse(
             not isinstance(chosen, dict),
-            f"units are {chosen!r}, wanted a map such as {{length: cm, quantity: mol}}",
+            f"units are {short(chosen)}, wanted a map such as {{length: cm, quantity: mol}}",
             ValueError,
         )
         factors = dict(self.factors)
@@ -127,18 +150,19 @@ class Units:
         number, _, given = str(value).strip().partition(" ")
         refuse(
             isinstance(value, bool) or not isinstance(value, (int, float, str)),
-            f"got {value!r}, wanted a number in {unit}",
+            f"got {short(value)}, wanted a number in {unit}",
             ValueError,
         )
         try:
             number = float(number)
         except ValueError:
-            raise ValueError(f"got {value!r}, wanted a number, or a number and a unit such as {unit}") from None
-        refuse(not math.isfinite(number), f"got {value!r}, wanted a finite number in {unit}", ValueError)
-        if not given.strip():
+            raise ValueError(f"got {short(value)}, wanted a number, or a number and a unit such as {unit}") from None
+        if given.strip():
+            factor, powers = parse(given.strip())
+            refuse(powers != parse(unit)[1], f"got {short(value)}, wanted a unit of the kind {unit}", ValueError)
+            number *= factor
+        else:
             for name, power in _tokens(unit):
-                number *= self.factors.get(name, 1.0) ** power
-            return number
-        factor, powers = parse(given.strip())
-        refuse(powers != parse(unit)[1], f"got {value!r}, wanted a unit of the kind {unit}", ValueError)
-        return number * factor
+                number *= _power(self.factors.get(name, 1.0), power)
+        refuse(not math.isfinite(number), f"got {short(value)}, wanted a finite number in {unit}", ValueError)
+        return number

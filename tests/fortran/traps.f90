@@ -4,7 +4,8 @@
 program traps
   use frame_interface, only: lasterror => frame_lasterror, laststatus => frame_laststatus, put => frame_put, get => frame_get, &
                    init => frame_initialize, register => frame_registerkernel, launch => frame_launch, finalize => frame_finalize, &
-                             setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin
+                             setoption => frame_setoption, setcomm => frame_setcomm, pin => frame_pin, unpin => frame_unpin, &
+                             report => frame_report, setparameter => frame_setparameter
 #ifdef WITH_MPI
   use mpi
 #endif
@@ -20,6 +21,8 @@ program traps
   double precision, allocatable, target :: none(:)
 #ifdef WITH_MPI
   integer :: ierr, rank, ranks
+  ! beyond a table of handles, negative, of MPICH's pattern for communicators
+  integer, parameter :: junk(7) = [123456, -7, 9, int(z'04000005'), int(z'44000007'), -2080374779, -2063597569]
 #endif
 
   call get_command_argument(1, what)
@@ -114,6 +117,15 @@ program traps
     call put('T', T, first=0, last=3, stat=status); call tell('first 0')
     call put('Y', reshape(T, [3, 2]), stat=status); call tell('a matrix is two directions')
     call assumed_size(T); call tell('assumed size')
+  case ('report')                       ! the old way: a failure would end the run
+    call frame_initialize(%val(-1), %val(6), %val(1), %val(1), %val(0))
+    call report()
+    call frame_finalize()
+    stop 5
+  case ('lasterror')
+    call init(-1, 6, 1, 1, 0, status); message = 'old text'; call lasterror(message); call show('at first')
+    call launch('nothing', 1, status); call lasterror(message); call show('failure')
+    call put('T', T, stat=status); call lasterror(message); call show('success')
   case ('pin')
     call pin(T, status); call tell('early')
     call init(-1, 6, 1, 1, 0, status)
@@ -203,6 +215,31 @@ program traps
     call MPI_Finalize(ierr)
     call finalize(status); call tell('finalize')
     stop
+  case ('report_after_mpi')
+    call init(-1, 6, 1, 1, 0, status)
+    call setcomm(MPI_COMM_WORLD, status); call tell('setcomm')
+    call MPI_Finalize(ierr)
+    call report(status); call tell('report')
+    call setcomm(MPI_COMM_WORLD, status); call tell('again')
+    call finalize(status); call tell('finalize')
+    stop
+  case ('junk')                         ! what is no communicator, and then the host's own mistake
+    call init(-1, 6, 1, 1, 0, status)
+    do i = 1, size(junk)
+      call setcomm(junk(i), status); write (file, '(a,i0)') 'junk ', i; call tell(trim(file))
+    end do
+    call MPI_Comm_dup(MPI_COMM_WORLD, i, ierr); bad = i
+    call MPI_Comm_free(i, ierr)
+    call setcomm(bad, status); call tell('freed')
+    call setcomm(MPI_COMM_NULL, status); call tell('null')
+    call frame_setcomm(MPI_COMM_WORLD); call laststatus(status); call tell('no val')
+    call setcomm(MPI_COMM_WORLD, status); call tell('right')
+    flush (6)
+    call MPI_Send(T, 1, MPI_DOUBLE_PRECISION, ranks + 5, 0, MPI_COMM_WORLD, ierr)
+    print '(a)', 'NOT REACHED'
+  case ('junk_old')
+    call frame_setcomm(%val(123456))
+    print '(a)', 'NOT REACHED'
   case ('split')                        ! a communicator that is not the world; also twice
     call init(-1, 6, 1, 1, 0, status)
     call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, i, ierr)
@@ -228,6 +265,11 @@ contains
     message = ''
     if (status /= 0) call lasterror(message)
     print '(a,a,i0,a,a)', call_name, ': ', status, ' ', trim(message)
+  end subroutine
+
+  subroutine show(what_is)
+    character(*), intent(in) :: what_is
+    print '(4a)', what_is, ': [', trim(message), ']'
   end subroutine
 
   subroutine old_stripe(tag, x0, x1, variables, first, last)
