@@ -6,6 +6,8 @@ This class chooses names and checks counts. TVImpl has the arrays, the kernels h
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 import kernels
@@ -40,11 +42,22 @@ class TVProperties:
         self.ns, self.nq, self.model = ns, nq, model
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
-        self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self._here = threading.local()  # each thread sees its own `impl`; threads of the host too, cffi keeps their state
+        self._here.impl = self._first
         self._selections: dict[tuple, object] = {}
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
         self._preos: dict | None = None
         self._chung: dict | None = None
+
+    @property
+    def impl(self) -> TVImpl:
+        """The calling thread's views and launchers, made at its first call."""
+        try:
+            return self._here.impl
+        except AttributeError:
+            self._here.impl = own = self._first.twin()
+            return own
 
     # ---- the mixture ----
 
