@@ -146,7 +146,7 @@ def c_source() -> str:
     return (
         head
         + FIELD
-        + "static void frame_set_error(const char *text);\n"
+        + "static void frame_set_error(const char *text);\nstatic void frame_lock(void), frame_unlock(void);\n"
         + python_declarations()
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
@@ -294,7 +294,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.cdef(
         FIELD
         + "".join(f'extern "Python" int py_{e.name}({_list(e.args, _PYTHON)});\n' for e in ENTRIES)
-        + "void frame_set_error(const char *);"
+        + "void frame_set_error(const char *); void frame_lock(void); void frame_unlock(void);"
     )
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
@@ -340,6 +340,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
             "-o",
             str(fresh),
             "-Wl,-soname,libframe.so",
+            "-Wl,-z,nodelete",  # fork's handlers point into it
             *(f"-L{p}" for p in places),
             f"-Wl,-rpath,{v('LIBDIR')}",
             f"-lpython{v('LDVERSION')}",

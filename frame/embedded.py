@@ -16,6 +16,8 @@ _CONVERTED = ("tag", "text", "doubles", "fields", "corner")
 
 def serve(ffi, lib, build_folder: str) -> Frame:
     """Bind the table to one Frame, the one of this process."""
+    # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
+    os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
     frame = Frame()
 

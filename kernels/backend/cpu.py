@@ -40,6 +40,8 @@ FLAGS = [
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")  # g++ only
 
 ffi = cffi.FFI()
+_forked: list[int] = []  # in the child of a fork: OpenMP's threads stayed in the parent, and waiting for them never ends
+os.register_at_fork(after_in_child=lambda: _forked.append(1))
 
 
 def default_threads() -> int:
@@ -155,7 +157,7 @@ class CpuModule(Module):
         def run(items, keep=(record, keep)):
             if items > most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
-            if call(pointer, items, threads):
+            if call(pointer, items, 1 if _forked else threads):
                 raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
 
         return run
