@@ -43,7 +43,9 @@ class TVProperties:
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
-        self._here = threading.local()  # each thread sees its own `impl`; threads of the host too, cffi keeps their state
+        self._here = (
+            threading.local()
+        )  # `impl` of each thread, also of a host's: cffi keeps a thread's state till it ends
         self._here.impl = self._first
         self._selections: dict[tuple, object] = {}
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end

@@ -128,8 +128,8 @@ static int frame_from_python(int answer) {
 
 /* ---- threads and forks ---- */
 
-/* The lock comes before the GIL everywhere. A caller that holds the GIL (f2py's wrappers, ctypes.PyDLL) gives it up while
- * it waits: who has the lock may need the GIL to finish. */
+/* The lock comes before the GIL everywhere. A caller that holds the GIL (f2py's wrappers, ctypes.PyDLL) gives it up
+ * while it waits: who has the lock may need the GIL to finish. */
 static void frame_lock(void) {
     PyThreadState *held = NULL;
     if (!pthread_mutex_trylock(&frame_mutex)) return;
@@ -175,7 +175,7 @@ static void frame_after_fork_in_child(void) {
     frame_mutex = free_mutex; /* its owner was a thread of the parent */
     if (frame_fork_is_ours) {
         PyOS_AfterFork_Child();
-        PyEval_SaveThread(); /* this thread's state stays: it is the child's only one, and Python cannot do without any */
+        PyEval_SaveThread(); /* this thread's state stays: it is the only one, and Python cannot do without any */
     }
     fesetenv(&host);
 }
