@@ -137,7 +137,7 @@ def c_source() -> str:
     return (
         head
         + FIELD
-        + "static void frame_set_error(const char *text);\n"
+        + "static void frame_set_error(const char *text);\nstatic void frame_lock(void), frame_unlock(void);\n"
         + python_declarations("static")
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
@@ -320,7 +320,8 @@ def shim_source(path: pathlib.Path) -> None:
     import cffi
 
     ffi = cffi.FFI()
-    ffi.cdef(FIELD + python_declarations('extern "Python"') + "void frame_set_error(const char *);")
+    shim = "void frame_set_error(const char *); void frame_lock(void); void frame_unlock(void);"
+    ffi.cdef(FIELD + python_declarations('extern "Python"') + shim)
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
@@ -367,6 +368,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
             "-o",
             str(fresh),
             "-Wl,-soname,libframe.so",
+            "-Wl,-z,nodelete",  # fork's handlers point into it
             *(f"-L{p}" for p in places),
             f"-Wl,-rpath,{v('LIBDIR')}",
             f"-lpython{v('LDVERSION')}",

@@ -16,7 +16,7 @@ POSITIVE = ("T", "p", "rho")
 
 class Check:
     def __init__(self, rank: int):
-        self.rank = rank
+        self.rank, self.on = rank, False
 
     def filled(self, view, values: np.ndarray, block, first: int) -> None:
         """Check an input that was just populated: values (rows, points). Errors: StateError with field, value, point,

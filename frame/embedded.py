@@ -44,6 +44,8 @@ def _stream(number: int) -> io.TextIOWrapper:
 def serve(ffi, lib, build_folder: str) -> Frame:
     """Bind the table to one Frame, the one of this process."""
     sys.stdout, sys.stderr = _stream(1), _stream(2)
+    # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
+    os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
     frame = Frame()
 

@@ -60,7 +60,7 @@ class Frame:
             self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
         )
         self._properties.impl.time(self.config.timers)
-        self._properties.impl.checking = self.config.check
+        self._properties.impl.check.on = self.config.check
 
     def _choose_backend(self, device_id: int):
         """Device number = rank on the node modulo the number of devices: the ranks of a node share its devices
@@ -83,7 +83,7 @@ class Frame:
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
             refuse(
-                self._properties.impl.views or self._properties.impl.mixture is not None or self._properties.pinned,
+                self._properties.impl.begun or self._properties.pinned,
                 "frame_setcomm would change the device after work has begun on another: "
                 "call it right after frame_initialize.",
                 StateError,
@@ -150,7 +150,7 @@ class Frame:
         self.config.set_parameter(name, value)
         if self._properties is not None:
             self._properties.impl.time(self.config.timers)
-            self._properties.impl.checking = self.config.check
+            self._properties.impl.check.on = self.config.check
 
     def register_kernel(self, file: str) -> None:
         """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or

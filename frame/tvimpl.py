@@ -1,5 +1,5 @@
 """TVImpl: named views on the device, launchers by name, and a record of the content of each view: which stripe, how
-many points, computed from which views.
+many points, computed from which views, filled from which array. Each thread has its own.
 
 It holds no formulas and no units, and keeps no address of the host's memory: a Block is used only in the call that
 passes it.
@@ -7,8 +7,10 @@ passes it.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
+import weakref
 from typing import Any
 
 import kernels
@@ -24,15 +26,20 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
+USED = -1
+
+
 class Filling:
     """The content that one call gave to one or more views. stripe: (first, last) of its points; count: number of points
     filled. For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from.
-    Results are stale as soon as one of these views is filled again."""
+    Results are stale as soon as one of these views is filled again. when: launches and fetches before the filling; USED
+    once one of them has worked with it, and for results."""
 
-    __slots__ = ("stripe", "count", "basis", "maker")
+    __slots__ = ("stripe", "count", "basis", "maker", "when")
+    lost = ""
 
-    def __init__(self, stripe=None, count=0, basis=(), maker=""):
-        self.stripe, self.count, self.basis, self.maker = stripe, count, basis, maker
+    def __init__(self, stripe=None, count=0, basis=(), maker="", when=USED):
+        self.stripe, self.count, self.basis, self.maker, self.when = stripe, count, basis, maker, when
 
     def changed(self) -> View | None:
         """A view of the basis that was filled again since, or None."""
@@ -42,18 +49,29 @@ class Filling:
         return None
 
 
+class Lost(Filling):
+    """What a view held for the block before. lost: the view whose filling began the present block."""
+
+    __slots__ = ("lost",)
+
+    def __init__(self, maker: str, lost: str):
+        super().__init__(maker=maker)
+        self.lost = lost
+
+
 EMPTY = Filling()
 
 
 class View:
-    """A named device array (rows, row length), the point fastest, and a record of its content."""
+    """A named device array (rows, row length), the point fastest, and a record of its content. source: the array and
+    bounds that the host filled it from, or Q that it is a row of, for the present block."""
 
-    __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled")
+    __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled", "source")
 
     def __init__(self, name, unit, matrix, flat):
         self.name, self.unit, self.rows, self.matrix = name, unit, matrix.shape[0], matrix
         self.array = matrix[0] if flat else matrix
-        self.parts, self.filled = (), EMPTY
+        self.parts, self.filled, self.source = (), EMPTY, None
 
 
 @functools.lru_cache(None)
@@ -79,29 +97,46 @@ def _launchable(name: str) -> None:
 
 
 class TVImpl:
-    """Views and launchers for one chunk size, one mixture, one backend.
+    """Views and launchers for one chunk size, one mixture, one backend, one thread.
 
     chunk: points that the views hold. precision: "double"; "mixed": views are float32, which halves the device's memory
     and traffic, and kernels calculate in double; "single": kernels calculate in float32 too. With each of them the
     host's arrays may be double or single. A view is allocated and a launcher is compiled when it is first named; both
-    stay.
+    stay. Threads share the mixture, the compiled programs, timers and check mode: set_mixture, time and free are for
+    all of them.
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
         self.precision, self.dtype = precision, kernels.dtype_of(precision)
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
-        self.row = backend.pad(chunk)
-        self.marshal = Marshal(backend)
-        self.views: dict[str, View] = {}
-        self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
+        self.row, self.marshal = backend.pad(chunk), Marshal(backend)
         self.mixture = None
-        self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
-        self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
+        self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.timers: dict[str, Timer] | None = None
         self.check = Check(rank)
-        self.checking = False
+        self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()  # this and its twins
+        self._own()
+
+    def _own(self) -> None:
+        """What a thread has for itself."""
+        self.marshal = self.marshal.twin()
+        self.views: dict[str, View] = {}
+        self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
+        self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
+        self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
+        self._uses = 0  # launches and fetches so far
         self._offset = 0  # first column of the views in use
         self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
+        self.threads.add(self)
+
+    def twin(self) -> TVImpl:
+        """The same for another thread, with empty views."""
+        other = copy.copy(self)
+        other._own()
+        return other
+
+    def __del__(self):
+        self._empty()  # fillings and views refer to each other: the memory is free now, not at some later collection
 
     # ---- views ----
 
@@ -156,13 +191,40 @@ class TVImpl:
         self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
         if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
             self._last_fraction(count)
-        self.stripe, self.geometry = (first, last), block
-        view.filled = filling = Filling(self.stripe, count)
+        source = view.source
+        if source is not block and source is not None and self._another(view, block):
+            self._begin_block(name)
+        self.stripe, self.geometry, view.source = (first, last), block, block
+        view.filled = filling = Filling(self.stripe, count, (), "", self._uses)
         for part in view.parts:
-            part.filled = filling
-        if self.checking:
+            part.filled, part.source = filling, block
+        if self.check.on:
             for filled in view.parts or (view,):
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
+
+    def _another(self, view: View, block) -> bool:
+        """Whether this array belongs to another block than the one that the view was filled from. It does if the host
+        worked with that content and now names another array. A row of Q may have an array of its own beside Q's."""
+        source = view.source
+        if source == block or view.filled.when != USED:
+            return False
+        q = self.views.get("Q")
+        return q is None or q is view or source is not q.source or source.points != block.points
+
+    def _begin_block(self, name: str) -> None:
+        """Another block begins: what was filled before the last launch or fetch belongs to the one before."""
+        for view in self.views.values():
+            filled = view.filled
+            if filled.when < self._uses:
+                view.source = None
+                if filled is not EMPTY:
+                    view.filled = Lost(filled.maker, name)
+
+    def _empty(self) -> None:
+        """Forget what the views hold."""
+        self.stripe = None
+        for view in self.views.values():
+            view.filled, view.source = EMPTY, None
 
     def _part(self, matrix):
         """The columns in use: all of them, except in a block call that works on two stripes at once."""
@@ -189,6 +251,9 @@ class TVImpl:
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
+        for read in view.parts or (view,):
+            read.filled.when = USED
+        self._uses += 1
         self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, self._part(view.matrix))
 
     def _problem(self, view: View, count: int, stripe) -> str:
@@ -201,7 +266,15 @@ class TVImpl:
             return ""
         filled = view.filled
         if filled is EMPTY:
-            return "was never filled: populate it" + self._made_by(view.name)
+            told = "was never filled: populate it"
+            if self._elsewhere(view.name):
+                told = "was never filled by this thread, another thread filled its own: populate it here"
+            return told + self._made_by(view.name)
+        if filled.lost:
+            since = f"('{filled.lost}' has been filled from another array since)"
+            if filled.maker:
+                return f"is stale: '{filled.maker}' computed it for another block {since}"
+            return f"holds another block's points {since}: populate '{view.name}' for this block"
         if filled.stripe != stripe:
             return f"is stale: it holds stripe {filled.stripe[0]}..{filled.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
         changed = filled.changed()
@@ -210,6 +283,10 @@ class TVImpl:
         if filled.count < count:
             return f"holds {filled.count} points, {count} wanted"
         return ""
+
+    def _elsewhere(self, name: str) -> bool:
+        """Whether another thread has filled its view of this name."""
+        return any(name in t.views and t.views[name].filled is not EMPTY for t in self.threads if t is not self)
 
     def _made_by(self, name: str) -> str:
         makers = [c.name for c in kernels.registry.collections.values() if name in c.outputs]
@@ -220,11 +297,18 @@ class TVImpl:
 
     def set_mixture(self, mixture) -> None:
         """Use another mixture. Launchers hold the constants of their mixture, so they are dropped."""
-        self.mixture = mixture
-        self.launchers.clear()
-        for view in self.views.values():  # results of an earlier mixture are void
-            if view.filled.basis:
-                view.filled = EMPTY
+        self.programs.clear()
+        for thread in self.threads:
+            thread.mixture = mixture
+            thread.launchers.clear()
+            for view in thread.views.values():  # results of an earlier mixture are void
+                if view.filled.basis:
+                    view.filled = EMPTY
+
+    @property
+    def begun(self) -> bool:
+        """Whether a mixture is loaded, or a thread has views."""
+        return self.mixture is not None or any(t.views for t in self.threads)
 
     def launcher(self, name: str, more: tuple[str, ...] | None = None, asked: frozenset[str] | None = None) -> Launcher:
         """The launcher of that name or alias. It is compiled and bound at its first use, and kept.
@@ -241,7 +325,7 @@ class TVImpl:
         key = (name, more) if asked is None else (name, more, asked)
         found = self.launchers.get(key)
         if found is None:
-            found = self.launchers[key] = self._make(name, more, asked)
+            found = self.launchers[key] = self._make(key, name, more, asked)
         return found
 
     @staticmethod
@@ -253,10 +337,10 @@ class TVImpl:
         views = [self.views.get(q) for q in group]
         return all(v is not None and v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
 
-    def _make(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
+    def _make(self, key, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         _launchable(name)
         try:
-            program = self._program(name, more, asked)
+            program = self.programs.get(key) or self.programs.setdefault(key, self._program(name, more, asked))
         except ArgumentError as error:
             if self.mixture is not None:
                 raise
@@ -312,18 +396,20 @@ class TVImpl:
                 and filled.changed() is not None
             ):
                 self._refuse(launcher, n_active)
+            filled.when = USED
+        self._uses += 1
         self._timed("", launcher.name, n_active, launcher.run[self._offset], n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
             filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
-        if self.checking and stripe:
+        if self.check.on and stripe:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
         refuse(
-            self.stripe is None,
+            self.stripe is None and not any(self._elsewhere(v.name) for v in launcher.reads),
             f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.",
             StateError,
         )
@@ -352,9 +438,10 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
+        self._empty()  # an input that this call lacks must not come from an earlier one
         with self.marshal.session([b for _, b in fields]) as lanes:
             # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
-            parts = 1 if self.checking else max(1, min(len(lanes), self.chunk // LANE_POINTS))
+            parts = 1 if self.check.on else max(1, min(len(lanes), self.chunk // LANE_POINTS))
             width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk
             try:
                 for number, first in enumerate(range(1, total + 1, width)):
@@ -368,9 +455,7 @@ class TVImpl:
                             self.populate_output(tag, block, first, last)
             finally:
                 self._offset = 0
-                self.stripe = None  # the views hold no stripe of the host's now, after success or failure
-                for view in self.views.values():
-                    view.filled = EMPTY
+                self._empty()  # the views hold no stripe of the host's now, after success or failure
 
     def _names(self, fields) -> set[str]:
         """Names of the views that the arrays of a block call belong to, the rows of Q included."""
@@ -381,7 +466,9 @@ class TVImpl:
 
     def time(self, on: bool) -> None:
         """Switch timers on (from zero) or off. When off they cost a launch one comparison."""
-        self.timers = ({} if self.timers is None else self.timers) if on else None
+        timers = ({} if self.timers is None else self.timers) if on else None
+        for thread in self.threads:
+            thread.timers = timers
 
     def _timed(self, verb: str, name: str, points: int, work, *arguments) -> None:
         """work(*arguments), its time under verb and name."""
@@ -396,6 +483,9 @@ class TVImpl:
     def free(self) -> None:
         """Drop views and launchers; this frees the device's memory."""
         self.backend.synchronize()
-        self.marshal.release()
-        self.launchers.clear()
-        self.views.clear()
+        self.programs.clear()
+        for thread in self.threads:
+            thread._empty()
+            thread.marshal.release()
+            thread.launchers.clear()
+            thread.views.clear()

@@ -6,6 +6,8 @@ This class chooses names and checks counts. TVImpl has the arrays, the kernels h
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 import kernels
@@ -40,10 +42,23 @@ class TVProperties:
         self.ns, self.nq, self.model = ns, nq, model
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
-        self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self._here = (
+            threading.local()
+        )  # `impl` of each thread, also of a host's: cffi keeps a thread's state till it ends
+        self._here.impl = self._first
         self._selections: dict[tuple, object] = {}
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
+
+    @property
+    def impl(self) -> TVImpl:
+        """The calling thread's views and launchers, made at its first call."""
+        try:
+            return self._here.impl
+        except AttributeError:
+            self._here.impl = own = self._first.twin()
+            return own
 
     # ---- the mixture ----
 

@@ -31,7 +31,7 @@ static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
 static __thread const char *frame_entry;
 static char frame_start_error[3000]; /* why Python did not start: the same for every thread */
-static int frame_python_is_up, frame_is_initialized, frame_first_arguments[5];
+static int frame_python_is_up, frame_python_is_ours, frame_is_initialized, frame_first_arguments[5];
 static int frame_comm, frame_has_comm;
 static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -119,7 +119,7 @@ static void frame_start(void) {
     struct sigaction host_interrupt;
     int ours, failed;
     dlopen(FRAME_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-    ours = !Py_IsInitialized();
+    ours = frame_python_is_ours = !Py_IsInitialized();
     /* Importing `signal` takes SIGINT whatever the configuration says, and Ctrl-C would no longer stop the host. */
     sigaction(SIGINT, NULL, &host_interrupt);
     if (ours && frame_configure_python() != FRAME_DONE) return;
@@ -147,6 +147,64 @@ static int frame_from_python(int answer) {
     if (answer == 1) return FRAME_DONE;
     if (answer == 0) return frame_refuse(FRAME_NO_PYTHON, "Python gave no answer; a traceback may be above.");
     return answer;
+}
+
+/* ---- threads and forks ---- */
+
+/* The lock comes before the GIL everywhere. A caller that holds the GIL (f2py's wrappers, ctypes.PyDLL) gives it up
+ * while it waits: who has the lock may need the GIL to finish. */
+static void frame_lock(void) {
+    PyThreadState *held = NULL;
+    if (!pthread_mutex_trylock(&frame_mutex)) return;
+    if (Py_IsInitialized() && PyGILState_GetThisThreadState() && PyGILState_Check()) held = PyEval_SaveThread();
+    pthread_mutex_lock(&frame_mutex);
+    if (held) PyEval_RestoreThread(held);
+}
+
+static void frame_unlock(void) { pthread_mutex_unlock(&frame_mutex); }
+
+/* A fork waits until no other thread is inside libframe. Python's own preparations are made where the interpreter is
+ * libframe's; os.fork has made them already, and it holds the GIL. */
+static int frame_fork_is_ours;
+static PyGILState_STATE frame_fork_gil;
+
+static void frame_before_fork(void) {
+    fenv_t host;
+    feholdexcept(&host); /* functions of Python run here and after the fork */
+    frame_lock();
+    frame_fork_is_ours = frame_python_is_ours && frame_python_is_up && !PyGILState_Check();
+    if (frame_fork_is_ours) {
+        frame_fork_gil = PyGILState_Ensure();
+        PyOS_BeforeFork();
+    }
+    fesetenv(&host);
+}
+
+static void frame_after_fork_in_parent(void) {
+    fenv_t host;
+    feholdexcept(&host);
+    if (frame_fork_is_ours) {
+        PyOS_AfterFork_Parent();
+        PyGILState_Release(frame_fork_gil);
+    }
+    frame_unlock();
+    fesetenv(&host);
+}
+
+static void frame_after_fork_in_child(void) {
+    static const pthread_mutex_t free_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    fenv_t host;
+    feholdexcept(&host);
+    frame_mutex = free_mutex; /* its owner was a thread of the parent */
+    if (frame_fork_is_ours) {
+        PyOS_AfterFork_Child();
+        PyEval_SaveThread(); /* this thread's state stays: it is the only one, and Python cannot do without any */
+    }
+    fesetenv(&host);
+}
+
+__attribute__((constructor)) static void frame_watch_forks(void) {
+    pthread_atfork(frame_before_fork, frame_after_fork_in_parent, frame_after_fork_in_child);
 }
 
 /* ---- failures ---- */
@@ -192,7 +250,7 @@ static void guard_enter(struct frame_guard *guard, const char *entry) {
      * results would change. */
     feholdexcept(&guard->host);
     fesetenv(FE_DFL_ENV);
-    pthread_mutex_lock(&frame_mutex);
+    frame_lock();
     frame_entry = entry;
 }
 
@@ -200,7 +258,7 @@ static int guard_leave(struct frame_guard *guard, int status, int caller_takes_s
     const char *policy;
     frame_status = status;
     if (status == FRAME_DONE) frame_error[0] = 0;
-    pthread_mutex_unlock(&frame_mutex);
+    frame_unlock();
     fesetenv(&guard->host);
     if (status == FRAME_DONE || caller_takes_status) return status;
     policy = getenv("FRAME_ON_ERROR");

@@ -37,6 +37,7 @@ FLAGS = [
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")  # g++ only
 
 ffi = cffi.FFI()
+_orphan: list[bool] = []  # not empty: this process was forked from one with OpenMP threads, and they stayed there
 
 
 def default_threads() -> int:
@@ -150,14 +151,22 @@ class CpuModule(Module):
     def bind(self, function, shape, record, most=None, keep=()):
         call, pointer, threads = self._function(function), ffi.cast("void *", record.ctypes.data), self._threads
         most = MOST if most is None else most
+        if threads > 1:
+            _expect_forks()
 
         def run(items, keep=(record, keep)):
             if items > most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
-            if call(pointer, items, threads):
+            if call(pointer, items, 1 if _orphan else threads):
                 raise BackendError(f"'{self.name}': no memory for the scratch of a kernel.")
 
         return run
+
+
+@functools.lru_cache(None)
+def _expect_forks() -> None:
+    """OpenMP would wait for ever for its threads in a forked child: there kernels run on one."""
+    os.register_at_fork(after_in_child=lambda: _orphan.append(True))
 
 
 @functools.lru_cache(None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import pathlib
 
 import numpy as np
@@ -109,12 +110,7 @@ class CudaModule(Module):
             return addresses.ctypes.data, (count, addresses)
 
         # The driver's own launch: CuPy's takes 1 to 3 us longer.
-        queue, stream, use, device = (
-            cuda.driver.launchKernel,
-            cuda.get_current_stream,
-            cuda.runtime.setDevice,
-            backend.device,
-        )
+        queue, stream, use = cuda.driver.launchKernel, cuda.get_current_stream, backend.use
         address = kernel.ptr
 
         def run(items, keep=(kernel, record, keep)):  # kernel: the loaded module
@@ -122,7 +118,7 @@ class CudaModule(Module):
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
             if items < 1:
                 return
-            use(device)
+            use()
             grid = min(-(-items // covers), blocks)
             queue(address, grid, rows, 1, threads, 1, 1, shared, stream().ptr, arguments(items)[0], 0)
 
@@ -193,7 +189,8 @@ class CudaBackend(CudaTarget):
             f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.",
             BackendError,
         )
-        self.device = device
+        self.device, self._lost = device, False
+        os.register_at_fork(after_in_child=self._lose)
         self._runtime = self.arrays.cuda.runtime
         self.use()
         facts = self._runtime.getDeviceProperties(device)
@@ -206,7 +203,15 @@ class CudaBackend(CudaTarget):
 
     def use(self):
         """Make the device current for the calling thread (a host may call from several)."""
+        if self._lost:
+            raise BackendError(
+                "backend cuda: this process was forked from one that uses the device, and CUDA does not survive a "
+                "fork; fork before frame_initialize, or let the parent do this work."
+            )
         self._runtime.setDevice(self.device)
+
+    def _lose(self):
+        self._lost = True
 
     def describe(self) -> dict:
         version = lambda v: f"{v // 1000}.{v % 1000 // 10}"

@@ -65,9 +65,9 @@ class Block:
 class Marshal:
     """gather and scatter on one backend."""
 
-    def __init__(self, backend: Backend):
+    def __init__(self, backend: Backend, module=None):
         self.backend = backend
-        self._module = backend.compile(SOURCE)
+        self._module = module or backend.compile(SOURCE)
         self._functions: dict = {}
         self._staged: list = []  # two buffers on their way in, used in turns, then one on its way out
         self._deferred = False
@@ -113,6 +113,10 @@ class Marshal:
                 yield lanes
             finally:
                 self._deferred = False
+
+    def twin(self) -> Marshal:
+        """The same with buffers and arguments of its own, for another thread."""
+        return Marshal(self.backend, self._module)
 
     def release(self) -> None:
         """Give back the buffers."""
