@@ -2,7 +2,8 @@
 and the others wait.
 
 The key of an entry holds everything that decides the machine code: source, headers, flags, compiler and processor. A
-broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame.
+broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame. A process
+remembers the sources that did not compile, and does not try them again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pathlib
 import platform
 import re
 
-from ..errors import BackendError
+from ..errors import BackendError, CompileError
 
 
 def folder() -> pathlib.Path:
@@ -44,19 +45,20 @@ def key(*parts) -> str:
     return digest.hexdigest()[:32]
 
 
-_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
+_COMPUTED = re.compile(r"^\s*#\s*include\s+\w.*", re.M)
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def included(source: str, folders) -> list[pathlib.Path]:
-    """Every file that `source` includes by "name", directly or through another file. A name is looked for beside the
-    file that includes it, then in `folders`. A name that is not found is left to the compiler."""
+    """Every file that `source` includes by name, directly or through another file. A "name" is looked for beside the
+    file that includes it, then, as a <name>, in `folders`. A name that is not found is left to the compiler."""
     found: dict[pathlib.Path, None] = {}
 
     def follow(text, here):
-        for name in _INCLUDE.findall(text):
-            for folder in (*here, *map(pathlib.Path, folders)):
-                path = (folder / name).resolve()
+        for quoted, bracketed in _INCLUDE.findall(text):
+            for folder in (*here * bool(quoted), *map(pathlib.Path, folders)):
+                path = (folder / (quoted or bracketed)).resolve()
                 if path.is_file():
                     if path not in found:
                         found[path] = None
@@ -74,8 +76,41 @@ def essence(text: str) -> str:
 
 
 def texts(source: str, folders) -> list[str]:
-    """The texts that decide the machine code of `source`: its own and those of all files it includes."""
-    return [essence(source), *(essence(path.read_text()) for path in included(source, folders))]
+    """The texts that decide the machine code of `source`: its own and those of all files it includes. Where the
+    folders lie does not matter."""
+    files = included(source, folders)
+    for number, folder in enumerate(folders):
+        source = source.replace(f'"{folder}/', f'"{number}/')
+    return [essence(source), *(essence(path.read_text()) for path in files)]
+
+
+def computed(texts) -> str:
+    """An `#include` without a file's name, which `included` cannot follow; "" where there is none."""
+    return next((found.group() for text in texts if (found := _COMPUTED.search(text))), "")
+
+
+class MoreIncluded(Exception):
+    """The compiler reads files that `included` does not find; their names are noted now."""
+
+
+def with_noted(key_of_found: str) -> str:
+    """The key that holds also the files of which `note` knows."""
+    note = folder() / f"{key_of_found}.includes"
+    paths = map(pathlib.Path, note.read_text().splitlines() if note.is_file() else ())
+    more = [path.read_bytes() if path.is_file() else b"" for path in paths]
+    return key(key_of_found, *more) if more else key_of_found
+
+
+def note(key_of_found: str, rule: pathlib.Path, known) -> None:
+    """Compare the compiler's own list of files, a make rule, with those that are known. Raises MoreIncluded where it
+    has others and they were not noted before."""
+    words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").partition(": ")[2].strip())
+    paths = [pathlib.Path(word.replace("\\ ", " ").replace("$$", "$")).resolve() for word in words]
+    more = "".join(f"{path}\n" for path in paths if path not in known)
+    noted = folder() / f"{key_of_found}.includes"
+    if more and not (noted.is_file() and noted.read_text() == more):
+        noted.write_text(more)
+        raise MoreIncluded
 
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
@@ -93,14 +128,19 @@ def _locked(path: pathlib.Path):
         yield
 
 
+_failed: dict[str, str] = {}  # entry: the compiler's words
+
+
 def entry(name: str, suffix: str, make) -> pathlib.Path:
     """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it. `make` may
     return a text, which is kept beside the entry (see `report`). Raises BackendError where the folder cannot be
-    written."""
+    written, and the same CompileError again for what `make` refused before."""
     where = folder()
     path, check = where / (name + suffix), where / (name + ".sha256")
     if _sound(path, check):
         return path
+    if name in _failed:
+        raise CompileError(_failed[name])
     try:
         with _locked(where / (name + ".lock")):
             if _sound(path, check):  # another rank made it while this one waited
@@ -115,6 +155,9 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
             finally:
                 part.unlink(missing_ok=True)
                 part_check.unlink(missing_ok=True)
+    except CompileError as error:
+        _failed[name] = str(error)
+        raise
     except OSError as error:
         raise BackendError(
             f"cannot write the kernel cache entry {path} ({error}); set FRAME_CACHE to a writable folder."

@@ -15,8 +15,8 @@ import time
 import cffi
 import numpy as np
 
-from ..errors import ArgumentError, BackendError
-from . import cache
+from ..errors import ArgumentError, BackendError, CompileError
+from . import cache, explain
 from .base import DOUBLE, Backend, Module, Source
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -91,21 +91,37 @@ def shared_object(source: Source) -> pathlib.Path:
                 f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
                 f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
             )
-        file = path.with_suffix(".cpp")
-        command = [program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path)]
+        file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
+        command = [
+            program,
+            *flags,
+            f"-I{HERE}",
+            *(f"-idirafter{f}" for f in source.folders),
+            str(file),
+            "-o",
+            str(path),
+        ]
         try:
             file.write_text(source.text)
             done = subprocess.run(
-                [*command, *(f"-l{name}" for name in source.libraries)], capture_output=True, text=True
+                [*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)],
+                capture_output=True,
+                text=True,
             )
+            if rule.is_file():
+                cache.note(key, rule, {file.resolve(), *cache.included(source.text, folders)})
         finally:
             file.unlink(missing_ok=True)
+            rule.unlink(missing_ok=True)
         if done.returncode:
-            raise BackendError(f"compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
+            said = explain.cause(source, done.stderr)
+            raise CompileError(f"{said}compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
 
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
-    return cache.entry(f"{source.name[:40]}-{key}", ".so", make)
+    while True:
+        with contextlib.suppress(cache.MoreIncluded):
+            return cache.entry(f"{source.name[:40]}-{cache.with_noted(key)}", ".so", make)
 
 
 @functools.lru_cache(None)

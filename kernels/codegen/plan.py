@@ -293,8 +293,10 @@ def headers(p: Plan) -> list[pathlib.Path]:
 
 
 def spelled_headers(p: Plan) -> str:
-    """Includes of the kernels' headers: the project's own from its root, a host's by its name."""
-    return "".join(include(str(h.relative_to(HERE)) if h.is_relative_to(HERE) else h.name) for h in headers(p))
+    """Includes of the kernels' headers: the project's own from its root, a host's by its whole path, so that equal
+    names do not clash."""
+    names = [str(h.relative_to(HERE)) if h.is_relative_to(HERE) else str(h) for h in headers(p)]
+    return "".join(map(include, ["numbers/own.h"] * any(map(of_host, p.kernels)) + names))
 
 
 def folders(p: Plan) -> tuple[pathlib.Path, ...]:
@@ -302,11 +304,40 @@ def folders(p: Plan) -> tuple[pathlib.Path, ...]:
     return tuple(dict.fromkeys(h.parent for h in headers(p) if not h.is_relative_to(HERE)))
 
 
-def call(kernel: PointKernel, dropped: set[str]) -> str:
-    in_place = [w for w in kernel.writes if w in kernel.reads]
-    given = [name if name in kernel.reads else "Absent()" for name in (r.rstrip("?") for r in kernel.order)]
-    names = [*given, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
-    return f"{kernel.name}({', '.join(['m', *names])});"
+def bodies(p: Plan) -> tuple[tuple[str, pathlib.Path, str], ...]:
+    """What a message about a body that does not compile needs: its kernel, its header, its arguments."""
+    return tuple(
+        (k.name, k.header, f"reads {' '.join(k.order) or 'nothing'} and writes {' '.join(k.writes)}") for k in p.kernels
+    )
+
+
+def of_host(kernel: PointKernel) -> bool:
+    """Whether it is a host's own: its body gets what own.h has."""
+    return not kernel.header.is_relative_to(HERE)
+
+
+def start(kernel: PointKernel) -> str:
+    """How a value that the kernel writes is made; the project's own kernels need no NaN, as each has an oracle."""
+    return "(NOT_A_NUMBER)" if of_host(kernel) else ""
+
+
+def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> str:
+    """The call of a body. That of a host gets its arguments as own.h guards them."""
+    reads = [name if name in kernel.reads else "" for name in (r.rstrip("?") for r in kernel.order)]
+    names = {w: f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in kernel.reads}
+    if not of_host(kernel):
+        return f"{kernel.name}({', '.join(['m', *(name or 'Absent()' for name in reads), *names.values()])});"
+    guards, passed = [], ["m"]
+    for name in (*reads, *names):
+        variable = names.get(name, name)
+        if not name or not quantities[name].per:
+            passed.append(variable if name in kernel.writes else f"given({variable})" if name else "Absent()")
+            continue
+        rows = 0 if name in kernel.reads else p.rows(name)
+        kind = f"Result<{real}, {rows}" if name in kernel.writes else f"const Given<{real}"
+        guards.append(f"{kind}, decltype({variable})> own_{name}{{{variable}}}; ")
+        passed.append(f"own_{name}")
+    return f"{{ {''.join(guards)}{kernel.name}({', '.join(passed)}); }}"
 
 
 def dropped(p: Plan) -> dict[PointKernel, set[str]]:
@@ -323,4 +354,8 @@ def dropped(p: Plan) -> dict[PointKernel, set[str]]:
 
 def discarded(kernel: PointKernel, names: set[str], real: str) -> list[str]:
     """Declarations of what takes the values that are dropped."""
-    return [f"{'Discarded' if quantities[w].per else real} {kernel.name}_{w};" for w in kernel.writes if w in names]
+    return [
+        f"Discarded {kernel.name}_{w};" if quantities[w].per else f"{real} {kernel.name}_{w}{start(kernel)};"
+        for w in kernel.writes
+        if w in names
+    ]
