@@ -24,6 +24,8 @@ module frame_interface
   public :: frame_setoption
   public :: frame_setparameter
   public :: frame_registerkernel
+  public :: frame_setconstant
+  public :: frame_setconstants
   public :: frame_loadmixture
   public :: frame_populatepreosshareddata
   public :: frame_populatechungshareddata
@@ -120,6 +122,23 @@ module frame_interface
       import :: c_int, c_double, c_char
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
+      integer(c_int) :: status
+    end function
+    function c_setconstant(keep, tag, value) &
+        bind(c, name='framec_setconstant') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      real(c_double), value :: value
+      integer(c_int) :: status
+    end function
+    function c_setconstants(keep, tag, values, n) &
+        bind(c, name='framec_setconstants') result(status)
+      import :: c_int, c_double, c_char
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      real(c_double), intent(in) :: values(*)
+      integer(c_int), value :: n
       integer(c_int) :: status
     end function
     function c_tvproperties_loadmixture(keep, file, phase) &
@@ -289,6 +308,10 @@ module frame_interface
     end function
   end interface
 
+  interface frame_setconstant                                   ! of a number or an array
+    procedure :: frame_setconstant, set_array
+  end interface
+
 contains
 
   ! Fill the view `tag` from a stripe of `array`.
@@ -447,6 +470,27 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
+  ! Set a constant of the host's own kernels, at any time after registerkernel; nothing is compiled. The module takes an array too.
+  subroutine frame_setconstant(tag, value, stat)
+    character(*), intent(in) :: tag   ! constant, as the kernels' file declares it
+    real(c_double), intent(in) :: value   ! its value, SI
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_setconstant(keep(present(stat)), trim(tag)//c_null_char, value)
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! The same for an array.
+  subroutine frame_setconstants(tag, values, n, stat)
+    character(*), intent(in) :: tag   ! constant that is an array
+    integer, intent(in) :: n   ! number of values
+    real(c_double), intent(in) :: values(n)   ! its values, SI
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_setconstants(keep(present(stat)), trim(tag)//c_null_char, values, int(n, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
   ! Read the mixture; its number of species has to be the ns of initialize.
   subroutine frame_loadmixture(file, phase, stat)
     character(*), intent(in) :: file   ! mixture in Cantera YAML
@@ -588,6 +632,13 @@ contains
     integer(c_int) :: status
     status = c_tvproperties_eosgammajacobianproperties(keep(present(stat)), int(nActive, c_int))
     if (present(stat)) stat = status
+  end subroutine
+
+  subroutine set_array(tag, values, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in) :: values(:)
+    integer, intent(out), optional :: stat
+    call frame_setconstants(tag, values, size(values), stat)
   end subroutine
 
   pure function keep(wanted) result(flag)

@@ -52,6 +52,10 @@ module frame_interface
 !@INTERFACES
   end interface
 
+  interface frame_setconstant                                   ! of a number or an array
+    procedure :: frame_setconstant, set_array
+  end interface
+
 contains
 
   ! Fill the view `tag` from a stripe of `array`.
@@ -143,6 +147,13 @@ contains
   end subroutine
 
 !@PROCEDURES
+
+  subroutine set_array(tag, values, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in) :: values(:)
+    integer, intent(out), optional :: stat
+    call frame_setconstants(tag, values, size(values), stat)
+  end subroutine
 
   pure function keep(wanted) result(flag)
     logical, intent(in) :: wanted

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = {
             "build": _build,
             "info": lambda given: info.main(given, _mixture(given) if given.mixture else None),
-            "compile": lambda given: precompile.main(given, _mixture(given)),
+            "compile": lambda given: precompile.main(given, _mixture(given) if given.mixture else None),
             "names": _names,
             "bench": bench.main,
             "tune": _tune,

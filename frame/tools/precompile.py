@@ -15,7 +15,8 @@ from ..tvimpl import TVImpl
 def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
     fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
-    add_mixture(fill, required=True)
+    add_mixture(fill, required=False)
+    fill.add_argument("--ns", type=int, default=1, help="without a mixture: the host's number of species (default: 1)")
     fill.add_argument(
         "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
     )
@@ -45,27 +46,30 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
     return name, frozenset(q.strip() for q in outputs.split(","))
 
 
-def main(given, mixture: kernels.Mixture) -> None:
+def main(given, mixture: kernels.Mixture | None) -> None:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
-    left out.
+    left out. Without a mixture: the host's own kernels only.
 
-    Errors: ArgumentError for a block call whose outputs cannot be made.
+    Errors: ArgumentError for a block call whose outputs cannot be made, and for neither mixture nor kernels.
     """
+    if mixture is None and not given.register:
+        raise kernels.ArgumentError("nothing to compile: give --mixture FILE, --register FILE, or both.")
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
-    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
-    if given.kernels:
+    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
+    if mixture and given.kernels:
         names += [
             k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
         ]
-    impl = TVImpl(backend, 1, mixture.ns, 1, precision=given.precision)
-    impl.set_mixture(mixture)
+    impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
+    if mixture:
+        impl.set_mixture(mixture)
     for name in names:
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)
             print(f"{backend}  {name}")
-        except kernels.ArgumentError as error:
+        except (kernels.ArgumentError, kernels.StateError) as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in given.block:
         made, refused = 0, None
@@ -73,7 +77,7 @@ def main(given, mixture: kernels.Mixture) -> None:
             try:
                 impl.launcher(name, more, outputs)
                 made += 1
-            except kernels.ArgumentError as error:
+            except (kernels.ArgumentError, kernels.StateError) as error:
                 refused = error
         if refused and not made:
             raise refused

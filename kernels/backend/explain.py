@@ -1,5 +1,5 @@
-"""A compiler's error in a kernel's body, said in the words of the kernel language: which kernel, which line, the likely
-cause. The compiler's own text follows it."""
+"""A compiler's error in a kernel's body, in the words of the kernel language: which kernel, which line, the likely
+cause. It stands before the compiler's own text."""
 
 from __future__ import annotations
 
@@ -7,67 +7,48 @@ import re
 
 from .base import Source
 
-_PLACE = re.compile(r"^\s*\"?([^\s:(\"]+?)(?::(\d+)|\((\d+)\)|\", line (\d+))", re.M)  # g++, clang; NVRTC, twice
-_ERROR = re.compile(r"^(.*?)(?:fatal )?error\s*(?:#\d+-D)?: (.*)$", re.M)
-_INSIDE = r"(?:const )?(?:vec|two<.*>|twin|quad|point|R)\b"
-
-# (what the compiler says, what is likely wrong), the first that fits
-_CAUSES = tuple(
-    (re.compile(said, re.S), cause)
-    for said, cause in (
-        (r"from .?(?:vmask|two_masks)|(?:vmask|two_masks)\S* to .?bool|No match .* bool", "a condition differs from point to "
-         "point: write select(condition, a, b), or `if (any_of(condition))` for what all points may do"),
-        (r"has no member .?set\b|no member named .?set\b", "an input is written: inputs are const"),
-        (r"(?:Mixture\S*.? has no member|no member named|class \"Mixture\" has no member) .?(?:named )?.?\w+", "the constant "
-         "is not among `constants=` of the declaration"),
-        (r"call to .?(?:std::)?(?:pow|min|max|abs|sin|cos|tan|tanh|atan|log10|floor|ceil|fmin|fmax|isnan)\b|std::"
-         r"|function \"(?:std::)?\w+\".*argument types are: \(.*(?:point)", "not every function of C takes the number type R: "
-         "KERNEL_LANGUAGE.md lists those that do, such as pow, min, max, fabs, floor_small"),
-        (r"discards qualifiers|conflicting types|assignment of read-only|modifiable lvalue|drop.* const|"
-         r"qualifiers dropped|cannot bind|not assignable|not compatible|operand types are: const|no viable overloaded '='",
-         "an input is written (inputs are const), or `out[s] = x` stands for out.set(s, x)"),
-        (r"no match for .?operator\[\]|subscripted value|no operator \"\[\]\"|pointer-to-object type", "a quantity with one "
-         "value at a point has no index"),
-        (r"to .?(?:double|float|int)\b.? in|cannot convert|no suitable conversion", "a value of the number type R cannot become "
-         "a plain number: declare it as R"),
-        (r"no match for .?operator|no operator \"", "the number type has + - * / < > <= >= && || !, and no other operator"),
-        (r"not declared|undefined|undeclared", "a name that is not known here: a misspelt function, variable or constant"),
-    )
-)  # fmt: skip
+_ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
+_PLACE = re.compile(r"^[^\S\n]*(?:In file included from |from )?([^\s:(]+)(?::|\()(\d+)", re.M)  # g++, clang; NVRTC
+_CAUSES = {  # what the compiler says -> what is likely wrong, the first that fits
+    r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
+    "for what all points may do together",
+    r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
+    "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
+    r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
+    r"matching function|overloaded function|namespace .std.|not a member of .std.": "a function that does not take the "
+    "number type R: KERNEL_LANGUAGE.md lists those that do, such as pow, min, max, fabs",
+    r"operator ?\"?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point",
+    r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
+    "+ - * / < > <= >= and && || ! between conditions",
+    r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R",
+    r"not declared|undefined|undeclared": "a name that is not known here: a misspelt function, variable or constant",
+    r"expected": "a slip in C++ on this line or at the end of the one before, such as a missing `;`",
+}
 
 
 def cause(source: Source, text: str) -> str:
-    """One line for the first error in the compiler's text, or "" where it lies in no body of a host's kernel."""
+    """A line or two for the first error in the compiler's text; "" where it has nothing to do with a kernel's body."""
+    text = re.sub(r"at line (\d+) of (\S+)", r"\n\2:\1", text)  # so NVRTC says from where it came
     error = _ERROR.search(text)
     if not error or not source.bodies:
         return ""
-    places = [
-        (m[1], int(m[2] or m[3] or m[4])) for m in _PLACE.finditer(text[error.start() :] + "\n" + text[: error.start()])
-    ]
-    named = {str(header): header for _, header, _ in source.bodies}
-    # the error's own place, or the first one of a body among those from which the compiler came there
-    at = next(((path, line) for path, line in places if path in named), None)
-    message = error[2]
-    if at is None or places[0][0] not in named and _called(source, message):
-        kernel = _called(source, text[error.start() :])
-        reading = dict((name, what) for name, _, what in source.bodies).get(kernel)
+    start = text.rfind("\n", 0, error.start()) + 1
+    headers = {str(header): header for _, header, _ in source.bodies}
+    around = [text[start:], text[:start]]  # the error's own place comes first, then those that led there
+    places = [(path, int(line)) for part in around for path, line in _PLACE.findall(part)]
+    called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
+    if called and places and places[0][0] not in headers:
+        name, _, arguments = called[0]
         return (
-            reading
-            and f"kernel '{kernel}': its body does not take the arguments of its declaration, which {reading}; "
-            "inputs are const. Are they in this order?\n"
+            f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
+            "the constants `const M &m`; inputs are const.\n"
         )
-    path, line = at
-    before = "\n".join(named[path].read_text().splitlines()[:line])
-    starts = {name: before.rfind(f" {name}(") for name, header, _ in source.bodies if str(header) == path}
-    kernel = max(starts, key=lambda name: starts[name])
-    likely = next((said for words, said in _CAUSES if words.search(text[error.start() :][:2000])), "")
-    return (
-        f"kernel '{kernel}' ({named[path].name}, line {line}): {message}"
-        + (f"\n  Likely: {likely}." if likely else "")
-        + "\n"
-    )
-
-
-def _called(source: Source, text: str) -> str:
-    """The kernel that a message about a call names."""
-    return next((name for name, *_ in source.bodies if re.search(rf"\b{name}\b", text.split("\n")[0])), "")
+    path, line = next((place for place in places if place[0] in headers), ("", 0))
+    if not path:
+        return ""
+    before = "\n".join(headers[path].read_text().splitlines()[:line])
+    named = {name: text.find(f"void {name}(") for name, *_ in source.bodies}  # as the compiler says where it is
+    inside = min((at, name) for name, at in named.items() if at >= 0)[1] if max(named.values()) >= 0 else ""
+    above = max((before.rfind(f" {name}("), name) for name, header, _ in source.bodies if str(header) == path)[1]
+    likely = next((f" Likely: {said}." for words, said in _CAUSES.items() if re.search(words, error[1])), "")
+    return f"kernel '{inside or above}' ({headers[path].name}, line {line}): {error[1].strip()}.{likely}\n"

@@ -10,7 +10,7 @@ import pathlib
 
 import numpy as np
 
-from ..declare import Constants, PointKernel, quantities
+from ..declare import Constants, PointKernel, quantities, settable, value_of
 from ..errors import ArgumentError, MixtureError
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -163,6 +163,9 @@ def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue
+            if name in settable:
+                values[name] = value_of(name)
+                continue
             try:
                 found = mixture.constant(name)
             except MixtureError as error:
@@ -250,8 +253,11 @@ def structure(p: Plan) -> str:
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
     numbers = "\n".join(f"    static constexpr double {k} = {float(v)!r};" for k, v in p.numbers.items())
     kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
+    some = {k: f"[{n}]" * (k not in settable or settable[k].count is not None) for k, n in p.constants}
     data = (
-        "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
+        "\n".join(
+            f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}{some[k]};" for k, n in p.constants
+        )
         or "    scalar unused[1];"
     )
     return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
@@ -263,10 +269,11 @@ def structure_size(p: Plan) -> int:
 
 
 def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
-    """The struct's bytes as float64, and arrays in the backend's memory that it points to, to be kept alive."""
+    """The struct's bytes as float64, with settable constants as they are now; and the arrays in the backend's memory
+    that it points to, to be kept alive."""
     data, at, keep = np.zeros(8 * structure_size(p), np.uint8), 0, []
     for name, size in p.constants:
-        value = p.values[name]
+        value = p.values[name] if name not in settable else value_of(name).astype(p.values[name].dtype)
         if size > LARGE:
             keep.append(backend.from_host(value, value.dtype))
             value = np.array([backend.address(keep[-1])], dtype=np.uint64)
