@@ -219,6 +219,33 @@ def test_an_output_that_is_forgotten_is_nan(be, tmp_path):  # noqa: F811
     np.testing.assert_array_equal(value("kept", be, 3, T=2.0, Y=[0.5, 0.25, 0.25])["Y"], [0.5, 1.0, 0.25])
 
 
+def test_every_number_of_values(be, tmp_path):  # noqa: F811
+    """Each `per` is written by one kernel and read by another, through registers, scratch and arrays."""
+    kinds = {"": 1, "ns": 3, "ns*ns": 9, "nq": 7, "nq*nq": 49}
+    written = [f"    q{k} = 2.0 * T;\n" for k in (0,)]
+    read = ["    sum = q0;\n"]
+    for k, rows in list(enumerate(kinds.values()))[1:]:
+        written.append(f"    for (int i = 0; i < {rows}; ++i) q{k}.set(i, (i + 1.0) * T);\n")
+        read.append(f"    for (int i = 0; i < {rows}; ++i) sum += q{k}[i];\n")
+    types = ", ".join(f"class Q{k}" for k in range(1, 5))
+    out = "".join(f", Q{k} &q{k}" for k in range(1, 5))
+    head = f"template <class M, class R, {types}> POINT_FN void "
+    body = f"{head}writer(const M &, const R T, R &q0{out}) {{\n{''.join(written)}}}\n"
+    body += f"{head}reader(const M &, const R q0{out.replace(', Q', ', const Q')}, R &sum) {{\n{''.join(read)}}}\n"
+    names = " ".join(f"q{k}" for k in range(5))
+    declared = "".join(f"quantity('q{k}', '1', 'test', per='{per}')\n" for k, per in enumerate(kinds))
+    declared += "quantity('sum', '1', 'test')\n"
+    for name, reads, writes in (("writer", "T", names), ("reader", names, "sum")):
+        declared += f"point_kernel('{name}', header='own.h', reads='{reads}', writes='{writes}', {ABOUT})\n"
+    own(tmp_path, "writer", body, declared, head="#pragma once\n{:.0}")
+    mix = Mixture(NoSpecies(3))
+    got = mix.properties([*names.split(), "sum"], T=2.0, backend=be)
+    for k, rows in list(enumerate(kinds.values()))[1:]:
+        np.testing.assert_array_equal(got[f"q{k}"], 2.0 * np.arange(1, rows + 1))
+    total = 4.0 + sum(rows * (rows + 1) for rows in list(kinds.values())[1:])
+    assert got["sum"] == total == mix.properties("sum", T=2.0, backend=be)["sum"]
+
+
 # ---- compiler errors -----------------------------------------------------------------------------------------------
 
 
@@ -288,6 +315,12 @@ def test_a_change_of_any_included_file_is_seen(tmp_path, include, monkeypatch):
     count = len(list((tmp_path / "cache").glob("*.so")))
     done = subprocess.run([sys.executable, "-c", AGAIN, str(file), "reading"], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "3.0\n" and len(list((tmp_path / "cache").glob("*.so"))) == count
+    (tmp_path / "copy" / "elsewhere").mkdir(parents=True)
+    (tmp_path / "copy" / "elsewhere" / "number.inc").write_text("4.0\n")
+    monkeypatch.setenv("CPATH", str(tmp_path / "copy" / "elsewhere"))
+    del declare.kernels["reading"]
+    own(tmp_path / "copy" / "own", "reading", f"    mu = T *\n{include}\n    ;\n")
+    assert value("reading", T=1.0)["mu"] == 4.0  # of the copy, not of the files that were noted first
     if "NAMED" in include:
         with pytest.raises(CompileError, match="'#include NAMED': NVRTC does not tell which file it reads"):
             Program(Mixture(NoSpecies(1)), kernels=["reading"], backend=SM_90)
@@ -348,7 +381,7 @@ def test_without_a_mixture_the_cache_is_filled(viscosity):
     done = run(host, viscosity, **bare)
     assert "launch =  1.13000E+02" in done.stdout and "block changed =  1.17" in done.stdout, done.stdout
     nothing = subprocess.run([sys.executable, "-m", "frame", "compile"], cwd=ROOT, capture_output=True, text=True)
-    assert nothing.returncode == 1 and "give --mixture FILE, --register FILE, or both" in nothing.stderr
+    assert nothing.returncode == 2 and "give --mixture FILE, --register FILE, or both" in nothing.stderr
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------

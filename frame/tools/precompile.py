@@ -16,6 +16,7 @@ def add(commands, add_mixture) -> None:
     """Declare the command to the parser of `python -m frame`."""
     fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
     add_mixture(fill, required=False)
+    fill.set_defaults(refuse=fill.error)
     fill.add_argument("--ns", type=int, default=1, help="without a mixture: the host's number of species (default: 1)")
     fill.add_argument(
         "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
@@ -50,10 +51,10 @@ def main(given, mixture: kernels.Mixture | None) -> None:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
     left out. Without a mixture: the host's own kernels only.
 
-    Errors: ArgumentError for a block call whose outputs cannot be made, and for neither mixture nor kernels.
+    Errors: ArgumentError for a block call whose outputs cannot be made; wrong usage without mixture and kernels.
     """
     if mixture is None and not given.register:
-        raise kernels.ArgumentError("nothing to compile: give --mixture FILE, --register FILE, or both.")
+        given.refuse("nothing to compile: give --mixture FILE, --register FILE, or both.")
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added

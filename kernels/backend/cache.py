@@ -93,23 +93,29 @@ class MoreIncluded(Exception):
     """The compiler reads files that `included` does not find; their names are noted now."""
 
 
-def with_noted(key_of_found: str) -> str:
-    """The key that holds also the files of which `note` knows."""
-    note = folder() / f"{key_of_found}.includes"
-    paths = map(pathlib.Path, note.read_text().splitlines() if note.is_file() else ())
+def noted(key_of_found: str, folders) -> pathlib.Path:
+    """Where such names are noted: for sources of this key whose own headers lie in these folders."""
+    searched = [os.environ.get(name) for name in ("CPATH", "CPLUS_INCLUDE_PATH")]
+    return folder() / f"{key(key_of_found, *folders, *searched)}.includes"
+
+
+def with_noted(key_of_found: str, file: pathlib.Path) -> str:
+    """The key that holds also what the files are that `note` wrote down."""
+    paths = map(pathlib.Path, file.read_text().splitlines() if file.is_file() else ())
     more = [path.read_bytes() if path.is_file() else b"" for path in paths]
     return key(key_of_found, *more) if more else key_of_found
 
 
-def note(key_of_found: str, rule: pathlib.Path, known) -> None:
-    """Compare the compiler's own list of files, a make rule, with those that are known. Raises MoreIncluded where it
-    has others and they were not noted before."""
+def note(file: pathlib.Path, rule: pathlib.Path, known) -> None:
+    """Write down which files the compiler's own list, a make rule, has beyond those that are known. Raises MoreIncluded
+    where they were not noted before."""
     words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").partition(": ")[2].strip())
     paths = [pathlib.Path(word.replace("\\ ", " ").replace("$$", "$")).resolve() for word in words]
     more = "".join(f"{path}\n" for path in paths if path not in known)
-    noted = folder() / f"{key_of_found}.includes"
-    if more and not (noted.is_file() and noted.read_text() == more):
-        noted.write_text(more)
+    if more and not (file.is_file() and file.read_text() == more):
+        part = file.with_name(f"{file.name}.{platform.node()}.{os.getpid()}")
+        part.write_text(more)
+        part.replace(file)
         raise MoreIncluded
 
 

@@ -109,7 +109,7 @@ def shared_object(source: Source) -> pathlib.Path:
                 text=True,
             )
             if rule.is_file():
-                cache.note(key, rule, {file.resolve(), *cache.included(source.text, folders)})
+                cache.note(noted, rule, {file.resolve(), *cache.included(source.text, folders)})
         finally:
             file.unlink(missing_ok=True)
             rule.unlink(missing_ok=True)
@@ -119,9 +119,10 @@ def shared_object(source: Source) -> pathlib.Path:
 
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
+    noted = cache.noted(key, source.folders)
     while True:
         with contextlib.suppress(cache.MoreIncluded):
-            return cache.entry(f"{source.name[:40]}-{cache.with_noted(key)}", ".so", make)
+            return cache.entry(f"{source.name[:40]}-{cache.with_noted(key, noted)}", ".so", make)
 
 
 @functools.lru_cache(None)

@@ -14,7 +14,9 @@ template <class R, class S> struct Given {
 // is const: `out[s] = x` would change a copy, and does not compile.
 template <class R, int ROWS, class S> struct Result {
     S &to;
-    POINT_FN explicit Result(S &to) : to(to) { FOR_SPECIES (s, ROWS) to.set(s, R(NOT_A_NUMBER)); }
+    POINT_FN explicit Result(S &to) : to(to) {
+        FOR_SPECIES (s, ROWS) to.set(s, R(NOT_A_NUMBER));
+    }
     POINT_FN const R operator[](int s) const { return to[s]; }
     POINT_FN void set(int s, R x) const { to.set(s, x); }
 };
