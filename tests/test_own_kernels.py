@@ -246,6 +246,25 @@ def test_every_number_of_values(be, tmp_path):  # noqa: F811
     assert got["sum"] == total == mix.properties("sum", T=2.0, backend=be)["sum"]
 
 
+def test_one_species(be, tmp_path):  # noqa: F811
+    """On a CPU what follows from the composition alone is computed once."""
+    body = (
+        "template <class M, class R, class S, class X_k> POINT_FN void alone(const M &, const S &Y, R &W, X_k &X) {\n"
+    )
+    body += "    W = 3.0 * Y[0];\n    X.set(0, 2.0 * Y[0]);\n}\n"
+    after = "template <class M, class R, class S>\n"
+    after += "POINT_FN void after(const M &, const R W, const S &X, const R T, R &mu) {\n"
+    after += "    mu = T * (W + X[0]);\n}\n"
+    declared = f"point_kernel('alone', header='own.h', reads='Y', writes='W X', {ABOUT})\n"
+    declared += f"point_kernel('after', header='own.h', reads='W X T', writes='mu', {ABOUT})\n"
+    own(tmp_path, "alone", body + after, declared, head="#pragma once\n{:.0}")
+    program = Program(Mixture(NoSpecies(1)), kernels=["alone", "after"], outputs=["mu", "X"], backend=be)
+    views = {name: be.empty(be.pad(3)) for name in program.plan.arguments}
+    views["Y"][...], views["T"][...] = 1.0, 7.0
+    program.bind(views)(3)
+    assert be.to_host(views["mu"])[2] == 35.0 and be.to_host(views["X"])[2] == 2.0
+
+
 # ---- compiler errors -----------------------------------------------------------------------------------------------
 
 
@@ -436,6 +455,7 @@ MEANT = {  # in NumPy, with x and y in 0.1 .. 0.45
     "select(!(x <= y) || x >= 0.4, x, y)": lambda x, y: np.where(~(x <= y) | (x >= 0.4), x, y),
     "changed(x, y)": lambda x, y: (((x + 1.0) - y) * 2.0 / y + x) * x / 4.0 - 1.0,
     "law(x)": np.square,
+    "plain(x)": lambda x: 0.4 + 0.3 + 0.09 + 0.3**0.5 + 0.3 + 0 * x,
     "R(R_UNIVERSAL * LN2 * SQRT2) + 0.0 * x": lambda x: 8.31446261815324 * np.log(2) * np.sqrt(2) + 0 * x,
 }
 CHANGED = """template <class R> POINT_FN R changed(const R x, const R y) {
@@ -444,6 +464,10 @@ CHANGED = """template <class R> POINT_FN R changed(const R x, const R y) {
     return z;
 }
 template <class R> POINT_FN R law(const R x) { return x * x; }
+template <class R> POINT_FN R plain(const R x) { // numbers as constants are, which are float in single precision
+    const scalar a = 0.3, b = 0.4;
+    return 0.0 * x + (max(a, b) + min(a, 0.5) + pow(a, 2) + pow(a, 0.5) + select(a < b, a, b));
+}
 """
 
 
@@ -491,6 +515,17 @@ def test_pow_at_its_ends(be, tmp_path):  # noqa: F811
     np.testing.assert_allclose(value("whole", be, T=np.array([-2.0, 3.0]))["mu"], [-8.5, 27 + 1 / 3], rtol=1e-15)
 
 
+@pytest.mark.parametrize("precision", ["mixed", "scalar", "wide", "count"])
+def test_every_function_on_the_other_number_types(tmp_path, precision):
+    every_function(tmp_path, 1)
+    x = np.linspace(0.1, 0.45, 5)
+    got = Mixture(NoSpecies(len(MEANT))).kernel("functions")(backend=CPU, precision=precision, x=x, y=x[::-1])["values"]
+    for row, (written, meant) in zip(got, MEANT.items()):
+        if meant is not None:
+            wanted = meant(*([x, x[::-1]] if re.search(r"\by\b", written) else [x]))
+            np.testing.assert_allclose(row, wanted, rtol=1e-5 if precision == "mixed" else 1e-13, err_msg=written)
+
+
 @pytest.mark.parametrize("precision", ["double", "mixed", "single"])
 def test_every_function_of_the_page_compiles_for_a_gpu(tmp_path, precision):
     every_function(tmp_path, 1)
@@ -535,3 +570,21 @@ def test_the_pages_example(tmp_path, monkeypatch):
     np.testing.assert_allclose(got["mu"], mu, rtol=1e-14)
     np.testing.assert_allclose(got["mu_k"], Y * mu * [1.0, 2.0, 3.0], rtol=1e-14)
     assert program.settable == ("MU0", "T0", "EXPONENT", "weight")
+
+
+def test_the_pages_fortran(tmp_path):
+    """The calls of the example as they stand there, in a host; and its row among the names."""
+    calls = re.search(r"```fortran\n(.*?)```", PAGE, re.S)[1]
+    for name, text in re.findall(r"```(?:cpp|python)\n(?://|#) (\S+)\n(.*?)```", PAGE, re.S):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "page.f90").write_text(
+        "program page\nuse frame_interface\nreal(8) :: mu0 = 2, weight(3) = 1\n"
+        "real(8), target :: T(4), Y(4, 3), mu(4)\n"
+        f"T = 273.15d0\nY = 1\ncall frame_initialize(-1, 8, 3, 1, 0)\n{calls}print '(f6.3)', mu\nend program\n"
+    )
+    done = run(compiled(str(tmp_path / "page.f90")), cwd=tmp_path)
+    assert done.stdout.split() == ["2.000"] * 4, done.stdout + done.stderr
+    command = [sys.executable, "-m", "frame", "names", "--register", str(tmp_path / "viscosity.py")]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "| weight | 1 | 3 | of each species | has to be set |" in listed
+    assert "| T0 | K |  | temperature of MU0 | 273.15 |" in listed

@@ -27,13 +27,15 @@ template <class R> POINT_FN R &operator-=(R &a, double b) { return a = a - b; }
 template <class R> POINT_FN R &operator*=(R &a, double b) { return a = a * b; }
 template <class R> POINT_FN R &operator/=(R &a, double b) { return a = a / b; }
 template <class R> POINT_FN R &operator/=(R &a, R b) { return a = a / b; }
+POINT_FN float select(bool c, float yes, float no) { return c ? yes : no; }
 template <class C, class R> POINT_FN R select(C c, R yes, double no) { return select(c, yes, R(no)); }
 template <class C, class R> POINT_FN R select(C c, double yes, R no) { return select(c, R(yes), no); }
 
-// The larger and the smaller; NaN where one of both is NaN. CUDA has them for plain numbers.
+// The larger and the smaller; NaN where one of both is NaN. CUDA has these three for plain numbers.
 #if !defined(ON_DEVICE) || defined(FRAME_STAND_IN)
 POINT_FN double max(double a, double b) { return a <= a ? larger(a, b) : a; }
 POINT_FN double min(double a, double b) { return a <= a ? smaller(a, b) : a; }
+POINT_FN double pow(double x, int n) { return pow(x, double(n)); }
 #endif
 template <class R> POINT_FN R max(R a, R b) { return select(a <= a, larger(a, b), a); }
 template <class R> POINT_FN R max(R a, double b) { return at_least(a, b); }
