@@ -312,7 +312,8 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
         raise ArgumentError(f"constant '{name}' is already declared as {settable[name]}.")
     if settable.get(name) != new:
         _values.pop(name, None)
-        users.clear()  # programs of the former one keep its values
+        for program in [program for program in users if name in program.settable]:
+            users.discard(program)  # programs of the former one keep its values
     _replaceable.discard(name)
     settable[name] = new
     return new

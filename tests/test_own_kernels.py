@@ -153,6 +153,10 @@ def test_a_bound_program_follows(be, viscosity, precision):  # noqa: F811
             recorded()
         results.append(float(be.to_host(views["mu"])[3]))
     assert results == [9.0, 10.0, 13.0, 8.0]
+    kernels.constant("another", "1", "declared after the program was bound")
+    kernels.set_constant("MU0", 1.0)
+    work(4)
+    assert float(be.to_host(views["mu"])[3]) == 9.0
 
 
 def test_declarations_of_constants():
@@ -292,6 +296,8 @@ def test_a_host_reads_which_line_is_wrong(viscosity):
 
 
 def test_a_helper_and_a_header_of_its_own_lead_to_the_kernel(tmp_path):
+    tmp_path = tmp_path / "a folder's name"
+    tmp_path.mkdir()
     helper = "#pragma once\ntemplate <class R> POINT_FN R helped(const R T) {\n    return tanh(T);\n}\n"
     (tmp_path / "helper.h").write_text(helper)
     head = '#pragma once\n#include "helper.h"\n' + HEAD.removeprefix("#pragma once\n")

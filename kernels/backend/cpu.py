@@ -107,6 +107,8 @@ def shared_object(source: Source) -> pathlib.Path:
                 [*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)],
                 capture_output=True,
                 text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C"},  # explain.py reads English
             )
             if rule.is_file():
                 cache.note(noted, rule, {file.resolve(), *cache.included(source.text, folders)})

@@ -8,8 +8,8 @@ import re
 from .base import Source
 
 _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
-_PLACE = re.compile(r"^[^\S\n]*(?:In file included from |from )?([^\s:(]+)(?::|\()(\d+)", re.M)  # g++, clang; NVRTC
 _CAUSES = {  # what the compiler says -> what is likely wrong, the first that fits
+    r"No such file|cannot open": "a header that does not lie beside this one",
     r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
     "for what all points may do together",
     r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
@@ -34,18 +34,19 @@ def cause(source: Source, text: str) -> str:
         return ""
     start = text.rfind("\n", 0, error.start()) + 1
     headers = {str(header): header for _, header, _ in source.bodies}
-    around = [text[start:], text[:start]]  # the error's own place comes first, then those that led there
-    places = [(path, int(line)) for part in around for path, line in _PLACE.findall(part)]
+    place = re.compile(rf"({'|'.join(map(re.escape, headers))})[:(](\d+)")  # of g++ and clang, of NVRTC
+    own = place.match(text, start)
     called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
-    if called and places and places[0][0] not in headers:
+    if called and not own:
         name, _, arguments = called[0]
         return (
             f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
             "the constants `const M &m`; inputs are const.\n"
         )
-    path, line = next((place for place in places if place[0] in headers), ("", 0))
-    if not path:
+    found = own or place.search(text, start) or place.search(text)  # or those that led there
+    if not found:
         return ""
+    path, line = found[1], int(found[2])
     before = "\n".join(headers[path].read_text().splitlines()[:line])
     named = {name: text.find(f"void {name}(") for name, *_ in source.bodies}  # as the compiler says where it is
     inside = min((at, name) for name, at in named.items() if at >= 0)[1] if max(named.values()) >= 0 else ""
