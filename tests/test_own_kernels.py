@@ -269,6 +269,22 @@ def test_one_species(be, tmp_path):  # noqa: F811
     assert be.to_host(views["mu"])[2] == 35.0 and be.to_host(views["X"])[2] == 2.0
 
 
+def test_an_output_that_nobody_takes(be, tmp_path):  # noqa: F811
+    """A name that another kernel made before stays as it is; the body that makes it again may read what it set."""
+    body = "template <class M, class R, class S> POINT_FN void taken(const M &, const R T, S &X) {\n"
+    body += "    FOR_SPECIES (s, M::NS) X.set(s, T);\n}\n"
+    body += "template <class M, class R, class S> POINT_FN void lost(const M &, const R T, S &X, R &mu) {\n"
+    body += "    FOR_SPECIES (s, M::NS) X.set(s, 2.0 * T);\n    mu = X[0] + X[1];\n}\n"
+    declared = f"point_kernel('taken', header='own.h', reads='T', writes='X', {ABOUT})\n"
+    declared += f"point_kernel('lost', header='own.h', reads='T', writes='X mu', {ABOUT})\n"
+    own(tmp_path, "taken", body, declared, head="#pragma once\n{:.0}")
+    program = Program(Mixture(NoSpecies(2)), kernels=["taken", "lost"], backend=be)
+    views = {name: be.empty((program.plan.rows(name), be.pad(3))) for name in program.plan.arguments}
+    views["T"][...] = 3.0
+    program.bind(views)(3)
+    assert be.to_host(views["X"])[:, 2].tolist() == [3.0, 3.0] and be.to_host(views["mu"])[0, 2] == 12.0
+
+
 # ---- compiler errors -----------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ _CAUSES = {  # what the compiler says -> what is likely wrong, the first that fi
 
 def cause(source: Source, text: str) -> str:
     """A line or two for the first error in the compiler's text; "" where it has nothing to do with a kernel's body."""
-    text = re.sub(r"at line (\d+) of (\S+)", r"\n\2:\1", text)  # so NVRTC says from where it came
+    text = re.sub(r"at line (\d+) of (.+)", r"\n\2:\1", text)  # so NVRTC says from where it came
     error = _ERROR.search(text)
     if not error or not source.bodies:
         return ""

@@ -160,7 +160,7 @@ def _function(head: str, lines) -> str:
 def _composed(p, once, given, found, lost, places, types):
     lines = ["(void)m; (void)scratch;"] + [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in given]
     for kernel in once:
-        lines += discarded(kernel, lost[kernel], types[1])
+        lines += discarded(p, kernel, lost[kernel], types[1])
         for w in kernel.writes:
             if w not in lost[kernel]:
                 lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w}{start(kernel)};")
@@ -182,7 +182,7 @@ def _stage(p, stage, real, later, known, found, lost):
     """Loads, calls and stores of one stage."""
     lines, declared = [], set()
     for kernel in stage:
-        lines += discarded(kernel, lost[kernel], real)
+        lines += discarded(p, kernel, lost[kernel], real)
         for name in kernel.reads + kernel.writes:
             if name in declared or name in lost[kernel]:
                 continue

@@ -359,10 +359,11 @@ def dropped(p: Plan) -> dict[PointKernel, set[str]]:
     return out
 
 
-def discarded(kernel: PointKernel, names: set[str], real: str) -> list[str]:
-    """Declarations of what takes the values that are dropped."""
+def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[str]:
+    """Declarations of what takes the values that are dropped. A host's body may read them back."""
+    many = lambda w: f"Held<{real}, {p.rows(w)}>" if of_host(kernel) else "Discarded"
     return [
-        f"Discarded {kernel.name}_{w};" if quantities[w].per else f"{real} {kernel.name}_{w}{start(kernel)};"
+        f"{many(w)} {kernel.name}_{w};" if quantities[w].per else f"{real} {kernel.name}_{w}{start(kernel)};"
         for w in kernel.writes
         if w in names
     ]

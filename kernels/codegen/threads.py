@@ -113,7 +113,7 @@ def _work(p: Plan) -> list[str]:
             if name not in known:
                 known.add(name)
                 fetch(name)
-        lines += discarded(kernel, lost[kernel], "real")
+        lines += discarded(p, kernel, lost[kernel], "real")
         for name in kernel.writes:
             if name not in known and name not in lost[kernel]:
                 known.add(name)
