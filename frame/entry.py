@@ -158,6 +158,25 @@ ENTRIES: tuple[Entry, ...] = (
         needs_initialize=False,
     ),
     Entry(
+        "setconstant",
+        (Arg("tag", "tag", "constant, as the kernels' file declares it"), Arg("value", "double", "its value, SI")),
+        "set_constant",
+        "Set a constant of the host's own kernels, at any time after registerkernel; nothing is compiled. The module "
+        "takes an array too.",
+        needs_initialize=False,
+    ),
+    Entry(
+        "setconstants",
+        (
+            Arg("tag", "tag", "constant that is an array"),
+            Arg("values", "doubles", "its values, SI", dims=("n",)),
+            _int("n", "number of values", 1, VARIABLES),
+        ),
+        "set_constants",
+        "The same for an array.",
+        needs_initialize=False,
+    ),
+    Entry(
         "tvproperties_loadmixture",
         (
             Arg("file", "text", "mixture in Cantera YAML"),

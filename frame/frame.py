@@ -99,6 +99,7 @@ class Frame:
             self._properties.impl.free()
             self.backend.release()
         self._properties = self.backend = None
+        kernels.registry.allow_again()
         self._arguments = ()
         self.comm.free()
         self.comm = Alone()
@@ -156,6 +157,15 @@ class Frame:
         """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or
         fails."""
         kernels.load_declarations(file)
+
+    def set_constant(self, name: str, value) -> None:
+        """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in
+        force. Errors: ArgumentError for an unknown name, another number of values, NaN or infinity."""
+        kernels.set_constant(name, value)
+
+    def set_constants(self, name: str, values, n: int) -> None:
+        """set_constant of an array of n values."""
+        kernels.set_constant(name, values)
 
     # ---- report ----
 

@@ -15,12 +15,14 @@ from .declare import (
     Constants,
     collection,
     collections,
+    constant,
     constants,
     load_declarations,
     option,
     point_kernel,
     quantities,
     quantity,
+    set_constant,
 )
 from .errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .mixture import Mixture
@@ -41,6 +43,7 @@ __all__ = [
     "StateError",
     "collection",
     "collections",
+    "constant",
     "constants",
     "dtype_of",
     "get_backend",
@@ -50,6 +53,7 @@ __all__ = [
     "quantities",
     "quantity",
     "registry",
+    "set_constant",
 ]
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import difflib
 import importlib.util
 import pathlib
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, refuse
+from .errors import ArgumentError, StateError, refuse
 
 PER = {
     "": lambda ns: 1,
@@ -170,6 +172,22 @@ class Constants:
 
 
 @dataclasses.dataclass(frozen=True)
+class Settable:
+    """A constant whose value a host sets at run time: a number, or `count` of them. default: None where the host has to
+    set it."""
+
+    name: str
+    unit: str
+    what: str
+    default: tuple[float, ...] | None
+    count: int | None
+
+    @property
+    def size(self) -> int:
+        return 1 if self.count is None else self.count
+
+
+@dataclasses.dataclass(frozen=True)
 class Provider(Conditional):
     """The function that makes the constants of these names: `make(species, options)` returns Constants."""
 
@@ -179,6 +197,7 @@ class Provider(Conditional):
     at_once: bool = False  # called, and raises, when the mixture is made
 
 
+RESERVED = ("NS", "PANEL")  # of the struct in which bodies find constants
 quantities: dict[str, Quantity] = {}
 options: dict[str, Option] = {}
 species_numbers: dict[str, SpeciesNumber] = {}
@@ -186,7 +205,13 @@ exclusions: list[tuple[Callable[[dict], bool], str]] = []
 providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
+settable: dict[str, Settable] = {}
+MOST_NUMBERS = 2048  # of one settable constant
+_values: dict[str, np.ndarray] = {}  # of settable constants, those that were set
+users: weakref.WeakSet = weakref.WeakSet()  # programs that hold values of settable constants
 _aliases: dict[str, str] = {}  # alias of a collection, in lower case -> its name
+_loaded: set[str] = set()  # names that declaration files of hosts declared
+_replaceable: set[str] = set()  # those of them that may be declared again, and otherwise
 _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar(
     "folder of the declarations", default=pathlib.Path(__file__).resolve().parent
 )
@@ -208,14 +233,18 @@ def _condition(when) -> When:
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
+    new = Quantity(name, unit, what, per)
+    old = None if name in _replaceable else quantities.get(name)
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    known = quantities.setdefault(name, Quantity(name, unit, what, per))
+    if old is None:
+        quantities[name] = old = new
+        _replaceable.discard(name)
     refuse(
-        (known.unit, known.per) != (unit, per),
-        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{known.unit}, per "
-        f"{known.per or 'point'}].",
+        (old.unit, old.per) != (unit, per),
+        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
+        f"{old.per or 'point'}].",
     )
-    return known
+    return old
 
 
 def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
@@ -262,6 +291,74 @@ def constants(names, make: Callable[..., Constants], *, when=None, at_once=False
         if taken and not apart:
             raise ArgumentError(f"constant '{taken[0]}' is already made by {old.make.__module__}.{old.make.__name__}.")
     providers.append(new)
+
+
+def constant(name: str, unit: str, what: str, default=None, *, count: int | None = None) -> Settable:
+    """Declare a constant whose value the host sets by name, at any time and without a compilation: set_constant, or
+    frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
+    launch before it was set is refused. Raises ArgumentError for a name that is taken, or values that do not fit."""
+    new = Settable(name, unit, what, None, count)
+    if not name.isidentifier() or any(name in known.names for known in providers) or name in RESERVED:
+        raise ArgumentError(f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
+    if not 1 <= new.size <= MOST_NUMBERS:
+        raise ArgumentError(f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
+    if default is not None:
+        new = dataclasses.replace(new, default=tuple(_checked(new, default).tolist()))
+    if settable.get(name, new) != new and name not in _replaceable:
+        raise ArgumentError(f"constant '{name}' is already declared as {settable[name]}.")
+    if settable.get(name) != new:
+        _values.pop(name, None)
+        for program in [program for program in users if name in program.settable]:
+            users.discard(program)  # programs of the former one keep its values
+    _replaceable.discard(name)
+    settable[name] = new
+    return new
+
+
+def _checked(known: Settable, value) -> np.ndarray:
+    try:
+        numbers = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"constant '{known.name}' = {value!r}; wanted numbers.") from None
+    if numbers.size != known.size or numbers.ndim != (known.count is not None):
+        wanted = "one number" if known.count is None else f"an array of {known.count}"
+        came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
+        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
+    if not np.isfinite(numbers).all():
+        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
+    return numbers.reshape(-1)
+
+
+def set_constant(name: str, value) -> None:
+    """Set a declared constant, in SI. The next launch of every program that reads it has the new value, also of those
+    that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
+    if name not in settable:
+        close = difflib.get_close_matches(name, settable, 1)
+        raise ArgumentError(
+            f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
+            f"{', '.join(settable) or 'none: register the kernels first'}."
+        )
+    numbers = _checked(settable[name], value)
+    if not np.array_equal(numbers, value_of(name)):
+        _values[name] = numbers
+        for program in list(users):
+            program.refresh()
+
+
+def value_of(name: str) -> np.ndarray:
+    """The values of a settable constant now; NaN where it has none."""
+    known = settable[name]
+    return _values.get(name, np.array(known.default or [np.nan] * known.size))
+
+
+def require_values(names, reader: str) -> None:
+    """Raises StateError where one of these settable constants has no value."""
+    unset = [name for name in names if name not in _values and settable[name].default is None]
+    if unset:
+        raise StateError(
+            f"'{reader}' reads the constant '{unset[0]}' [{settable[unset[0]].unit}], which was never set and has no "
+            f"default: call frame_setconstant('{unset[0]}', ...) first."
+        )
 
 
 def checked_options(given: dict) -> dict[str, str]:
@@ -329,9 +426,11 @@ def point_kernel(
         unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
     )
     refuse(not new.writes, f"kernel '{name}' writes nothing.")
-    known = kernels.setdefault(name, new)
-    refuse(known != new, f"kernel '{name}' is already declared in {known.header}.")
-    return known
+    old = new if name in _replaceable else kernels.get(name, new)
+    refuse(old != new, f"kernel '{name}' is already declared in {old.header}.")
+    _replaceable.discard(name)
+    kernels[name] = new
+    return new
 
 
 def collection(name, *, given, outputs, what="", optional="", aliases=()) -> None:
@@ -340,12 +439,14 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Non
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
     refuse(unknown, f"collection '{name}' uses undeclared quantities {unknown}.")
-    refuse(name in kernels or collections.get(name, new) != new, f"collection '{name}': the name is taken.")
+    taken = name in kernels or collections.get(name, new) != new and name not in _replaceable
+    refuse(taken, f"collection '{name}': the name is taken.")
     for alias in (a.lower() for a in new.aliases):
         refuse(
             alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name,
             f"collection '{name}': its other name '{alias}' is taken.",
         )
+    _replaceable.discard(name)
     collections[name] = new
 
 
@@ -359,7 +460,7 @@ def load_declarations(path) -> list[str]:
     where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
     refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
-    before = set(kernels) | set(collections)
+    before, all_before = set(kernels) | set(collections), _names()
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ArgumentError(f"kernel declaration file {str(path)!r}: wanted a Python file, with the ending .py.")
@@ -367,13 +468,24 @@ def load_declarations(path) -> list[str]:
     before_folder = _folder.set(path.parent)
     try:
         spec.loader.exec_module(module)
-    except ArgumentError:
-        raise
-    except Exception as error:
+    except BaseException as error:
+        _replaceable.update(_names() - all_before)  # the file may be mended and loaded again
+        if isinstance(error, ArgumentError) or not isinstance(error, Exception):
+            raise
         raise ArgumentError(f"kernel declaration file {str(path)!r} failed: {type(error).__name__}: {error}") from error
     finally:
+        _loaded.update(_names() - all_before)
         _folder.reset(before_folder)
     return sorted((set(kernels) | set(collections)) - before)
+
+
+def _names() -> set[str]:
+    return {*kernels, *collections, *quantities, *settable}
+
+
+def allow_again() -> None:
+    """What declaration files declared may be declared again from now on, and otherwise. Until then it stays."""
+    _replaceable.update(_loaded)
 
 
 def resolve(outputs, given, options) -> list[PointKernel]:

@@ -25,6 +25,10 @@ class BackendError(FrameError):
     """No compiler, no device, or a kernel that did not compile."""
 
 
+class CompileError(BackendError):
+    """The compiler refuses a source."""
+
+
 class VariantUnsuitable(FrameError):
     """A way of execution cannot be used with this device, shape or memory; a tuner then tries the next one."""
 

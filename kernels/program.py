@@ -48,17 +48,29 @@ class Program:
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
         self.reads, self.writes = self.plan.reads, self.plan.writes
+        self.settable = tuple(name for name in self.plan.values if name in declare.settable)
         self.module = backend.compile(codegen.render(self.plan))
 
     @functools.cached_property
     def _constants(self):
-        """(address of the constants, what keeps them there)"""
+        """(their array, None in constant memory; what keeps in place what they point to)"""
         data, keep = plans.filled_structure(self.plan, self.backend)
+        if self.settable:
+            declare.users.add(self)
         if self.plan.how and threads.in_constant_memory(self.plan):
             self.module.fill("mixture", data)
-            return 0, keep
-        there = self.backend.from_host(data)
-        return self.backend.address(there), [there, keep]
+            return None, keep
+        return self.backend.from_host(data), keep
+
+    def refresh(self) -> None:
+        """Give the constants that a host sets their values of now, after what was queued before."""
+        there, keep = self._constants
+        data, keep[:] = plans.filled_structure(self.plan, self.backend)
+        if there is None:
+            self.backend.synchronize()  # constant memory is written at once, not in the stream's order
+            self.module.fill("mixture", data)
+        else:
+            there[...] = self.backend.from_host(data)
 
     def bind(self, arrays):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
@@ -67,13 +79,21 @@ class Program:
         refuse(missing, f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")
         views = [arrays[a] for a in self.plan.arguments]
         layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
-        constants, keep = self._constants
-        words = [constants] + [
+        there, keep = self._constants
+        words = [0 if there is None else self.backend.address(there)] + [
             word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
         ]
         shape = threads.shape(self.plan) if self.plan.how else Shape()
         most = min((length for _, length in layout), default=0)
-        return self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, keep))
+        run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
+        if not self.settable:
+            return run
+
+        def run_with_constants(items):
+            declare.require_values(self.settable, self.name)
+            run(items)
+
+        return run_with_constants
 
     def __repr__(self):
         made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"

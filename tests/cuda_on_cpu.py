@@ -151,7 +151,8 @@ def compile_for_cpu(source, path, folders):
     file = path.with_suffix(".cpp")
     file.write_text(PREFIX + teams + KERNELS + source.text)
     command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]
-    subprocess.run([*command, *(f"-I{f}" for f in folders), "-o", str(path), str(file)], check=True)
+    where = [f"-I{folders[0]}", *(f"-idirafter{f}" for f in folders[1:])]
+    subprocess.run([*command, *where, "-o", str(path), str(file)], check=True)
 
 
 def compiler(folder):

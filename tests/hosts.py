@@ -167,7 +167,9 @@ def mpi_by_header(mpi: Mpi) -> list[str]:
     return [f'-DMPIF="{header}"', *asked(mpi, "compile"), *libraries]
 
 
-def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environment: str) -> subprocess.CompletedProcess:
+def run(
+    program, *arguments, ranks: int = 1, mpi: Mpi | None = None, cwd=None, **environment: str
+) -> subprocess.CompletedProcess:
     """Run a host. Environment: FRAME_BACKEND=cpu and the given variables; None removes a variable."""
     env = {
         **os.environ,
@@ -186,4 +188,4 @@ def run(program, *arguments, ranks: int = 1, mpi: Mpi | None = None, **environme
     command = [str(program), *map(str, arguments)]
     if mpi is not None:
         command = [mpi.launcher, *mpi.arguments, "-n", str(ranks), *command]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT, cwd=cwd)

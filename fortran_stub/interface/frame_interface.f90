@@ -39,6 +39,8 @@ module frame_interface
   public :: frame_setoption
   public :: frame_setparameter
   public :: frame_registerkernel
+  public :: frame_setconstant
+  public :: frame_setconstants
   public :: frame_loadmixture
   public :: frame_populatepreosshareddata
   public :: frame_populatechungshareddata
@@ -159,6 +161,23 @@ module frame_interface
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
+      integer(c_int) :: status
+    end function
+    function c_setconstant(keep, tag, value) &
+        bind(c, name='framec_setconstant') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      real(c_double), value :: value
+      integer(c_int) :: status
+    end function
+    function c_setconstants(keep, tag, values, n) &
+        bind(c, name='framec_setconstants') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      real(c_double), intent(in) :: values(*)
+      integer(c_int), value :: n
       integer(c_int) :: status
     end function
     function c_tvproperties_loadmixture(keep, file, phase) &
@@ -328,6 +347,10 @@ module frame_interface
     end function
   end interface
 
+  interface frame_setconstant                                   ! of a number or an array
+    procedure :: frame_setconstant, set_array
+  end interface
+
 contains
 
   ! A whole block in one call: call frame_block('thermal', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h', h)])
@@ -423,6 +446,27 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_registerkernel(keep(present(stat)), trim(file)//c_null_char)
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Set a constant of the host's own kernels, at any time after registerkernel; nothing is compiled. The module takes an array too.
+  subroutine frame_setconstant(tag, value, stat)
+    character(*), intent(in) :: tag   ! constant, as the kernels' file declares it
+    real(c_double), intent(in) :: value   ! its value, SI
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_setconstant(keep(present(stat)), trim(tag)//c_null_char, value)
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! The same for an array.
+  subroutine frame_setconstants(tag, values, n, stat)
+    character(*), intent(in) :: tag   ! constant that is an array
+    integer, intent(in) :: n   ! number of values
+    real(c_double), intent(in) :: values(n)   ! its values, SI
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_setconstants(keep(present(stat)), trim(tag)//c_null_char, values, int(n, c_int))
     if (present(stat)) stat = status
   end subroutine
 
@@ -567,6 +611,13 @@ contains
     integer(c_int) :: status
     status = c_tvproperties_eosgammajacobianproperties(keep(present(stat)), int(nActive, c_int))
     if (present(stat)) stat = status
+  end subroutine
+
+  subroutine set_array(tag, values, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in) :: values(:)
+    integer, intent(out), optional :: stat
+    call frame_setconstants(tag, values, size(values), stat)
   end subroutine
 
   pure function keep(wanted) result(flag)

@@ -64,6 +64,10 @@ module frame_interface
 !@INTERFACES
   end interface
 
+  interface frame_setconstant                                   ! of a number or an array
+    procedure :: frame_setconstant, set_array
+  end interface
+
 contains
 
   ! A whole block in one call: call frame_block('thermal', [frame_in('Q', Q), frame_out('rho', rho), frame_out('h', h)])
@@ -95,6 +99,13 @@ contains
   end subroutine
 
 !@PROCEDURES
+
+  subroutine set_array(tag, values, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in) :: values(:)
+    integer, intent(out), optional :: stat
+    call frame_setconstants(tag, values, size(values), stat)
+  end subroutine
 
   pure function keep(wanted) result(flag)
     logical, intent(in) :: wanted

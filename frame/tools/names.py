@@ -60,6 +60,7 @@ def page(options, said="names") -> list[str]:
         *_table(
             ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
         ),
+        *constants(),
     ]
 
 
@@ -120,6 +121,16 @@ def quantities() -> list[str]:
             for q in registry.quantities.values()
         ),
     )
+
+
+def constants() -> list[str]:
+    """Those that a host sets by frame_setconstant; the project's own kernels have none."""
+    rows = [
+        (c.name, c.unit, str(c.count or ""), c.what, " ".join(map(repr, c.default or ())) or "has to be set")
+        for c in registry.settable.values()
+    ]
+    head = ("constant", "unit", "values", "what", "default")
+    return ["", "## Constants that a host sets", "", *_table(head, *rows)] if rows else []
 
 
 def used_by() -> dict[str, str]:

@@ -7,6 +7,7 @@ import kernels
 from kernels.backend import cache
 
 from ..config import PRECISIONS
+from ..errors import refuse
 from ..tvimpl import TVImpl
 from . import BACKEND, REGISTER
 
@@ -20,8 +21,9 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
 
 
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
-NEEDS_MIXTURE = True
+NEEDS_MIXTURE = False
 ARGUMENTS = {
+    "--ns": dict(type=int, default=1, help="without a mixture: the host's number of species (default: 1)"),
     "--backend": BACKEND,
     "--arch": dict(help="cuda without a device: the target, such as sm_90"),
     "--register": REGISTER,
@@ -37,27 +39,29 @@ ARGUMENTS = {
 }
 
 
-def main(given, mixture: kernels.Mixture) -> None:
+def main(given, mixture: kernels.Mixture | None) -> None:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
-    left out.
+    left out. Without a mixture: the host's own kernels only.
 
-    Errors: ArgumentError for a block call whose outputs cannot be made.
+    Errors: ArgumentError for a block call whose outputs cannot be made; wrong usage without mixture and kernels.
     """
+    refuse(mixture is None and not given.register, "nothing to compile: give --mixture FILE, --register FILE, or both.")
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
-    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)]
-    if given.kernels:
+    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
+    if mixture and given.kernels:
         names += [
             k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
         ]
-    impl = TVImpl(backend, 1, mixture.ns, 1, precision=given.precision)
-    impl.set_mixture(mixture)
+    impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
+    if mixture:
+        impl.set_mixture(mixture)
     for name in names:
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)
             print(f"{backend}  {name}")
-        except kernels.ArgumentError as error:
+        except (kernels.ArgumentError, kernels.StateError) as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in given.block:
         made, refused = 0, None
@@ -65,7 +69,7 @@ def main(given, mixture: kernels.Mixture) -> None:
             try:
                 impl.launcher(name, more, outputs)
                 made += 1
-            except kernels.ArgumentError as error:
+            except (kernels.ArgumentError, kernels.StateError) as error:
                 refused = error
         if refused and not made:
             raise refused

@@ -37,7 +37,7 @@ class Source:
 
     name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
     `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
-    libraries: what it is linked with on a CPU.
+    libraries: what it is linked with on a CPU. bodies: (kernel, its header, what it reads and writes), for messages.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Source:
     folders: tuple[pathlib.Path, ...] = ()
     quick: bool = False
     libraries: tuple[str, ...] = ()
+    bodies: tuple[tuple[str, pathlib.Path, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

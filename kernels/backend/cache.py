@@ -2,9 +2,9 @@
 and the others wait.
 
 The key of an entry holds everything that decides the machine code: source, headers, flags, compiler and processor. A
-broken entry (a full disk, a killed job) is made again. Folder: FRAME_CACHE, else ~/.cache/castles-frame. What lies
-there is run: it has to belong to the user, and nobody else may write to it, unless FRAME_CACHE_SHARED=1 says that it is
-shared on purpose.
+broken entry (a full disk, a killed job) is made again. A process remembers the sources that did not compile, and does
+not try them again. Folder: FRAME_CACHE, else ~/.cache/castles-frame. What lies there is run: it has to belong to the
+user, and nobody else may write to it, unless FRAME_CACHE_SHARED=1 says that it is shared on purpose.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 import stat
 import warnings
 
-from ..errors import BackendError
+from ..errors import BackendError, CompileError, refuse
 
 
 def shared() -> bool:
@@ -62,19 +62,20 @@ def key(*parts) -> str:
     return digest.hexdigest()[:32]
 
 
-_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
+_COMPUTED = re.compile(r"^\s*#\s*include\s+\w.*", re.M)
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def included(source: str, folders) -> list[pathlib.Path]:
-    """Every file that `source` includes by "name", directly or through another file. A name is looked for beside the
-    file that includes it, then in `folders`. A name that is not found is left to the compiler."""
+    """Every file that `source` includes by name, directly or through another file. A "name" is looked for beside the
+    file that includes it, then, as a <name>, in `folders`. A name that is not found is left to the compiler."""
     found: dict[pathlib.Path, None] = {}
 
     def follow(text, here):
-        for name in _INCLUDE.findall(text):
-            for folder in (*here, *map(pathlib.Path, folders)):
-                path = (folder / name).resolve()
+        for quoted, bracketed in _INCLUDE.findall(text):
+            for folder in (*here * bool(quoted), *map(pathlib.Path, folders)):
+                path = (folder / (quoted or bracketed)).resolve()
                 if path.is_file():
                     if path not in found:
                         found[path] = None
@@ -92,8 +93,47 @@ def essence(text: str) -> str:
 
 
 def texts(source: str, folders) -> list[str]:
-    """The texts that decide the machine code of `source`: its own and those of all files it includes."""
-    return [essence(source), *(essence(path.read_text()) for path in included(source, folders))]
+    """The texts that decide the machine code of `source`: its own and those of all files it includes. Where the
+    folders lie does not matter."""
+    files = included(source, folders)
+    for number, folder in enumerate(folders):
+        source = source.replace(f'"{folder}/', f'"{number}/')
+    return [essence(source), *(essence(path.read_text()) for path in files)]
+
+
+def computed(texts) -> str:
+    """An `#include` without a file's name, which `included` cannot follow; "" where there is none."""
+    return next((found.group() for text in texts if (found := _COMPUTED.search(text))), "")
+
+
+class MoreIncluded(Exception):
+    """The compiler reads files that `included` does not find; their names are noted now."""
+
+
+def noted(key_of_found: str, folders) -> pathlib.Path:
+    """Where such names are noted: for sources of this key whose own headers lie in these folders."""
+    searched = [os.environ.get(name) for name in ("CPATH", "CPLUS_INCLUDE_PATH")]
+    return folder() / f"{key(key_of_found, *folders, *searched)}.includes"
+
+
+def with_noted(key_of_found: str, file: pathlib.Path) -> str:
+    """The key that holds also what the files are that `note` wrote down."""
+    paths = map(pathlib.Path, file.read_text().splitlines() if file.is_file() else ())
+    more = [path.read_bytes() if path.is_file() else b"" for path in paths]
+    return key(key_of_found, *more) if more else key_of_found
+
+
+def note(file: pathlib.Path, rule: pathlib.Path, known) -> None:
+    """Write down which files the compiler's own list, a make rule, has beyond those that are known. Raises MoreIncluded
+    where they were not noted before."""
+    words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").partition(": ")[2].strip())
+    paths = [pathlib.Path(word.replace("\\ ", " ").replace("$$", "$")).resolve() for word in words]
+    more = "".join(f"{path}\n" for path in paths if path not in known)
+    if more and not (file.is_file() and file.read_text() == more):
+        part = file.with_name(f"{file.name}.{platform.node()}.{os.getpid()}")
+        part.write_text(more)
+        part.replace(file)
+        raise MoreIncluded
 
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
@@ -159,13 +199,21 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     return path
 
 
+_failed: dict[str, str] = {}  # entry: the compiler's words
+
+
 def entry(name: str, suffix: str, make) -> pathlib.Path:
     """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it. `make` may
     return a text, which is kept beside the entry (see `report`). Where the folder cannot be written, the user's own
-    takes the entry. Raises BackendError where that cannot be written either."""
+    takes the entry. Raises BackendError where that cannot be written either, and the same CompileError again for what
+    `make` refused before."""
+    refuse(name in _failed, _failed.get(name, ""), CompileError)
     where = folder()
     try:
         return _make(where, name, suffix, make)
+    except CompileError as error:
+        _failed[name] = str(error)
+        raise
     except OSError as error:
         told = error
     own = folder("")

@@ -13,8 +13,8 @@ import subprocess
 
 import cffi
 
-from ..errors import ArgumentError, BackendError, refuse
-from . import cache
+from ..errors import ArgumentError, BackendError, CompileError, refuse
+from . import cache, explain
 from .base import Backend, Module, Source
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -92,20 +92,33 @@ def shared_object(source: Source) -> pathlib.Path:
             f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
             BackendError,
         )
-        file = path.with_suffix(".cpp")
-        command = [program, *flags, *(f"-I{f}" for f in folders), str(file), "-o", str(path)]
+        file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
+        own = [f"-idirafter{f}" for f in source.folders]  # the project's own headers come first
+        command = [program, *flags, f"-I{HERE}", *own, str(file), "-o", str(path)]
         try:
             file.write_text(source.text)
             done = subprocess.run(
-                [*command, *(f"-l{name}" for name in source.libraries)], capture_output=True, text=True
+                [*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C"},  # explain.py reads English
             )
+            if rule.is_file():
+                cache.note(noted, rule, {file.resolve(), *cache.included(source.text, folders)})
         finally:
             file.unlink(missing_ok=True)
-        refuse(done.returncode, f"compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}", BackendError)
+            rule.unlink(missing_ok=True)
+        if done.returncode:
+            said = explain.cause(source, done.stderr)
+            raise CompileError(f"{said}compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
 
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
-    return cache.entry(f"{source.name[:40]}-{key}", ".so", make)
+    noted = cache.noted(key, source.folders)
+    while True:
+        with contextlib.suppress(cache.MoreIncluded):
+            return cache.entry(f"{source.name[:40]}-{cache.with_noted(key, noted)}", ".so", make)
 
 
 @functools.lru_cache(None)

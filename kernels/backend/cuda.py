@@ -16,8 +16,8 @@ import pathlib
 
 import numpy as np
 
-from ..errors import ArgumentError, BackendError, VariantUnsuitable, refuse
-from . import cache, nvrtc
+from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
+from . import cache, explain, nvrtc
 from .base import DOUBLE, Backend, Module, Source
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
@@ -55,11 +55,18 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
     flags = [*OPTIONS, *(f"--include-path={folder}" for folder in folders)]
 
     def make(path):
-        code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
+        if unnamed:
+            raise CompileError(f"'{unnamed}': NVRTC does not tell which file it reads; write its name there.")
+        try:
+            code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
+        except CompileError as error:
+            raise CompileError(f"{explain.cause(source, str(error))}{error}") from None
         path.write_bytes(code)
         return json.dumps(nvrtc.resources(log))
 
-    key = cache.key(*cache.texts(source.text, folders), " ".join(OPTIONS), arch, nvrtc.version())
+    texts = cache.texts(source.text, folders)
+    unnamed = cache.computed(texts)
+    key = cache.key(*texts, " ".join(OPTIONS), arch, nvrtc.version())
     return cache.entry(f"{source.name[:40]}-{arch}-{key}", ".cubin", make)
 
 

@@ -13,7 +13,7 @@ import os
 import pathlib
 import re
 
-from ..errors import BackendError
+from ..errors import BackendError, CompileError
 
 
 def _candidates():
@@ -66,7 +66,7 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
         code = lib.nvrtcCompileProgram(prog, len(flags), (ctypes.c_char_p * len(flags))(*flags))
         log = _fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, prog).rstrip(b"\0").decode(errors="replace")
         if code:
-            raise BackendError(f"NVRTC {version()} for {arch}, {name}:\n{log.strip()[:4000]}")
+            raise CompileError(f"NVRTC {version()} for {arch}, {name}:\n{log.strip()[:4000]}")
         return _fetch(lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, prog), log
     finally:
         lib.nvrtcDestroyProgram(ctypes.byref(prog))

@@ -11,7 +11,19 @@ import itertools
 
 from ..backend.base import Source
 from ..declare import PointKernel, quantities
-from .plan import Plan, call, defines, discarded, dropped, folders, include, spelled_headers, structure
+from .plan import (
+    Plan,
+    bodies,
+    call,
+    defines,
+    discarded,
+    dropped,
+    folders,
+    include,
+    spelled_headers,
+    start,
+    structure,
+)
 
 PACKS = {1: "vec", 2: "twin", 4: "quad"}
 # precision: header, number types of a stage by packs of a value
@@ -41,6 +53,7 @@ def render(p: Plan) -> Source:
         folders(p),
         quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
         libraries=("quadmath",) if p.precision == "wide" else (),
+        bodies=bodies(p),
     )
 
 
@@ -104,7 +117,7 @@ def _program(p: Plan, types) -> str:
     for number, stage in enumerate(stages):
         later = set().union(*touched[number + 1 :], p.writes)
         real = types[_packs(stage[0], p)]
-        loops.append((", ".join(k.name for k in stage), real, _stage(stage, real, later, known, found, lost)))
+        loops.append((", ".join(k.name for k in stage), real, _stage(p, stage, real, later, known, found, lost)))
     pointers = [
         f"stored *__restrict {'given' if a in checked else 'at'}_{a} = array[{i}]; const long ld_{a} = stride[{i}];"
         for i, a in enumerate(p.arguments)
@@ -139,11 +152,11 @@ def _function(head: str, lines) -> str:
 def _composed(p, once, given, found, lost, places, types):
     lines = ["(void)m; (void)scratch;"] + [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in given]
     for kernel in once:
-        lines += discarded(kernel, lost[kernel], types[1])
+        lines += discarded(p, kernel, lost[kernel], types[1])
         for w in kernel.writes:
             if w not in lost[kernel]:
-                lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w};")
-        lines.append(call(kernel, lost[kernel]))
+                lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w}{start(kernel)};")
+        lines.append(call(p, kernel, lost[kernel], types[1]))
     for a in found:
         lines.append(f"store(scratch + {places[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});")
     return lines
@@ -157,11 +170,11 @@ def _not_whole(p, given, checked, found, types):
     return lines + [f"store(at_{a} + t, {real}(one_{a}) + known);" for a in found if a in p.writes]
 
 
-def _stage(stage, real, later, known, found, lost):
+def _stage(p, stage, real, later, known, found, lost):
     """Loads, calls and stores of one stage."""
     lines, declared = [], set()
     for kernel in stage:
-        lines += discarded(kernel, lost[kernel], real)
+        lines += discarded(p, kernel, lost[kernel], real)
         for name in kernel.reads + kernel.writes:
             if name in declared or name in lost[kernel]:
                 continue
@@ -175,9 +188,11 @@ def _stage(stage, real, later, known, found, lost):
             elif quantities[name].per:
                 lines.append(f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};")
             else:
-                load = f" load(at_{name} + t, {name});" if name in kernel.reads else ""
-                lines.append(f"{real} {name};{load}")
-        lines.append(call(kernel, lost[kernel]))
+                load = name in kernel.reads
+                lines.append(
+                    f"{real} {name}; load(at_{name} + t, {name});" if load else f"{real} {name}{start(kernel)};"
+                )
+        lines.append(call(p, kernel, lost[kernel], real))
     kept = dict.fromkeys(
         w for k in stage for w in k.writes if not quantities[w].per and w in later and w not in lost[k]
     )

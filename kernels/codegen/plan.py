@@ -10,7 +10,7 @@ import pathlib
 
 import numpy as np
 
-from ..declare import Constants, PointKernel, quantities
+from ..declare import Constants, PointKernel, quantities, settable, value_of
 from ..errors import ArgumentError, MixtureError, refuse
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -164,6 +164,9 @@ def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue
+            if name in settable:
+                values[name] = value_of(name)
+                continue
             try:
                 found = mixture.constant(name)
             except MixtureError as error:
@@ -249,8 +252,11 @@ def structure(p: Plan) -> str:
     flags = "\n".join(f"    static constexpr bool {k} = {'true' if v else 'false'};" for k, v in p.flags.items())
     numbers = "\n".join(f"    static constexpr double {k} = {float(v)!r};" for k, v in p.numbers.items())
     kinds = {name: "float" if value.dtype == np.float32 else "double" for name, value in p.values.items()}
+    some = {k: f"[{n}]" * (k not in settable or settable[k].count is not None) for k, n in p.constants}
     data = (
-        "\n".join(f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}[{n}];" for k, n in p.constants)
+        "\n".join(
+            f"    const {kinds[k]} *{k};" if n > LARGE else f"    {kinds[k]} {k}{some[k]};" for k, n in p.constants
+        )
         or "    scalar unused[1];"
     )
     return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
@@ -262,10 +268,11 @@ def structure_size(p: Plan) -> int:
 
 
 def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
-    """The struct's bytes as float64, and arrays in the backend's memory that it points to, to be kept alive."""
+    """The struct's bytes as float64, with settable constants as they are now; and the arrays in the backend's memory
+    that it points to, to be kept alive."""
     data, at, keep = np.zeros(8 * structure_size(p), np.uint8), 0, []
     for name, size in p.constants:
-        value = p.values[name]
+        value = p.values[name] if name not in settable else value_of(name).astype(p.values[name].dtype)
         if size > LARGE:
             keep.append(backend.from_host(value, value.dtype))
             value = np.array([backend.address(keep[-1])], dtype=np.uint64)
@@ -292,8 +299,10 @@ def headers(p: Plan) -> list[pathlib.Path]:
 
 
 def spelled_headers(p: Plan) -> str:
-    """Includes of the kernels' headers: the project's own from its root, a host's by its name."""
-    return "".join(include(str(h.relative_to(HERE)) if h.is_relative_to(HERE) else h.name) for h in headers(p))
+    """Includes of the kernels' headers: the project's own from its root, a host's by its whole path, so that equal
+    names do not clash."""
+    names = [str(h.relative_to(HERE)) if h.is_relative_to(HERE) else str(h) for h in headers(p)]
+    return "".join(map(include, ["numbers/own.h"] * any(map(of_host, p.kernels)) + names))
 
 
 def folders(p: Plan) -> tuple[pathlib.Path, ...]:
@@ -301,11 +310,40 @@ def folders(p: Plan) -> tuple[pathlib.Path, ...]:
     return tuple(dict.fromkeys(h.parent for h in headers(p) if not h.is_relative_to(HERE)))
 
 
-def call(kernel: PointKernel, dropped: set[str]) -> str:
-    in_place = [w for w in kernel.writes if w in kernel.reads]
-    given = [name if name in kernel.reads else "Absent()" for name in (r.rstrip("?") for r in kernel.order)]
-    names = [*given, *(f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in in_place)]
-    return f"{kernel.name}({', '.join(['m', *names])});"
+def bodies(p: Plan) -> tuple[tuple[str, pathlib.Path, str], ...]:
+    """What a message about a body that does not compile needs: its kernel, its header, its arguments."""
+    return tuple(
+        (k.name, k.header, f"reads {' '.join(k.order) or 'nothing'} and writes {' '.join(k.writes)}") for k in p.kernels
+    )
+
+
+def of_host(kernel: PointKernel) -> bool:
+    """Whether it is a host's own: its body gets what own.h has."""
+    return not kernel.header.is_relative_to(HERE)
+
+
+def start(kernel: PointKernel) -> str:
+    """How a value that the kernel writes is made; the project's own kernels need no NaN, as each has an oracle."""
+    return "(NOT_A_NUMBER)" if of_host(kernel) else ""
+
+
+def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> str:
+    """The call of a body. That of a host gets its arguments as own.h guards them."""
+    reads = [name if name in kernel.reads else "" for name in (r.rstrip("?") for r in kernel.order)]
+    names = {w: f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in kernel.reads}
+    if not of_host(kernel):
+        return f"{kernel.name}({', '.join(['m', *(name or 'Absent()' for name in reads), *names.values()])});"
+    guards, passed = [], ["m"]
+    for name in (*reads, *names):
+        variable = names.get(name, name)
+        if not name or not quantities[name].per:
+            passed.append(variable if name in kernel.writes else f"given({variable})" if name else "Absent()")
+            continue
+        rows = 0 if name in kernel.reads else p.rows(name)
+        kind = f"Result<{real}, {rows}" if name in kernel.writes else f"const Given<{real}"
+        guards.append(f"{kind}, decltype({variable})> own_{name}{{{variable}}}; ")
+        passed.append(f"own_{name}")
+    return f"{{ {''.join(guards)}{kernel.name}({', '.join(passed)}); }}"
 
 
 def dropped(p: Plan) -> dict[PointKernel, set[str]]:
@@ -320,6 +358,11 @@ def dropped(p: Plan) -> dict[PointKernel, set[str]]:
     return out
 
 
-def discarded(kernel: PointKernel, names: set[str], real: str) -> list[str]:
-    """Declarations of what takes the values that are dropped."""
-    return [f"{'Discarded' if quantities[w].per else real} {kernel.name}_{w};" for w in kernel.writes if w in names]
+def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[str]:
+    """Declarations of what takes the values that are dropped. A host's body may read them back."""
+    many = lambda w: f"Held<{real}, {p.rows(w)}>" if of_host(kernel) else "Discarded"
+    return [
+        f"{many(w)} {kernel.name}_{w};" if quantities[w].per else f"{real} {kernel.name}_{w}{start(kernel)};"
+        for w in kernel.writes
+        if w in names
+    ]

@@ -6,6 +6,7 @@ from ..backend.base import Shape, Source
 from ..declare import quantities
 from .plan import (
     Plan,
+    bodies,
     call,
     defines,
     discarded,
@@ -13,6 +14,7 @@ from .plan import (
     folders,
     include,
     spelled_headers,
+    start,
     structure,
     structure_size,
 )
@@ -74,7 +76,7 @@ def render(p: Plan) -> Source:
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
         f"    points_of_a_thread({'mixture' if in_constant_memory(p) else '*a.constants'}, items{given});\n}}\n",
     ]
-    return Source(p.name, "\n".join(text), folders(p))
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 
 
 def _kept_wide(p: Plan) -> list[str]:
@@ -111,17 +113,17 @@ def _work(p: Plan) -> list[str]:
             if name not in known:
                 known.add(name)
                 fetch(name)
-        lines += discarded(kernel, lost[kernel], "real")
+        lines += discarded(p, kernel, lost[kernel], "real")
         for name in kernel.writes:
             if name not in known and name not in lost[kernel]:
                 known.add(name)
                 if quantities[name].per == "":
-                    lines.append(f"real {name};")
+                    lines.append(f"real {name}{start(kernel)};")
                 elif name in p.writes and name not in kept:
                     lines.append(f"const Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
                     lines.append(f"Held<real, {p.rows(name)}> {name};")
-        lines.append(call(kernel, lost[kernel]))
+        lines.append(call(p, kernel, lost[kernel], "real"))
     lines += [f"Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
     lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     return ["const Place here(first, n);", *copies, "arrived();", *lines]

@@ -1,0 +1,55 @@
+"""A compiler's error in a kernel's body, in the words of the kernel language: which kernel, which line, the likely
+cause. It stands before the compiler's own text."""
+
+from __future__ import annotations
+
+import re
+
+from .base import Source
+
+_ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
+_CAUSES = {  # what the compiler says -> what is likely wrong, the first that fits
+    r"No such file|cannot open": "a header that does not lie beside this one",
+    r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
+    "for what all points may do together",
+    r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
+    "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
+    r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
+    r"matching function|overloaded function|namespace .std.|not a member of .std.": "a function that does not take the "
+    "number type R: KERNEL_LANGUAGE.md lists those that do, such as pow, min, max, fabs",
+    r"operator ?\"?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point",
+    r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
+    "+ - * / < > <= >= and && || ! between conditions",
+    r"convert|conversion|invalid cast": "a value of the number type R where a plain number is wanted: declare it as R",
+    r"not declared|undefined|undeclared": "a name that is not known here: a misspelt function, variable or constant",
+    r"expected": "a slip in C++ on this line or at the end of the one before, such as a missing `;`",
+}
+
+
+def cause(source: Source, text: str) -> str:
+    """A line or two for the first error in the compiler's text; "" where it has nothing to do with a kernel's body."""
+    text = re.sub(r"at line (\d+) of (.+)", r"\n\2:\1", text)  # so NVRTC says from where it came
+    error = _ERROR.search(text)
+    if not error or not source.bodies:
+        return ""
+    start = text.rfind("\n", 0, error.start()) + 1
+    headers = {str(header): header for _, header, _ in source.bodies}
+    place = re.compile(rf"({'|'.join(map(re.escape, headers))})[:(](\d+)")  # of g++ and clang, of NVRTC
+    own = place.match(text, start)
+    called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
+    if called and not own:
+        name, _, arguments = called[0]
+        return (
+            f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
+            "the constants `const M &m`; inputs are const.\n"
+        )
+    found = own or place.search(text, start) or place.search(text)  # or those that led there
+    if not found:
+        return ""
+    path, line = found[1], int(found[2])
+    before = "\n".join(headers[path].read_text().splitlines()[:line])
+    named = {name: text.find(f"void {name}(") for name, *_ in source.bodies}  # as the compiler says where it is
+    inside = min((at, name) for name, at in named.items() if at >= 0)[1] if max(named.values()) >= 0 else ""
+    above = max((before.rfind(f" {name}("), name) for name, header, _ in source.bodies if str(header) == path)[1]
+    likely = next((f" Likely: {said}." for words, said in _CAUSES.items() if re.search(words, error[1])), "")
+    return f"kernel '{inside or above}' ({headers[path].name}, line {line}): {error[1].strip()}.{likely}\n"
