@@ -98,7 +98,7 @@ REFUSED = {
     "an expression to get": ("real(8) :: x(5)", "call frame_get('T', x + 1)"),
 }
 SAYS = {
-    "gfortran": r"There is no specific (function|subroutine) for the generic .frame_\w+.|must be definable|non-variable",
+    "gfortran": r"There is no specific \w+ for the generic .frame_\w+.|must be definable|non-variable",
     "flang": r"No specific (function|subroutine) of generic 'frame_\w+' matches the actual arguments|is not definable",
 }
 

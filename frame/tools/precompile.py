@@ -7,7 +7,6 @@ import kernels
 from kernels.backend import cache
 
 from ..config import PRECISIONS
-from ..errors import refuse
 from ..tvimpl import TVImpl
 from . import BACKEND, REGISTER
 
@@ -45,7 +44,8 @@ def main(given, mixture: kernels.Mixture | None) -> None:
 
     Errors: ArgumentError for a block call whose outputs cannot be made; wrong usage without mixture and kernels.
     """
-    refuse(mixture is None and not given.register, "nothing to compile: give --mixture FILE, --register FILE, or both.")
+    if mixture is None and not given.register:
+        given.wrong_usage("nothing to compile: give --mixture FILE, --register FILE, or both.")
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
