@@ -35,7 +35,7 @@ from examples.mini_solver.case import Case  # noqa: E402
 from examples.mini_solver.flow import RUNGE_KUTTA, Flow, backend_of  # noqa: E402
 
 CASE = ROOT / "examples/mini_solver/cases/taylor_green.toml"
-REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # verify.py
+REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # examples/mini_solver/verify
 V, RHO, W = 35.31, 1.12253, 0.028  # of the case file
 # Relative difference of the kinetic energy at the first time. Both solve the same equations; with 32^3 points the error
 # was 2e-3 at t = 2.

@@ -19,7 +19,7 @@ import sys
 import sysconfig
 
 from .entry import ENTRIES, TAG_SIZE, TEXT_SIZE, Arg, Entry
-from .errors import BackendError
+from .errors import BackendError, refuse
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -38,6 +38,21 @@ _C = {
     "corner": "const int *{0}",
 }
 _PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
+_CHECK = {
+    "int": 'frame_check_int("{0}", {0}, {1}, {2})',
+    "tag": 'frame_copy_tag("{0}", {0}, {0}_copy)',
+    "text": 'frame_copy_text("{0}", {0}, {0}_copy)',
+    "doubles": 'frame_check_pointer("{0}", {0})',
+    "address": 'frame_check_pointer("{0}", {0})',
+    "fields": "frame_check_fields({0}, {0}_n)",
+}
+_PASS = {  # to Python
+    "tag": "{0}_copy",
+    "text": "{0}_copy",
+    "doubles": "(intptr_t){0}",
+    "address": "(intptr_t){0}",
+    "fields": "{0}, {0}_n",
+}
 
 FIELD = """struct frame_field {
     char tag[64]; int way; int rank; int problem; int size;
@@ -63,38 +78,13 @@ def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> st
     return "\n".join([*lines, line if items else head + tail])
 
 
-def python_declarations() -> str:
-    """Declarations of the static functions behind the shim, for cffi and for C."""
-    return "".join(f"static int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
-
-
-def _check(arg: Arg) -> list[str]:
-    n = arg.name
-    if arg.kind == "int":
-        return [f'if ((status = frame_check_int("{n}", {n}, {_c_int(arg.low)}, {_c_int(arg.high)}))) return status;']
-    if arg.kind == "tag":
-        return [f'if ((status = frame_copy_tag("{n}", {n}, {n}_copy))) return status;']
-    if arg.kind == "text":
-        return [f'if ((status = frame_copy_text("{n}", {n}, {n}_copy))) return status;']
-    if arg.kind in ("doubles", "address"):
-        return [f'if ((status = frame_check_pointer("{n}", {n}))) return status;']
-    if arg.kind == "fields":
-        return [f"if ((status = frame_check_fields({n}, {n}_n))) return status;"]
-    return []
+def python_declarations(storage: str) -> str:
+    """Declarations of the functions behind the shim: static for C, extern "Python" for cffi."""
+    return "".join(f"{storage} int py_{e.name}({_list(e.args, _PYTHON)});\n" for e in ENTRIES)
 
 
 def _c_int(value: int) -> str:
     return "(-2147483647 - 1)" if value == -(2**31) else str(value)
-
-
-def _pass(arg: Arg) -> str:
-    return {
-        "tag": f"{arg.name}_copy",
-        "text": f"{arg.name}_copy",
-        "doubles": f"(intptr_t){arg.name}",
-        "address": f"(intptr_t){arg.name}",
-        "fields": f"{arg.name}, {arg.name}_n",
-    }.get(arg.kind, arg.name)
 
 
 def c_entry(entry: Entry) -> str:
@@ -105,9 +95,9 @@ def c_entry(entry: Entry) -> str:
     if not entry.needs_python:
         body.append("if (!frame_python_is_up) return FRAME_DONE;")
     body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
-    for arg in args:
-        body += _check(arg)
-    passed = ", ".join(map(_pass, args))
+    checks = [_CHECK[a.kind].format(a.name, _c_int(a.low), _c_int(a.high)) for a in args if a.kind in _CHECK]
+    body += [f"if ((status = {check})) return status;" for check in checks]
+    passed = ", ".join(_PASS.get(a.kind, "{0}").format(a.name) for a in args)
     body.append(f"return own_{name}({passed});" if entry.own else f"return frame_from_python(py_{name}({passed}));")
     text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
     names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)
@@ -147,7 +137,7 @@ def c_source() -> str:
         head
         + FIELD
         + "static void frame_set_error(const char *text);\n"
-        + python_declarations()
+        + python_declarations("static")
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
         + "".join(map(c_entry, ENTRIES))
@@ -291,11 +281,7 @@ def shim_source(path: pathlib.Path) -> None:
     import cffi
 
     ffi = cffi.FFI()
-    ffi.cdef(
-        FIELD
-        + "".join(f'extern "Python" int py_{e.name}({_list(e.args, _PYTHON)});\n' for e in ENTRIES)
-        + "void frame_set_error(const char *);"
-    )
+    ffi.cdef(FIELD + python_declarations('extern "Python"') + "void frame_set_error(const char *);")
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
@@ -310,15 +296,17 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     Errors: BackendError when there is no compiler, no shared libpython, or a compilation fails.
     """
     v = sysconfig.get_config_var
-    if not v("Py_ENABLE_SHARED"):
-        raise BackendError(
-            f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
-            "python3-dev)."
-        )
-    if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
-        raise BackendError(
-            f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev)."
-        )
+    refuse(
+        not v("Py_ENABLE_SHARED"),
+        f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
+        "python3-dev).",
+        BackendError,
+    )
+    refuse(
+        not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists(),
+        f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev).",
+        BackendError,
+    )
     folder.mkdir(parents=True, exist_ok=True)
     source, library = folder / "libframe.c", folder / "libframe.so"
     shim_source(source)

@@ -6,11 +6,11 @@ import os
 
 import kernels
 
-from .errors import ArgumentError
+from .errors import refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
-PARAMETERS = ("timers", "check", "threads")
+PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
 class Config:
@@ -40,23 +40,19 @@ class Config:
     def check_option(name: str, value: str) -> None:
         """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
         known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
-        if name not in known:
-            raise ArgumentError(f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
+        refuse(name not in known, f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
         """Set timers or check (0 or 1) or threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
-        if name in ("timers", "check"):
-            setattr(self, name, bool(_whole(f"parameter '{name}'", value, 0, 1)))
-        elif name == "threads":
-            self.threads = _whole("parameter 'threads'", value, 1, 4096)
-        else:
-            raise ArgumentError(f"unknown parameter '{name}'; known: {', '.join(PARAMETERS)}. Is //char(0) missing?")
+        known = ", ".join(PARAMETERS)
+        refuse(name not in PARAMETERS, f"unknown parameter '{name}'; known: {known}. Is //char(0) missing?")
+        kind, low, high = PARAMETERS[name]
+        setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
 
 
 def _one_of(what: str, value: str, known) -> str:
-    if value not in known:
-        raise ArgumentError(f"{what} is '{value}', wanted one of {', '.join(known)}.")
+    refuse(value not in known, f"{what} is '{value}', wanted one of {', '.join(known)}.")
     return value
 
 
@@ -65,10 +61,6 @@ def _whole(what: str, value, low: int, high: int) -> int:
         number = float(value)
     except ValueError:
         number = float("nan")
-    if not (number == number and number in range(low, high + 1)):
-        raise ArgumentError(
-            f"{what} is {value}, wanted a whole number {low}..{high}; for a Fortran double, was %VAL() forgotten?"
-            if what.startswith("parameter")
-            else f"{what} is {value}, wanted a whole number {low}..{high}."
-        )
+    hint = "; for a Fortran double, was %VAL() forgotten?" if what.startswith("parameter") else "."
+    refuse(number not in range(low, high + 1), f"{what} is {value}, wanted a whole number {low}..{high}{hint}")
     return int(number)

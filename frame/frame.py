@@ -8,7 +8,7 @@ import kernels
 
 from .config import Config
 from .entry import ENTRIES, Entry
-from .errors import StateError
+from .errors import StateError, refuse
 from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
@@ -49,8 +49,7 @@ class Frame:
         nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
         StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
         """
-        if self._properties is not None:
-            raise StateError("initialize called twice; call finalize first.")
+        refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
         self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
         self.backend = self._choose_backend(device_id)
         self._make_properties()
@@ -83,11 +82,12 @@ class Frame:
         self._properties.impl.check.rank = self.comm.rank
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
-            if self._properties.impl.views or self._properties.impl.mixture is not None or self._properties.pinned:
-                raise StateError(
-                    "frame_setcomm would change the device after work has begun on another: "
-                    "call it right after frame_initialize."
-                )
+            refuse(
+                self._properties.impl.views or self._properties.impl.mixture is not None or self._properties.pinned,
+                "frame_setcomm would change the device after work has begun on another: "
+                "call it right after frame_initialize.",
+                StateError,
+            )
             self.backend = backend
             self._make_properties()
 
@@ -130,17 +130,24 @@ class Frame:
         ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
-            if name in ("backend", "precision"):
-                raise StateError(f"option '{name}' has to be set before frame_initialize.")
-            if self._properties.impl.mixture is not None and value != self._properties.impl.mixture.options.get(name):
-                raise StateError(f"option '{name}' has to be set before the mixture is loaded.")
+            refuse(
+                name in ("backend", "precision"), f"option '{name}' has to be set before frame_initialize.", StateError
+            )
+            refuse(
+                self._properties.impl.mixture is not None and value != self._properties.impl.mixture.options.get(name),
+                f"option '{name}' has to be set before the mixture is loaded.",
+                StateError,
+            )
         self.config.set_option(name, value)
 
     def set_parameter(self, name: str, value: float) -> None:
         """Set timers or check, 0 or 1, at any time, or threads, before initialize. Errors: ArgumentError for an
         unknown name or a value out of range, StateError when it is too late."""
-        if name == "threads" and self._properties is not None:
-            raise StateError("parameter 'threads' has to be set before frame_initialize.")
+        refuse(
+            name == "threads" and self._properties is not None,
+            "parameter 'threads' has to be set before frame_initialize.",
+            StateError,
+        )
         self.config.set_parameter(name, value)
         if self._properties is not None:
             self._properties.impl.time(self.config.timers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .errors import ArgumentError, BackendError
+from .errors import BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -66,14 +66,13 @@ class Communicator:
     initialised."""
 
     def __init__(self, handle: int):
-        if not host_has_initialized():
-            raise ArgumentError(
-                "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm."
-            )
+        refuse(
+            not host_has_initialized(),
+            "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.",
+        )
         self._mpi = import_mpi()
         host = self._mpi.Comm.f2py(handle)
-        if host == self._mpi.COMM_NULL:
-            raise ArgumentError(f"fcomm = {handle} is the null communicator.")
+        refuse(host == self._mpi.COMM_NULL, f"fcomm = {handle} is the null communicator.")
         self.comm = host.Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
@@ -106,10 +105,10 @@ class Alone:
 def device_for(device_id: int, rank_on_node: int, devices: int) -> int:
     """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not
     exist."""
-    if devices < 1:
-        raise BackendError(
-            "backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without."
-        )
-    if device_id >= devices:
-        raise ArgumentError(f"device_id = {device_id}, wanted -1 (by rank on the node) or 0..{devices - 1}.")
+    refuse(
+        devices < 1,
+        "backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without.",
+        BackendError,
+    )
+    refuse(device_id >= devices, f"device_id = {device_id}, wanted -1 (by rank on the node) or 0..{devices - 1}.")
     return device_id if device_id >= 0 else rank_on_node % devices

@@ -1,5 +1,4 @@
-"""Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal. Its NumPy reference is
-here too.
+"""Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal.
 
 A block is the part of a field that one rank owns, fringe included. Bounds select points and variables. The selected
 points are numbered, x fastest, then y, then z. A stripe is a range of these numbers.
@@ -7,11 +6,9 @@ points are numbered, x fastest, then y, then z. A stripe is a range of these num
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernels.marshal import Block
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
 
@@ -47,26 +44,26 @@ def block_from_field(name: str, address: int, extent, stride, lo, hi, rows: int,
     extent, stride = tuple(extent), tuple(stride)
     variables, variable_stride = 1, 0
     if rows > 1 or len(extent) == 4:
-        if not extent or extent[-1] != rows:
-            raise ArgumentError(
-                f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}."
-            )
+        refuse(
+            not extent or extent[-1] != rows,
+            f"array for '{name}' has shape {extent}, wanted a last dimension of {rows} variable{'s' * (rows > 1)}.",
+        )
         *extent, variables = extent
         *stride, variable_stride = stride
     rank = len(extent)
     for what, bounds in (("lo", lo), ("hi", hi)):
-        if any(bounds[rank:]):
-            raise ArgumentError(
-                f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds."
-            )
+        refuse(
+            any(bounds[rank:]),
+            f"array for '{name}' has {rank} dimensions in space, {what} has {sum(map(bool, bounds))} bounds.",
+        )
     start, count = [], []
     for d in range(rank):
         first, last = (lo[d] or 1, _shown(hi[d] or extent[d])) if all(extent) else (1, extent[d])
-        if not 1 <= first <= last + 1 <= extent[d] + 1:
-            raise ArgumentError(
-                f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
-                "counted from 1 in the array as passed."
-            )
+        refuse(
+            not 1 <= first <= last + 1 <= extent[d] + 1,
+            f"array for '{name}': bounds {_shown(first)}:{last} in dimension {d + 1}, wanted within 1:{extent[d]}, "
+            "counted from 1 in the array as passed.",
+        )
         start.append(first - 1)
         count.append(last - first + 1)
     pad = 3 - rank
@@ -84,12 +81,6 @@ def _shown(index):
     return 0 if index == -(2**31 - 1) else index  # the Fortran module passes this number for a 0 that the host gave
 
 
-def points(block: Block) -> int:
-    """Number of selected points."""
-    mx, my, mz, _ = block.n
-    return mx * my * mz
-
-
 def point(block: Block, t: int) -> tuple[int, int, int]:
     """Fortran indices (i, j, k) in the host's block of the selected point number t (zero-based)."""
     mx, my, _, _ = block.n
@@ -99,7 +90,7 @@ def point(block: Block, t: int) -> tuple[int, int, int]:
 def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
     """Number of points of the stripe first..last (Fortran). Errors: ArgumentError when it leaves the selection or the
     chunk."""
-    total = points(block)
+    total = block.points
     if not total:
         empty = ", ".join(
             f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n
@@ -116,19 +107,3 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
             f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints)."
         )
     return last - first + 1
-
-
-def reference_gather(array: np.ndarray, lo, n, start: int, count: int) -> np.ndarray:
-    """The result that gather must give, (nvar selected, count). array (nx, ny, nz, nvar); lo, n: zero-based starts and
-    extents."""
-    part = array[tuple(slice(a, a + m) for a, m in zip(lo, n))]
-    return part.reshape(-1, n[3], order="F").T[:, start : start + count].copy()
-
-
-def reference_scatter(array: np.ndarray, lo, n, start: int, view: np.ndarray) -> np.ndarray:
-    """The array that scatter must leave: a copy of `array` whose stripe is replaced by view (nvar selected, count)."""
-    out = array.copy(order="F")
-    for t in range(start, start + view.shape[1]):
-        i, j, k = t % n[0], t // n[0] % n[1], t // (n[0] * n[1])
-        out[lo[0] + i, lo[1] + j, lo[2] + k, lo[3] : lo[3] + n[3]] = view[:, t - start]
-    return out

@@ -16,7 +16,7 @@ from kernels.marshal import Marshal
 
 from . import stripe as stripes
 from .check import Check
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, refuse
 from .launcher import Launcher, Timer
 
 LANE_POINTS = 4096  # with shorter stripes, working on two at once gains nothing
@@ -66,6 +66,18 @@ def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
     return (*[(q,) for q in collection.optional], *[VELOCITY] * moving)
 
 
+def _known(what: str, name: str, names) -> None:
+    """Raises ArgumentError, with the nearest name, where `name` is not among them."""
+    if name not in names:
+        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
+        hint = f", did you mean '{close[0]}'" if close else ""
+        raise ArgumentError(f"unknown {what} '{name}'{hint}; known: {' '.join(names)}. Is //char(0) missing?")
+
+
+def _launchable(name: str) -> None:
+    _known("kernel or collection", name, [*kernels.registry.collections, *kernels.registry.kernels])
+
+
 class TVImpl:
     """Views and launchers for one chunk size, one mixture, one backend.
 
@@ -103,12 +115,8 @@ class TVImpl:
         if (name == "Q" or name in IN_Q or name == "Y") and (name == "Q" or self.nq >= self.ns + 4):
             self._allocate_q()
             return self.views[name]
-        quantity = kernels.quantities.get(name)
-        if quantity is None:
-            names = sorted([*kernels.quantities, "Q"])
-            raise ArgumentError(
-                f"unknown tag '{name}'{self._near(name, names)}; known: {' '.join(names)}. Is //char(0) missing?"
-            )
+        _known("tag", name, sorted([*kernels.quantities, "Q"]))
+        quantity = kernels.quantities[name]
         matrix = self.backend.empty((quantity.rows(self.ns), self.row), self.dtype)
         self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
         return self.views[name]
@@ -127,17 +135,11 @@ class TVImpl:
             q.parts = tuple(self.views[n] for n in (*IN_Q, "Y"))
 
     @staticmethod
-    def _near(name, names) -> str:
-        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
-        return f", did you mean '{close[0]}'" if close else ""
-
-    def rows_for(self, name: str, variables: int) -> int:
-        """Number of variables that a host passes for a view. Y may come without its last species, which is then 1 -
-        sum."""
-        rows = self.view(name).rows
-        if variables == rows or (name == "Y" and variables == rows - 1 >= 1):
-            return variables
-        raise ArgumentError(f"'{name}' has {rows} variable{'s' * (rows > 1)}, {variables} given (SptData..EptData).")
+    def _check_variables(view: View, given: int, least: int) -> None:
+        if not least <= given <= view.rows:
+            raise ArgumentError(
+                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData)."
+            )
 
     # ---- copies ----
 
@@ -147,16 +149,11 @@ class TVImpl:
         in check mode StateError for a value that is impossible."""
         view = self.view(name)
         variables = block.n[3]
-        if variables != view.rows:
-            self.rows_for(name, variables)
+        # Y may come without its last species, which is then 1 - sum
+        self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
         count = stripes.check_stripe(block, first, last, self.chunk)
         matrix = self._part(view.matrix) if variables == view.rows else self._part(view.matrix)[:variables]
-        if self.timers is None:
-            self.marshal.gather(block, first - 1, count, matrix)
-        else:
-            begin = self.backend.mark()
-            self.marshal.gather(block, first - 1, count, matrix)
-            self._timer(f"put {name}").add(begin, self.backend.mark(), count)
+        self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
         if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
             self._last_fraction(count)
         self.stripe, self.geometry = (first, last), block
@@ -187,30 +184,21 @@ class TVImpl:
         """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or
         stale."""
         view = self.view(name)
-        if block.n[3] != view.rows:
-            raise ArgumentError(
-                f"'{name}' has {view.rows} variable{'s' * (view.rows > 1)}, {block.n[3]} given (SptData..EptData)."
-            )
+        self._check_variables(view, block.n[3], view.rows)
         count = stripes.check_stripe(block, first, last, self.chunk)
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
-        if self.timers is None:
-            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
-        else:
-            begin = self.backend.mark()
-            self.marshal.scatter(block, first - 1, count, self._part(view.matrix))
-            self._timer(f"get {name}").add(begin, self.backend.mark(), count)
+        self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, self._part(view.matrix))
 
     def _problem(self, view: View, count: int, stripe) -> str:
         """The reason why a view cannot be read for `count` points of this stripe; '' when it can."""
-        if view.parts:
-            for part in view.parts:
-                problem = self._problem(part, count, stripe)
-                if problem:
-                    return f"cannot be used: its '{part.name}' {problem}"
-            if view.rows <= len(IN_Q) + self.ns:
-                return ""
+        for part in view.parts:
+            problem = self._problem(part, count, stripe)
+            if problem:
+                return f"cannot be used: its '{part.name}' {problem}"
+        if view.parts and view.rows <= len(IN_Q) + self.ns:
+            return ""
         filled = view.filled
         if filled is EMPTY:
             return "was never filled: populate it" + self._made_by(view.name)
@@ -265,16 +253,8 @@ class TVImpl:
         views = [self.views.get(q) for q in group]
         return all(v is not None and v.filled is not EMPTY and v.filled.stripe == self.stripe for v in views)
 
-    def _known(self, name: str) -> None:
-        names = [*kernels.registry.collections, *kernels.registry.kernels]
-        if name not in names:
-            raise ArgumentError(
-                f"unknown kernel or collection '{name}'{self._near(name, names)}; known: {' '.join(names)}. "
-                "Is //char(0) missing?"
-            )
-
     def _make(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
-        self._known(name)
+        _launchable(name)
         try:
             program = self._program(name, more, asked)
         except ArgumentError as error:
@@ -293,8 +273,7 @@ class TVImpl:
         if collection is None:
             kernel = kernels.registry.kernels[name]
             strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
-            if strange:
-                raise ArgumentError(f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
+            refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
             return kernels.Program(mixture, kernels=[name], backend=self.backend, precision=self.precision)
         if asked is None:
             outputs = [*collection.outputs, *["h0"] * ("h" in collection.outputs and VELOCITY[0] in more)]
@@ -333,12 +312,7 @@ class TVImpl:
                 and filled.changed() is not None
             ):
                 self._refuse(launcher, n_active)
-        if self.timers is None:
-            launcher.run[self._offset](n_active)
-        else:
-            begin = self.backend.mark()
-            launcher.run[self._offset](n_active)
-            self._timer(launcher.name).add(begin, self.backend.mark(), n_active)
+        self._timed("", launcher.name, n_active, launcher.run[self._offset], n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
             filling = Filling(stripe, n_active, basis, launcher.name)
@@ -348,10 +322,11 @@ class TVImpl:
             self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
-        if self.stripe is None:
-            raise StateError(
-                f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}."
-            )
+        refuse(
+            self.stripe is None,
+            f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.",
+            StateError,
+        )
         problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
         raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
 
@@ -364,18 +339,17 @@ class TVImpl:
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing.
         """
-        sizes = {stripes.points(b) for _, b in (*inputs, *outputs)}
+        sizes = {b.points for _, b in (*inputs, *outputs)}
         if len(sizes) != 1:
             raise ArgumentError(
                 "the arrays of a block call select different numbers of points: "
-                + ", ".join(f"'{n}' {stripes.points(b)}" for n, b in (*inputs, *outputs))
+                + ", ".join(f"'{n}' {b.points}" for n, b in (*inputs, *outputs))
                 + "."
             )
-        if not outputs:
-            raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
+        refuse(not outputs, f"a block call of '{name}' without outputs: nothing to compute.")
         total = sizes.pop()
         if not total:  # a rank without points of this block still takes part
-            self._known(kernels.registry.name_of(name))
+            _launchable(kernels.registry.name_of(name))
             return
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
@@ -411,9 +385,15 @@ class TVImpl:
         """Switch timers on (from zero) or off. When off they cost a launch one comparison."""
         self.timers = ({} if self.timers is None else self.timers) if on else None
 
-    def _timer(self, name: str) -> Timer:
-        assert self.timers is not None  # whoever asks has looked
-        return self.timers.get(name) or self.timers.setdefault(name, Timer(self.backend))
+    def _timed(self, verb: str, name: str, points: int, work, *arguments) -> None:
+        """work(*arguments), its time under verb and name."""
+        if self.timers is None:
+            work(*arguments)
+            return
+        begin = self.backend.mark()
+        work(*arguments)
+        timer = self.timers.setdefault(f"{verb} {name}".strip(), Timer(self.backend))
+        timer.add(begin, self.backend.mark(), points)
 
     def free(self) -> None:
         """Drop views and launchers; this frees the device's memory."""

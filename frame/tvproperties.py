@@ -11,7 +11,7 @@ import numpy as np
 import kernels
 
 from . import stripe as stripes
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, refuse
 from .tvimpl import TVImpl
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
@@ -43,19 +43,18 @@ class TVProperties:
         self.impl = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._selections: dict[tuple, object] = {}
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
-        self._preos: dict | None = None
-        self._chung: dict | None = None
+        self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
     # ---- the mixture ----
 
     @property
     def mixture(self):
         """The mixture in use. Errors: StateError before one was loaded."""
-        if self.impl.mixture is None:
-            raise StateError(
-                "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata "
-                "first."
-            )
+        refuse(
+            self.impl.mixture is None,
+            "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.",
+            StateError,
+        )
         return self.impl.mixture
 
     def load_mixture(self, file: str, phase: str) -> None:
@@ -64,18 +63,18 @@ class TVProperties:
         self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
 
     def _use(self, mixture, what: str) -> None:
-        if mixture.ns != self.ns:
-            raise ArgumentError(
-                f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
-                f"frame_initialize was told ns = {self.ns}."
-            )
+        refuse(
+            mixture.ns != self.ns,
+            f"{what} has {mixture.ns} species ({', '.join(mixture.names[:8])}{', ...' * (mixture.ns > 8)}), "
+            f"frame_initialize was told ns = {self.ns}.",
+        )
         self.impl.set_mixture(mixture)
 
     def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
         """Copy the host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
         Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
-        self._preos = {
+        self._species |= {
             "W": W.copy(),
             "Tc": Tc.copy(),
             "pc": pc.copy(),
@@ -91,7 +90,7 @@ class TVProperties:
         """Copy the host's species data, (ns,) each: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes
         [cm3/mol]. Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
         self._same_ns(ns)
-        self._chung = {
+        self._species |= {
             "Vc": Vc.copy(),
             "dipole": dipole.copy(),
             "kappa_assoc": kappa.copy(),
@@ -100,26 +99,15 @@ class TVProperties:
         self._from_arrays()
 
     def _same_ns(self, ns: int) -> None:
-        if ns != self.ns:
-            raise ArgumentError(f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
+        refuse(ns != self.ns, f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
 
     def _from_arrays(self) -> None:
         """Make the mixture from both calls, in either order. After populate_preos alone the thermal properties work
         already."""
-        if self._preos is None:
+        if "W" not in self._species:
             return
-        data = {**self._preos, **(self._chung or {})}
         names = [f"species_{s + 1}" for s in range(self.ns)]
-        species = kernels.SpeciesData.from_arrays(
-            names,
-            data.pop("W"),
-            data.pop("omega"),
-            data.pop("nasa_low"),
-            data.pop("nasa_high"),
-            data.pop("T_mid"),
-            where="species data of the host",
-            **data,
-        )
+        species = kernels.SpeciesData.from_arrays(names, where="species data of the host", **self._species)
         model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
@@ -140,8 +128,7 @@ class TVProperties:
             raise ArgumentError(
                 f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
             )
-        if n != data.size:
-            raise ArgumentError(f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
+        refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
 
     # ---- copies ----
@@ -188,13 +175,13 @@ class TVProperties:
         """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
         last. Errors: ArgumentError for an unknown name, a shape or bounds that do not fit."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_input(name, block, first or 1, last or stripes.points(block))
+        self.impl.populate_input(name, block, first or 1, last or block.points)
 
     def get(self, fields, lo, hi, first: int, last: int) -> None:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
         name, block = self._field(fields[0], lo, hi)
-        self.impl.populate_output(name, block, first or 1, last or stripes.points(block))
+        self.impl.populate_output(name, block, first or 1, last or block.points)
 
     # ---- memory that stays ----
 
@@ -267,10 +254,10 @@ class TVProperties:
             out, at = [], 1
             for name in (t.strip() for t in tags.split(",")):
                 rows = self.impl.view(name).rows
-                if at + rows - 1 > variables:
-                    raise ArgumentError(
-                        f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}."
-                    )
+                refuse(
+                    at + rows - 1 > variables,
+                    f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}.",
+                )
                 out.append((name, self._selection(address, (nx, ny, nz, *space, at, at + rows - 1))))
                 at += rows
             return out

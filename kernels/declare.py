@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, StateError, refuse
 
 PER = {
     "": lambda ns: 1,
@@ -212,8 +212,8 @@ users: weakref.WeakSet = weakref.WeakSet()  # programs that hold values of setta
 _aliases: dict[str, str] = {}  # alias of a collection, in lower case -> its name
 _loaded: set[str] = set()  # names that declaration files of hosts declared
 _replaceable: set[str] = set()  # those of them that may be declared again, and otherwise
-_folder: contextvars.ContextVar[pathlib.Path | None] = contextvars.ContextVar(
-    "folder of the declarations", default=None
+_folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar(
+    "folder of the declarations", default=pathlib.Path(__file__).resolve().parent
 )
 
 
@@ -233,22 +233,20 @@ def _condition(when) -> When:
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
+    refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     new = Quantity(name, unit, what, per)
-    old = None if name in _replaceable else quantities.get(name)
-    if per not in PER:
-        raise ArgumentError(f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    if old is not None and (old.unit, old.per) != (unit, per):
-        raise ArgumentError(
-            f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
-            f"{old.per or 'point'}]."
-        )
-    if old is None:
-        quantities[name] = new
-        _replaceable.discard(name)
-    return quantities[name]
+    known = new if name in _replaceable else quantities.get(name, new)
+    refuse(
+        (known.unit, known.per) != (unit, per),
+        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{known.unit}, per "
+        f"{known.per or 'point'}].",
+    )
+    _replaceable.discard(name)
+    quantities[name] = known
+    return known
 
 
-def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> Option:
+def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     values: names with blanks, or a list; the first is the default. A second declaration adds its values: so a model in
@@ -258,7 +256,6 @@ def option(name: str, values, what: str = "", *, switch: str | None = None, need
     old = options.get(name) or Option(name, (), what, switch)
     values = tuple(dict.fromkeys(old.values + _split(values)))
     options[name] = dataclasses.replace(old, values=values, needs=tuple(dict(old.needs + _condition(needs)).items()))
-    return options[name]
 
 
 def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
@@ -267,14 +264,13 @@ def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
     exclusions.append((excluded, say))
 
 
-def species_number(name: str, default: float, what: str) -> SpeciesNumber:
+def species_number(name: str, default: float, what: str) -> None:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
     The functions that make constants find it in `options` as an array (ns,)."""
     species_numbers[name] = SpeciesNumber(name, default, what)
-    return species_numbers[name]
 
 
-def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> Provider:
+def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> None:
     """Declare the function that makes the constants of these names (one string with blanks, or a list).
 
     make(species, options) -> Constants is called once for a mixture, when a kernel first reads one of the names;
@@ -294,7 +290,6 @@ def constants(names, make: Callable[..., Constants], *, when=None, at_once=False
         if taken and not apart:
             raise ArgumentError(f"constant '{taken[0]}' is already made by {old.make.__module__}.{old.make.__name__}.")
     providers.append(new)
-    return new
 
 
 def constant(name: str, unit: str, what: str, default=None, *, count: int | None = None) -> Settable:
@@ -302,15 +297,17 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
     launch before it was set is refused. Raises ArgumentError for a name that is taken, or values that do not fit."""
     new = Settable(name, unit, what, None, count)
-    if not name.isidentifier() or any(name in known.names for known in providers) or name in RESERVED:
-        raise ArgumentError(f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
-    if not 1 <= new.size <= MOST_NUMBERS:
-        raise ArgumentError(f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
+    taken = name in RESERVED or any(name in known.names for known in providers)
+    refuse(
+        taken or not name.isidentifier(),
+        f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.",
+    )
+    refuse(not 1 <= new.size <= MOST_NUMBERS, f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
     if default is not None:
         new = dataclasses.replace(new, default=tuple(_checked(new, default).tolist()))
-    if settable.get(name, new) != new and name not in _replaceable:
-        raise ArgumentError(f"constant '{name}' is already declared as {settable[name]}.")
-    if settable.get(name) != new:
+    known = settable.get(name, new)
+    refuse(known != new and name not in _replaceable, f"constant '{name}' is already declared as {known}.")
+    if known != new:
         _values.pop(name, None)
         for program in [program for program in users if name in program.settable]:
             users.discard(program)  # programs of the former one keep its values
@@ -324,24 +321,23 @@ def _checked(known: Settable, value) -> np.ndarray:
         numbers = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"constant '{known.name}' = {value!r}; wanted numbers.") from None
-    if numbers.size != known.size or numbers.ndim != (known.count is not None):
-        wanted = "one number" if known.count is None else f"an array of {known.count}"
-        came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
-        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
-    if not np.isfinite(numbers).all():
-        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
+    wanted = "one number" if known.count is None else f"an array of {known.count}"
+    came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
+    refuse(came != wanted, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
+    finite = np.isfinite(numbers).all()
+    refuse(not finite, f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
     return numbers.reshape(-1)
 
 
 def set_constant(name: str, value) -> None:
     """Set a declared constant, in SI. The next launch of every program that reads it has the new value, also of those
     that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
-    if name not in settable:
-        close = difflib.get_close_matches(name, settable, 1)
-        raise ArgumentError(
-            f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
-            f"{', '.join(settable) or 'none: register the kernels first'}."
-        )
+    close = difflib.get_close_matches(name, settable, 1)
+    refuse(
+        name not in settable,
+        f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
+        f"{', '.join(settable) or 'none: register the kernels first'}.",
+    )
     numbers = _checked(settable[name], value)
     if not np.array_equal(numbers, value_of(name)):
         _values[name] = numbers
@@ -369,14 +365,14 @@ def checked_options(given: dict) -> dict[str, str]:
     """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
     value and lists the known ones, or says why values cannot be combined."""
     for key, value in given.items():
-        if key not in options:
-            raise ArgumentError(f"unknown model option '{key}'; known: {', '.join(options)}.")
-        if value not in options[key].values:
-            raise ArgumentError(f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.")
+        refuse(key not in options, f"unknown model option '{key}'; known: {', '.join(options)}.")
+        refuse(
+            value not in options[key].values,
+            f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
+        )
     chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
     for excluded, say in exclusions:
-        if excluded(chosen):
-            raise ArgumentError(say.format(**chosen))
+        refuse(excluded(chosen), say.format(**chosen))
     return chosen
 
 
@@ -400,13 +396,13 @@ def point_kernel(
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
-    header: a path, relative to the declaration file if one is being loaded. Lists of names may be strings with blanks.
+    header: a path, relative to the declaration file if one is being loaded, else to this folder. Lists of names may be
+    strings with blanks.
     when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
-    path = ((_folder.get() or pathlib.Path()) / header).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"kernel '{name}': header {str(path)!r} does not exist.")
+    path = (_folder.get() / header).resolve()
+    refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(
         name,
         path,
@@ -426,35 +422,32 @@ def point_kernel(
         _split(reads),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
-    if unknown:
-        raise ArgumentError(
-            f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
-        )
-    if not new.writes:
-        raise ArgumentError(f"kernel '{name}' writes nothing.")
-    old = kernels.get(name)
-    if old is not None and old != new and name not in _replaceable:
-        raise ArgumentError(f"kernel '{name}' is already declared in {old.header}.")
+    refuse(
+        unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
+    )
+    refuse(not new.writes, f"kernel '{name}' writes nothing.")
+    known = kernels.get(name, new)
+    refuse(known != new and name not in _replaceable, f"kernel '{name}' is already declared in {known.header}.")
     _replaceable.discard(name)
     kernels[name] = new
     return new
 
 
-def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Collection:
+def collection(name, *, given, outputs, what="", optional="", aliases=()) -> None:
     """Declare a collection; the arguments are the fields of Collection, lists of names may be strings with blanks.
     Raises ArgumentError for quantities that are not declared, or a name that is taken."""
     new = Collection(name, _split(given), _split(outputs), what, _split(optional), _split(aliases))
     unknown = [q for q in new.given + new.outputs + new.optional if q not in quantities]
-    if unknown:
-        raise ArgumentError(f"collection '{name}' uses undeclared quantities {unknown}.")
-    if name in kernels or collections.get(name, new) != new and name not in _replaceable:
-        raise ArgumentError(f"collection '{name}': the name is taken.")
+    refuse(unknown, f"collection '{name}' uses undeclared quantities {unknown}.")
+    taken = name in kernels or collections.get(name, new) != new and name not in _replaceable
+    refuse(taken, f"collection '{name}': the name is taken.")
     for alias in (a.lower() for a in new.aliases):
-        if alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name:
-            raise ArgumentError(f"collection '{name}': its other name '{alias}' is taken.")
+        refuse(
+            alias in kernels or alias in collections or _aliases.setdefault(alias, name) != name,
+            f"collection '{name}': its other name '{alias}' is taken.",
+        )
     _replaceable.discard(name)
     collections[name] = new
-    return new
 
 
 def name_of(tag: str) -> str:
@@ -466,8 +459,7 @@ def load_declarations(path) -> list[str]:
     """Run a host's declaration file; returns the names of the kernels and collections it added. Raises ArgumentError
     where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
-    if not path.is_file():
-        raise ArgumentError(f"no kernel declaration file {str(path)!r}.")
+    refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
     before, all_before = set(kernels) | set(collections), _names()
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:
@@ -541,8 +533,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         return False
 
     for name in outputs:
-        if name not in quantities:
-            raise ArgumentError(f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
+        refuse(name not in quantities, f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
         missing.clear()
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:

@@ -31,3 +31,9 @@ class CompileError(BackendError):
 
 class VariantUnsuitable(FrameError):
     """A way of execution cannot be used with this device, shape or memory; a tuner then tries the next one."""
+
+
+def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
+    """Raise `error` with this text where something is wrong. The text is made in any case: it has to make sense."""
+    if wrong:
+        raise error(text)

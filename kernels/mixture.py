@@ -9,8 +9,11 @@ import dataclasses
 import numpy as np
 
 from . import declare
+from .arrays import call
+from .backend import get_backend
 from .declare import Constants, checked_options, species_numbers
-from .errors import ArgumentError, MixtureError
+from .errors import ArgumentError, MixtureError, refuse
+from .program import Program
 from .species import NoSpecies, SpeciesData
 
 declare.option(
@@ -47,8 +50,7 @@ def by_species(key: str, given, names) -> np.ndarray:
         raise ArgumentError(
             f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
         ) from None
-    if not (np.isfinite(values) & (values > 0)).all():
-        raise ArgumentError(f"{key} = {given!r}; wanted positive numbers.")
+    refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
     return values
 
 
@@ -126,10 +128,11 @@ class Mixture:
 
     def _checked(self, name, value) -> np.ndarray:
         value = np.array(value, dtype=np.float64).reshape(-1)
-        if not np.isfinite(value).all():
-            raise MixtureError(
-                f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}."
-            )
+        refuse(
+            not np.isfinite(value).all(),
+            f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}.",
+            MixtureError,
+        )
         value.flags.writeable = False
         return value
 
@@ -183,10 +186,7 @@ class Mixture:
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
         """A compiled Program for outputs and given names, or for kernel names; made once and kept. See
         kernels.program.Program."""
-        from .backend import get_backend
-        from .program import Program
-
-        backend = get_backend(backend) if isinstance(backend, str) else backend
+        backend = get_backend(backend)
         key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
         if key not in self._programs:
             self._programs[key] = Program(
@@ -205,27 +205,22 @@ class Mixture:
         Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
         inputs, or shapes that do not fit. A point outside the validity of a kernel gives NaN at this point.
         """
-        from .arrays import call
-
         names = names.split() if isinstance(names, str) else list(names)
-        return call(self, dict(outputs=names, given=list(arrays)), names, arrays, backend, precision)
+        return call(self, names, arrays, backend, precision)
 
     def kernel(self, name):
         """A single kernel as a function of its declared arguments, such as
         `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes and errors as `properties`."""
-        from .arrays import call
-
-        if name not in declare.kernels:
-            raise ArgumentError(f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
+        refuse(name not in declare.kernels, f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
         record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
             wanted = set(record.reads)
-            if set(arrays) != wanted:
-                raise ArgumentError(
-                    f"kernel '{name}' reads {', '.join(record.reads)}; got {', '.join(arrays) or 'nothing'}."
-                )
-            return call(self, dict(kernels=[name]), list(record.writes), arrays, backend, precision)
+            refuse(
+                set(arrays) != wanted,
+                f"kernel '{name}' reads {', '.join(record.reads)}; got {', '.join(arrays) or 'nothing'}.",
+            )
+            return call(self, list(record.writes), arrays, backend, precision, kernel=name)
 
         launch.__doc__ = declare.described(record)
         return launch

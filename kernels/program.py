@@ -10,7 +10,7 @@ from . import codegen, declare
 from .backend import get_backend
 from .backend.base import Shape, check_rows
 from .codegen import launches, plan as plans, threads
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
 
 class Program:
@@ -27,7 +27,7 @@ class Program:
     def __init__(
         self, mixture, outputs=None, given=None, kernels=None, backend=None, precision="double", name=None, how=None
     ):
-        self.backend = backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.backend = backend = get_backend(backend)
         if kernels is not None:
             unknown = [k for k in kernels if k not in declare.kernels]
             if unknown:
@@ -46,8 +46,7 @@ class Program:
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(outputs or self.kernels))
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
-        if not self.plan.writes:
-            raise ArgumentError(f"nothing to compute: {', '.join(outputs or ())} given already.")
+        refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declare.settable)
         self.module = backend.compile(codegen.render(self.plan))
@@ -77,8 +76,7 @@ class Program:
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
         arrays."""
         missing = [a for a in self.plan.arguments if a not in arrays]
-        if missing:
-            raise ArgumentError(f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")
+        refuse(missing, f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")
         views = [arrays[a] for a in self.plan.arguments]
         layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
         there, keep = self._constants

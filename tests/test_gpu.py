@@ -5,6 +5,7 @@ The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py. O
 log and FMA, and the order of operations in time.
 """
 
+import functools
 import os
 import shutil
 import subprocess
@@ -40,7 +41,7 @@ def be(request, tmp_path_factory):
     machine_code = cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-        patch.setattr(backends, "_made", {})
+        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
         patch.setattr(cuda, "machine_code", machine_code)
         yield get_backend("cuda")
 

@@ -1,7 +1,7 @@
 """The mini solver as a user meets it: the quick checks, ranks, restarts, signals, output, wrong cases. Two to three
 minutes, half of it ranks and compiling.
 
-What its checks measure is in examples/mini_solver/verify.py; there each has its own exact solution and bound.
+What its checks measure is in examples/mini_solver/verify/; there each has its own exact solution and bound.
 """
 
 import copy

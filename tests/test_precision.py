@@ -9,11 +9,11 @@ import hosts
 import numpy as np
 import pytest
 from kernel_cases import mixture
+from reference import stripe as reference
 from states import random_states
 from test_frame_objects import Host, field
 from test_gpu import be  # noqa: F401  the CUDA backend, or its stand-in on a CPU
 
-from frame import stripe
 from frame.errors import StateError
 from frame.tools import cli, validate
 from frame.tools.bench import inputs
@@ -252,8 +252,8 @@ def test_stripes_are_converted_on_their_way(be, which, element, seed):  # noqa: 
     Marshal(back).gather(block, 0, total, view)
     got = back.to_host(view)
     assert got.dtype == view_type and np.isnan(got[:, total:]).all()
-    assert np.array_equal(got[:, :total], stripe.reference_gather(host, lo, n, 0, total).astype(view_type))
-    wanted = stripe.reference_scatter(host, lo, n, 0, -got[:, :total])
+    assert np.array_equal(got[:, :total], reference.gather(host, lo, n, 0, total).astype(view_type))
+    wanted = reference.scatter(host, lo, n, 0, -got[:, :total])
     Marshal(back).scatter(block, 0, total, back.from_host(-got, view_type))
     assert np.array_equal(host, wanted)
 

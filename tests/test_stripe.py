@@ -3,6 +3,7 @@ is refused."""
 
 import numpy as np
 import pytest
+from reference import stripe as reference
 
 import kernels
 from frame import stripe
@@ -31,7 +32,7 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
     be = kernels.get_backend(backend)
     array, lo, n, bounds = random_selection(rng)
     block = stripe.block_from_bounds(array.ctypes.data, array.shape[:3], bounds)
-    total = stripe.points(block)
+    total = block.points
     chunk = int(rng.integers(1, total + 3))
     target = np.asfortranarray(rng.normal(size=array.shape))
     wanted = target.copy(order="F")
@@ -42,9 +43,9 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
         view = be.from_host(np.full((n[3], be.pad(chunk)), np.nan))
         Marshal(be).gather(block, first - 1, count, view)
         got = be.to_host(view)
-        np.testing.assert_array_equal(got[:, :count], stripe.reference_gather(array, lo, n, first - 1, count))
+        np.testing.assert_array_equal(got[:, :count], reference.gather(array, lo, n, first - 1, count))
         assert np.isnan(got[:, count:]).all()  # the rest of the view is unchanged
-        wanted = stripe.reference_scatter(wanted, lo, n, first - 1, got[:, :count])
+        wanted = reference.scatter(wanted, lo, n, first - 1, got[:, :count])
         Marshal(be).scatter(out, first - 1, count, view)
     np.testing.assert_array_equal(target, wanted)  # fringe and other variables are unchanged
 
@@ -60,12 +61,10 @@ def test_any_strides(seed):
     block = stripe.block_from_field(
         "Y", section.ctypes.data, section.shape, [s // 8 for s in section.strides], EMPTY, EMPTY, 3
     )
-    count = stripe.points(block)
+    count = block.points
     view = be.empty((3, be.pad(count)))
     Marshal(be).gather(block, 0, count, view)
-    np.testing.assert_array_equal(
-        view[:, :count], stripe.reference_gather(section, (0, 0, 0, 0), section.shape, 0, count)
-    )
+    np.testing.assert_array_equal(view[:, :count], reference.gather(section, (0, 0, 0, 0), section.shape, 0, count))
     changed = base.copy(order="F")
     changed[cuts] += 1
     view += 1
@@ -77,13 +76,13 @@ def test_any_strides(seed):
 def test_fields_of_every_rank(shape):
     array = np.asfortranarray(np.arange(float(np.prod(shape, dtype=int))).reshape(shape, order="F"))
     block = stripe.block_from_field("T", array.ctypes.data, shape, [s // 8 for s in array.strides], EMPTY, EMPTY, 1)
-    assert stripe.points(block) == array.size and block.n[3] == 1
+    assert block.points == array.size and block.n[3] == 1
 
 
 def test_points_are_numbered_x_fastest():
     block = stripe.block_from_bounds(1 << 20, (6, 5, 4), (2, 4, 3, 4, 1, 3, 1, 1))
     order = [(i, j, k) for k in range(1, 4) for j in range(3, 5) for i in range(2, 5)]
-    assert [stripe.point(block, t) for t in range(stripe.points(block))] == order
+    assert [stripe.point(block, t) for t in range(block.points)] == order
 
 
 @pytest.mark.parametrize(
@@ -143,8 +142,8 @@ def test_fields_that_do_not_fit_are_named(shape, rows, lo, hi, words):
     ],
 )
 def test_selections_without_points(shape, lo, hi):
-    assert stripe.points(stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, 1)) == 0
+    assert stripe.block_from_field("T", 1 << 20, shape, [1] * len(shape), lo, hi, 1).points == 0
     empty = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 3, 2, 1, 4, 1, 1))
-    assert stripe.points(empty) == 0
+    assert empty.points == 0
     with pytest.raises(ArgumentError, match=r"no points are selected by SptY, EptY = 3, 2, so there is no stripe 1..1"):
         stripe.check_stripe(empty, 1, 1, 100)

@@ -1,14 +1,39 @@
 """python -m examples.mini_solver CASE | verify | scaling; under mpirun on any number of ranks."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback
 
 from kernels.errors import FrameError
 
+from . import run, scaling, verify
+from .case import Case
+from .errors import wanted
 from .ranks import world
+
+ARGUMENTS = {
+    "case": dict(metavar="CASE", help="case file (TOML), or verify, or scaling"),
+    "--restart": dict(metavar="FILE", help="start from this restart file"),
+    "--folder": dict(help="where output goes (default: [output] folder, else build/mini_solver/<case>)"),
+    "--backend": dict(choices=("auto", "cpu", "cuda"), help="instead of the case's"),
+    "--set": dict(
+        metavar="SECTION.KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4",
+    ),
+    "--exchange": dict(
+        choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"),
+        action="append",
+        help="on GPUs, instead of the case's; scaling takes several, or all that are there",
+    ),
+    "--quick": dict(action="store_true", help="verify: smaller grids"),
+    "--only": dict(metavar="NAME", action="append", default=[], help="verify: this check; may be given again"),
+    "--cells": dict(type=int, default=64, help="scaling: in each direction"),
+    "--steps": dict(type=int, default=10, help="scaling: in each of three rounds, of which the fastest counts"),
+    "--json": dict(metavar="FILE", help="scaling: rows to this file"),
+}
 
 
 def main(arguments=None) -> int:
@@ -20,57 +45,23 @@ def main(arguments=None) -> int:
         epilog="verify [--quick]: runs the checks, writes their table and pictures. scaling, under mpirun: the "
         "same flow on 1, 2, 4, ... of the ranks.",
     )
-    parser.add_argument("case", metavar="CASE", help="case file (TOML), or verify, or scaling")
-    parser.add_argument("--restart", metavar="FILE", help="start from this restart file")
-    parser.add_argument("--folder", help="where output goes (default: [output] folder, else build/mini_solver/<case>)")
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="instead of the case's")
-    parser.add_argument(
-        "--set",
-        metavar="SECTION.KEY=VALUE",
-        action="append",
-        default=[],
-        dest="changes",
-        help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4",
-    )
-    parser.add_argument(
-        "--exchange",
-        choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"),
-        action="append",
-        help="on GPUs, instead of the case's; scaling takes several, or all that are there",
-    )
-    parser.add_argument("--quick", action="store_true", help="verify: smaller grids")
-    parser.add_argument(
-        "--only", metavar="NAME", action="append", default=[], help="verify: this check; may be given again"
-    )
-    parser.add_argument("--cells", type=int, default=64, help="scaling: in each direction")
-    parser.add_argument(
-        "--steps", type=int, default=10, help="scaling: in each of three rounds, of which the fastest counts"
-    )
-    parser.add_argument("--json", metavar="FILE", help="scaling: rows to this file")
+    for name, how in ARGUMENTS.items():
+        parser.add_argument(name, **how)
     given = parser.parse_args(arguments)
     comm = world()
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     try:
         if given.case == "verify":
-            from . import verify
-
             return verify.main(given.quick, given.only, given.folder)
         if given.case == "scaling":
-            from . import scaling
-
             return scaling.main(comm, given.backend, given.exchange or ["all"], given.cells, given.steps, given.json)
-        from .case import Case
-        from .errors import CaseError
-        from .run import main as run
-
         case = Case.from_file(given.case, given.changes)
         if given.backend:
             case.parallel["backend"] = given.backend
         if given.exchange:
-            if "all" in given.exchange:
-                raise CaseError("--exchange all is for scaling; a case takes one way.")
+            wanted("all" not in given.exchange, "--exchange all is for scaling; a case takes one way.")
             case.parallel["exchange"] = given.exchange[-1]
-        return run(case, comm, given.restart, given.folder)
+        return run.main(case, comm, given.restart, given.folder)
     except FrameError as error:
         # a rank may be the only one with this error, and the others wait for it
         print(

@@ -1,42 +1,36 @@
 """Walls, inlets and outlets: each fills the three fringe layers beside its side of the domain."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .case import AXES, FRINGE, Expression
-from .errors import CaseError
-from .moves import Moves
+from .errors import wanted
+from .moves import bind_moves
 
 
 def composition(table_X, table_Y, mixture, coordinates, constants, where) -> np.ndarray:
     """Mass fractions (ns, points...) from tables of expressions by species; one species may be "rest"."""
     table = table_X or table_Y
     shape = np.broadcast_shapes(*(c.shape for c in coordinates))
+    names = ", ".join(mixture.names)
     if not table:
-        if mixture.ns > 1:
-            raise CaseError(f"{where}: X or Y is missing for the {mixture.ns} species {', '.join(mixture.names)}.")
+        wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
         return np.ones((1, *shape))
-    out, rest = np.zeros((mixture.ns, *shape)), []
+    out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
-        if name not in mixture.names:
-            raise CaseError(f"{where}: species '{name}' is not in the mixture, which has {', '.join(mixture.names)}.")
-        if not isinstance(text, (str, int, float)) or isinstance(text, bool):
-            raise CaseError(f"{where} {name} = {text!r}; wanted a number or an expression.")
-        if text == "rest":
-            rest.append(name)
-        else:
+        wanted(name in mixture.names, f"{where}: species '{name}' is not in the mixture, which has {names}.")
+        fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
+        wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
+        if text != "rest":
             out[mixture.names.index(name)] = Expression(text, constants, f"{where} {name}")(coordinates)
-    if len(rest) > 1:
-        raise CaseError(f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
+    wanted(len(rest) <= 1, f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
     if rest:
         out[mixture.names.index(rest[0])] = 1 - out.sum(0)
     total = out.sum(0)
-    if not (np.abs(total - 1) < 1e-6).all() or out.min() < -1e-12:
-        raise CaseError(
-            f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
-            "0 or more, sum 1."
-        )
+    wanted(
+        (np.abs(total - 1) < 1e-6).all() and out.min() >= -1e-12,
+        f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
+        "0 or more, sum 1.",
+    )
     out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)
     if table_X:
         W = mixture.species.W.reshape(-1, *(1,) * len(shape))
@@ -53,27 +47,23 @@ class Side:
         Q = flow.Q4
         n = Q.shape[3 - d]
         layer = lambda at: tuple(slice(None) if axis != 3 - d else at for axis in range(4))
+        # three layers of the fringe, the three inside that mirror them, and the last one inside
         if side == 0:
-            self._ghost, self._mirror, self._edge = (
-                layer(slice(0, FRINGE)),
-                layer(slice(2 * FRINGE - 1, FRINGE - 1, -1)),
-                layer(slice(FRINGE, FRINGE + 1)),
-            )
+            cuts = slice(0, FRINGE), slice(2 * FRINGE - 1, FRINGE - 1, -1), slice(FRINGE, FRINGE + 1)
         else:
-            self._ghost, self._mirror, self._edge = (
-                layer(slice(n - FRINGE, n)),
-                layer(slice(n - FRINGE - 1, n - 2 * FRINGE - 1, -1)),
-                layer(slice(n - FRINGE - 1, n - FRINGE)),
-            )
+            edge = n - FRINGE
+            cuts = slice(edge, n), slice(edge - 1, edge - FRINGE - 1, -1), slice(edge - 1, edge)
+        self._ghost, self._mirror, self._edge = map(layer, cuts)
         self.shape = Q[0][self._ghost[1:]].shape
         self.points = int(np.prod(self.shape))
         # whether `fill` is always the same launches, so that a graph can repeat it
         self.still = self.kind not in ("inlet", "supersonic_inlet") and not (self.kind == "wall" and given["T"])
         parts = self._parts()
-        self._moves = Moves(flow.backend, parts) if parts else None
+        self._moves = bind_moves(flow.backend, parts) if parts else None
         if self.kind in ("slip_wall", "wall"):
             viscous = flow._view(f"viscous_{AXES[d]}") if flow.viscous else None
-            self._closing = Moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
+            # sets the fluxes through the wall, after the stencils have written them
+            self.close = bind_moves(flow.backend, self._closed(flow._view(f"flux_{AXES[d]}"), viscous))
         self._prepare()
 
     def _parts(self):
@@ -95,7 +85,7 @@ class Side:
 
     def _prepare(self):
         flow, given = self.flow, self.given
-        if self.kind in ("inlet", "supersonic_inlet") or self.kind == "wall" and given["T"]:
+        if not self.still:
             backend, ns = flow.backend, flow.ns
             ld = backend.pad(self.points)
             self._slab = {
@@ -111,17 +101,10 @@ class Side:
         if self.kind in ("inlet", "supersonic_inlet"):
             coordinates = [c[self._ghost[1:]] if c.shape[2 - self.d] > 1 else c for c in flow.coordinates(fringe=True)]
             constants = flow.case.initial["constants"]
-            value = lambda key: flow.backend.from_host(
-                np.broadcast_to(
-                    Expression(given[key], constants, f"{self.where} {key}")(coordinates), self.shape
-                ).copy()
+            value = lambda text, key: flow.backend.from_host(
+                np.broadcast_to(Expression(text, constants, f"{self.where} {key}")(coordinates), self.shape).copy()
             )
-            self._velocity = [
-                flow.backend.from_host(
-                    np.broadcast_to(Expression(t, constants, f"{self.where} velocity")(coordinates), self.shape).copy()
-                )
-                for t in given["velocity"]
-            ]
+            self._velocity = [value(text, "velocity") for text in given["velocity"]]
             Y = composition(
                 given["X"],
                 given["Y"],
@@ -132,12 +115,12 @@ class Side:
             )
             self._rows("Y")[...] = flow.backend.from_host(np.ascontiguousarray(Y))
             if given.get("T", "") != "":
-                self._row("T")[...] = value("T")
+                self._row("T")[...] = value(given["T"], "T")
             else:
-                self._h = value("h")
+                self._h = value(given["h"], "h")
                 self._row("T")[...] = 300.0  # where Newton's method starts; later from the last temperature
             if self.kind == "supersonic_inlet":
-                self._row("p")[...] = value("p")
+                self._row("p")[...] = value(given["p"], "p")
 
     def _closed(self, convective, viscous):
         """Parts that let only pressure, friction and heat pass a wall, of fluxes (rows, nz, ny, nx) in its direction.
@@ -156,10 +139,6 @@ class Side:
             ]
         return parts
 
-    def close(self):
-        """Set the fluxes through a wall, after the stencils have written them."""
-        self._closing()
-
     def _row(self, name):
         return self._slab[name][0, : self.points].reshape(self.shape)
 
@@ -171,11 +150,9 @@ class Side:
         ghost = Q[self._ghost]
         if self._moves:
             self._moves()
-        if self.kind in ("supersonic_outlet", "outlet", "slip_wall"):
+        if self.still:
             return
         if self.kind == "wall":
-            if not self.given["T"]:
-                return
             self._row("p")[...] = ghost[ns + 3]
             self._rows("rho_k")[...] = ghost[:ns]
             self._temperature(self.points)
@@ -190,10 +167,7 @@ class Side:
                 self._row("p")[...] = Q[ns + 3][self._edge[1:]]
                 if self.given["h"] != "":
                     self._solve_enthalpy()
-            else:
-                ghost[ns + 3] = self._row("p")
-            if self.kind == "inlet":
-                ghost[ns + 3] = self._row("p")
+            ghost[ns + 3] = self._row("p")
             for c in range(3):
                 ghost[ns + c] = self._velocity[c]
         self._density(self.points)
@@ -209,7 +183,8 @@ class Side:
             change = (self._h - self._row("h")) / self._row("cp")
             change = change.clip(-0.3 * T, 0.3 * T)
             T += change
-            if float(abs(change / T).max()) < tolerance:
+            left = float(abs(change / T).max())
+            if left < tolerance:
                 return
-        if not float(abs(change / T).max()) < 1e-9:
-            raise CaseError(f"{self.where}: no temperature found for h = {self.given['h']!r} at the pressure inside.")
+        found = f"{self.where}: no temperature found for h = {self.given['h']!r} at the pressure inside."
+        wanted(left < 1e-9, found)

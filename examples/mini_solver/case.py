@@ -10,7 +10,10 @@ import pathlib
 
 import numpy as np
 
-from .errors import CaseError
+from kernels import Mixture, SpeciesData
+from kernels.species.cantera_yaml import read_cantera_yaml
+
+from .errors import CaseError, check_known, wanted
 
 AXES = "xyz"
 
@@ -45,10 +48,10 @@ FUNCTIONS = {
         "heaviside",
     )
 } | {"pi": math.pi, "erf": erf}
-POSITIVE, COUNT, NUMBER, TEXT, FLAG = (
+POSITIVE, COUNT, NOT_NEGATIVE, TEXT, FLAG = (
     "a positive number",
     "a whole number, 0 or more",
-    "a number",
+    "a number, 0 or more",
     "a text",
     "true or false",
 )
@@ -132,7 +135,7 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "Y": ("a table by species", {}),
     },
     "supersonic_outlet": {},
-    "outlet": {"p": (POSITIVE, None), "sigma": ("a number, 0 or more", 0.27), "length": (POSITIVE, 0.0)},
+    "outlet": {"p": (POSITIVE, None), "sigma": (NOT_NEGATIVE, 0.27), "length": (POSITIVE, 0.0)},
 }
 
 
@@ -140,44 +143,52 @@ def _is_number(x):
     return isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x)
 
 
-def _fits(value, wanted) -> bool:
-    if isinstance(wanted, tuple):
-        return value in wanted and not isinstance(value, bool)
-    if wanted == TEXT:
-        return isinstance(value, str)
-    if wanted == FLAG:
-        return isinstance(value, bool)
-    if wanted == COUNT:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if wanted == POSITIVE:
-        return _is_number(value) and value > 0
-    if wanted == NUMBER or wanted.startswith("a number, 0"):
-        return _is_number(value) and (wanted == NUMBER or value >= 0)
-    if wanted == EXPRESSION:
-        return _is_number(value) or isinstance(value, str)
-    if wanted.startswith("a table"):
-        return isinstance(value, dict)
-    return isinstance(value, list)
+def _is_whole(x):
+    return isinstance(x, int) and not isinstance(x, bool)
+
+
+FITS = {
+    TEXT: lambda value: isinstance(value, str),
+    FLAG: lambda value: isinstance(value, bool),
+    COUNT: lambda value: _is_whole(value) and value >= 0,
+    POSITIVE: lambda value: _is_number(value) and value > 0,
+    NOT_NEGATIVE: lambda value: _is_number(value) and value >= 0,
+    EXPRESSION: lambda value: _is_number(value) or isinstance(value, str),
+}
+
+
+def _fits(value, kind) -> bool:
+    if isinstance(kind, tuple):
+        return value in kind and not isinstance(value, bool)
+    container = dict if kind.startswith("a table") else list
+    return FITS[kind](value) if kind in FITS else isinstance(value, container)
 
 
 def _read_table(given, schema, where) -> dict:
-    if not isinstance(given, dict):
-        raise CaseError(f"[{where}]: got {given!r}, wanted a table.")
-    unknown = [k for k in given if k not in schema]
-    if unknown:
-        raise CaseError(f"[{where}]: unknown key '{unknown[0]}'; known: {', '.join(schema)}.")
+    wanted(isinstance(given, dict), f"[{where}]: got {given!r}, wanted a table.")
+    check_known(given, schema, f"[{where}]: unknown key")
     out = {}
-    for key, (wanted, default) in schema.items():
-        if key in given:
-            if not _fits(given[key], wanted):
-                words = f"one of {', '.join(map(str, wanted))}" if isinstance(wanted, tuple) else wanted
-                raise CaseError(f"[{where}] {key} = {given[key]!r}; wanted {words}.")
-            out[key] = given[key]
-        elif default is None:
-            raise CaseError(f"[{where}]: '{key}' is missing; wanted {wanted}.")
-        else:
-            out[key] = default
+    for key, (kind, default) in schema.items():
+        out[key] = value = given.get(key, default)
+        words = f"one of {', '.join(map(str, kind))}" if isinstance(kind, tuple) else kind
+        wanted(key in given or default is not None, f"[{where}]: '{key}' is missing; wanted {words}.")
+        wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}; wanted {words}.")
     return out
+
+
+ALLOWED = (  # in an expression
+    ast.Expression,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.Call,
+    ast.Name,
+    ast.Constant,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
+    ast.expr_context,
+)
 
 
 class Expression:
@@ -188,37 +199,22 @@ class Expression:
         if _is_number(text):
             self._code = None
             return
-        if not isinstance(text, str):
-            raise CaseError(f"{where} = {text!r}; wanted a finite number or an expression in x, y, z.")
+        wanted(isinstance(text, str), f"{where} = {text!r}; wanted a finite number or an expression in x, y, z.")
         known = {*FUNCTIONS, *constants, *names}
         try:
             tree = ast.parse(text, mode="eval")
         except (SyntaxError, ValueError) as error:
             raise CaseError(f"{where}: {text!r} is not an expression ({getattr(error, 'msg', error)}).") from None
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id not in known:
-                raise CaseError(f"{where}: unknown name '{node.id}' in {text!r}; known: {', '.join(sorted(known))}.")
-            allowed = (
-                ast.Expression,
-                ast.BinOp,
-                ast.UnaryOp,
-                ast.Compare,
-                ast.Call,
-                ast.Name,
-                ast.Constant,
-                ast.operator,
-                ast.unaryop,
-                ast.cmpop,
-                ast.expr_context,
-            )
-            if not isinstance(node, allowed) or isinstance(node, ast.Constant) and not _is_number(node.value):
-                raise CaseError(f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
-            if isinstance(node, ast.Call) and (
-                not isinstance(node.func, ast.Name) or not callable(FUNCTIONS.get(node.func.id)) or node.keywords
-            ):
-                raise CaseError(
-                    f"{where}: only the functions {', '.join(k for k in FUNCTIONS if k != 'pi')} may be called, in "
-                    f"{text!r}."
+            if isinstance(node, ast.Name):
+                check_known([node.id], sorted(known), f"{where}: unknown name", f" in {text!r}")
+            allowed = isinstance(node, ALLOWED) and (not isinstance(node, ast.Constant) or _is_number(node.value))
+            wanted(allowed, f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
+            if isinstance(node, ast.Call):
+                function = isinstance(node.func, ast.Name) and callable(FUNCTIONS.get(node.func.id))
+                names = ", ".join(k for k in FUNCTIONS if k != "pi")
+                wanted(
+                    function and not node.keywords, f"{where}: only the functions {names} may be called, in {text!r}."
                 )
         self._code = compile(tree, where, "eval")
 
@@ -234,16 +230,33 @@ class Expression:
                 value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)
         except Exception as error:
             raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
-        if not np.isfinite(value).all():
-            raise CaseError(f"{self.where}: {self.text!r} is not finite everywhere.")
+        wanted(np.isfinite(value).all(), f"{self.where}: {self.text!r} is not finite everywhere.")
         return value
+
+
+def _side(given, axis, side) -> dict:
+    """What [boundary] says of one side: its kind, and the keys of that kind."""
+    where = f"{axis}_{side}"
+    wanted(not (axis in given and where in given), f"[boundary]: both '{axis}' and '{where}' are given; give one.")
+    value = given.get(where, given.get(axis, "periodic"))
+    value = {"kind": value} if isinstance(value, str) else value
+    kind = value.get("kind") if isinstance(value, dict) else value
+    fit = isinstance(kind, str) and kind in BOUNDARIES
+    wanted(fit, f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
+    rest = {k: v for k, v in value.items() if k != "kind"}
+    rest = _read_table(rest, BOUNDARIES[kind], f"boundary.{where}, {kind}")
+    velocity = rest.get("velocity", [0, 0, 0])
+    fit = len(velocity) == 3 and all(_is_number(x) or isinstance(x, str) for x in velocity)
+    wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers.")
+    fit = kind != "inlet" or (rest["T"] == "") != (rest["h"] == "")
+    wanted(fit, f"[boundary] {where}: an inlet needs T or h, one of them.")
+    return {"kind": kind, **rest}
 
 
 def _merge(data, more, where):
     for key, value in more.items():
         if isinstance(value, dict) and key in data:
-            if not isinstance(data[key], dict):
-                raise CaseError(f"--set {where}: '{key}' is not a table in the case.")
+            wanted(isinstance(data[key], dict), f"--set {where}: '{key}' is not a table in the case.")
             _merge(data[key], value, where)
         else:
             data[key] = value
@@ -254,12 +267,9 @@ class Case:
     dimensions."""
 
     def __init__(self, data: dict, folder=pathlib.Path("."), name="case"):
-        if not isinstance(data, dict):
-            raise CaseError(f"a case is a table of sections; got {type(data).__name__}.")
+        wanted(isinstance(data, dict), f"a case is a table of sections; got {type(data).__name__}.")
         sections = {k: v for k, v in SCHEMA.items() if k}
-        unknown = [k for k in data if k not in sections and k not in SCHEMA[""] and k != "boundary"]
-        if unknown:
-            raise CaseError(f"unknown section or key '{unknown[0]}'; known: title, boundary, {', '.join(sections)}.")
+        check_known(data, [*SCHEMA[""], "boundary", *sections], "unknown section or key")
         self.data, self.folder, self.name = data, pathlib.Path(folder), name
         self.title = (
             _read_table({k: v for k, v in data.items() if k in SCHEMA[""]}, SCHEMA[""], "case")["title"] or name
@@ -298,84 +308,44 @@ class Case:
 
     def _domain(self):
         d = self.domain
-        if not 1 <= len(d["cells"]) <= 3 or not all(
-            isinstance(n, int) and not isinstance(n, bool) and 4 <= n <= 2**31 for n in d["cells"]
-        ):
-            raise CaseError(f"[domain] cells = {d['cells']}; wanted 1 to 3 whole numbers, 4 or more each.")
+        fit = 1 <= len(d["cells"]) <= 3 and all(_is_whole(n) and 4 <= n <= 2**31 for n in d["cells"])
+        wanted(fit, f"[domain] cells = {d['cells']}; wanted 1 to 3 whole numbers, 4 or more each.")
         self.dimensions = len(d["cells"])
         lower, upper = d["lower"] or [0.0] * self.dimensions, d["upper"]
         for key, value in (("lower", lower), ("upper", upper)):
-            if len(value) != self.dimensions or not all(map(_is_number, value)):
-                raise CaseError(f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
-        if not all(a < b for a, b in zip(lower, upper)):
-            raise CaseError(f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
+            fit = len(value) == self.dimensions and all(map(_is_number, value))
+            wanted(fit, f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
+        rising = all(a < b for a, b in zip(lower, upper))
+        wanted(rising, f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
         rest = 3 - self.dimensions
         self.cells = (*d["cells"], *(1,) * rest)
         self.lower, self.upper = (*map(float, lower), *(0.0,) * rest), (*map(float, upper), *(1.0,) * rest)
         self.dx = tuple((b - a) / n for a, b, n in zip(self.lower, self.upper, self.cells))
         ranks = self.parallel["ranks"]
-        if ranks and (len(ranks) != self.dimensions or not all(isinstance(n, int) and n > 0 for n in ranks)):
-            raise CaseError(f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
+        fit = not ranks or len(ranks) == self.dimensions and all(isinstance(n, int) and n > 0 for n in ranks)
+        wanted(fit, f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
 
     def _boundaries(self, given):
-        if not isinstance(given, dict):
-            raise CaseError(f"[boundary]: got {given!r}, wanted a table.")
+        wanted(isinstance(given, dict), f"[boundary]: got {given!r}, wanted a table.")
         known = [f"{a}{s}" for a in AXES[: self.dimensions] for s in ("", "_low", "_high")]
-        unknown = [k for k in given if k not in known]
-        if unknown:
-            raise CaseError(
-                f"[boundary]: unknown side '{unknown[0]}' in {self.dimensions}-D; known: {', '.join(known)}."
-            )
-        self.boundary = {}
-        for d in range(self.dimensions):
-            axis, sides = AXES[d], []
-            for side in ("low", "high"):
-                where = f"{axis}_{side}"
-                if axis in given and where in given:
-                    raise CaseError(f"[boundary]: both '{axis}' and '{where}' are given; give one.")
-                value = given.get(where, given.get(axis, "periodic"))
-                value = {"kind": value} if isinstance(value, str) else value
-                if (
-                    not isinstance(value, dict)
-                    or not isinstance(value.get("kind"), str)
-                    or value["kind"] not in BOUNDARIES
-                ):
-                    kind = value.get("kind") if isinstance(value, dict) else value
-                    raise CaseError(f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
-                kind = value["kind"]
-                rest = _read_table(
-                    {k: v for k, v in value.items() if k != "kind"}, BOUNDARIES[kind], f"boundary.{where}, {kind}"
-                )
-                if "velocity" in rest and (
-                    len(rest["velocity"]) != 3 or not all(_is_number(x) or isinstance(x, str) for x in rest["velocity"])
-                ):
-                    raise CaseError(f"[boundary] {where} velocity = {rest['velocity']}; wanted 3 numbers.")
-                if kind == "inlet" and (rest["T"] == "") == (rest["h"] == ""):
-                    raise CaseError(f"[boundary] {where}: an inlet needs T or h, one of them.")
-                sides.append({"kind": kind, **rest})
-            if (sides[0]["kind"] == "periodic") != (sides[1]["kind"] == "periodic"):
-                raise CaseError(
-                    f"[boundary]: {axis} is periodic on one side and {sides[0]['kind']}, {sides[1]['kind']}; wanted "
-                    "both or none."
-                )
-            self.boundary[d] = tuple(sides)
+        check_known(given, known, "[boundary]: unknown side", f" in {self.dimensions}-D")
+        self.boundary = {d: tuple(_side(given, AXES[d], s) for s in ("low", "high")) for d in range(self.dimensions)}
+        for d, (low, high) in self.boundary.items():
+            kinds = low["kind"], high["kind"]
+            said = f"[boundary]: {AXES[d]} is periodic on one side and {', '.join(kinds)}; wanted both or none."
+            wanted(kinds.count("periodic") in (0, 2), said)
 
     def _numerics(self):
-        n, i = self.numerics, self.initial
-        if n["cfl"] > 2.0:
-            raise CaseError(f"[numerics] cfl = {n['cfl']}; the scheme is unstable beyond 1.09 (ssp33) and 2 (ssp43).")
-        if sum(k != "" for k in (i["T"], i["p"], i["rho"])) != 2:
-            raise CaseError("[initial]: give two of T, p and rho.")
-        if i["X"] and i["Y"]:
-            raise CaseError("[initial]: both X and Y are given; give one.")
-        bad = [k for k, v in i["constants"].items() if not _is_number(v)]
-        if bad:
-            raise CaseError(f"[initial.constants] {bad[0]} = {i['constants'][bad[0]]!r}; wanted a number.")
-        if not self.time["steps"] and not math.isfinite(self.time["end"]):
-            raise CaseError("[time]: give end [s] or steps.")
-        m = self.mixture
-        if bool(m["file"]) == bool(m["ideal_gas"]):
-            raise CaseError("[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
+        n, i, m = self.numerics, self.initial, self.mixture
+        unstable = f"[numerics] cfl = {n['cfl']}; the scheme is unstable beyond 1.09 (ssp33) and 2 (ssp43)."
+        wanted(n["cfl"] <= 2.0, unstable)
+        wanted(sum(i[k] != "" for k in ("T", "p", "rho")) == 2, "[initial]: give two of T, p and rho.")
+        wanted(not (i["X"] and i["Y"]), "[initial]: both X and Y are given; give one.")
+        for name, value in i["constants"].items():
+            wanted(_is_number(value), f"[initial.constants] {name} = {value!r}; wanted a number.")
+        wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
+        one = bool(m["file"]) != bool(m["ideal_gas"])
+        wanted(one, "[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
 
     def path(self, text) -> pathlib.Path:
         """A file named in the case: beside the case file, in the working folder, or in the project."""
@@ -394,25 +364,16 @@ class Case:
 
     def make_mixture(self):
         """The layer's Mixture for this case."""
-        from kernels import Mixture
-        from kernels.species.cantera_yaml import read_cantera_yaml
-
         m = self.mixture
-        if m["options"].get("mixing", "vdw") != "vdw":
-            raise CaseError(
-                f"[mixture] options: mixing = {m['options']['mixing']!r}; the solver's kernels know 'vdw' only."
-            )
-        if m["options"].get("translation", "none") != "none":
-            raise CaseError(
-                f"[mixture] options: translation = {m['options']['translation']!r}; the solver's kernels know "
-                "untranslated volumes only."
-            )
+        for option, served, words in (("mixing", "vdw", "'vdw'"), ("translation", "none", "untranslated volumes")):
+            value = m["options"].get(option, served)
+            said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
+            wanted(value == served, said)
         if m["ideal_gas"]:
-            g = m["ideal_gas"]
-            known = not set(g) - {"gamma", "W"} and all(_is_number(v) for v in g.values())
-            if not known or not 1 < g.get("gamma", 1.4) < 5 / 3 + 1e-9 or g.get("W", 1) <= 0:
-                raise CaseError(f"[mixture] ideal_gas = {g}; wanted gamma (1 to 5/3) and W [kg/mol].")
-            return Mixture(ideal_gas_species(g.get("gamma", 1.4), g.get("W", 0.028)), **m["options"])
+            g = {"gamma": 1.4, "W": 0.028} | m["ideal_gas"]
+            fit = len(g) == 2 and all(map(_is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
+            wanted(fit, f"[mixture] ideal_gas = {m['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
+            return Mixture(ideal_gas_species(**g), **m["options"])
         data = read_cantera_yaml(self.path(m["file"]), m["phase"] or None)[0]
         if m["species"]:
             data = with_copies(data, m["species"])
@@ -421,8 +382,6 @@ class Case:
 
 def ideal_gas_species(gamma, W):
     """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
-    from kernels import SpeciesData
-
     omega = (1.54226 - math.sqrt(1.54226**2 + 4 * 0.26992 * 0.37464)) / (2 * 0.26992)  # where kappa(omega) = 0
     row = [gamma / (gamma - 1), 0, 0, 0, 0, 0, 0]
     return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
@@ -431,10 +390,7 @@ def ideal_gas_species(gamma, W):
 def with_copies(data, names):
     """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
     tracer."""
-    from kernels import SpeciesData
-
-    if not all(isinstance(n, str) for n in names):
-        raise CaseError(f"[mixture] species = {names}; wanted a list of names.")
+    wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
     if len(set(names)) == len(names):
         return data.subset(names)
     pick = [data.index(n) for n in names]

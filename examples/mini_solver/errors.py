@@ -15,3 +15,15 @@ class NoWay(CaseError):
 class FlowError(FrameError):
     """The flow left what the equation of state or the scheme can follow: a cell, its state and its neighbours are
     named."""
+
+
+def wanted(fits, message):
+    """CaseError with this message unless what is given fits."""
+    if not fits:
+        raise CaseError(message)
+
+
+def check_known(names, known, what, where=""):
+    """CaseError for the first of the names that is not known; what: "unknown key", and where."""
+    for name in names:
+        wanted(name in known, f"{what} '{name}'{where}; known: {', '.join(known)}.")

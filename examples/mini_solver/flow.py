@@ -9,8 +9,6 @@ Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum e
 own rate.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import os
@@ -24,8 +22,8 @@ from kernels.errors import BackendError
 
 from .boundaries import Side, composition
 from .case import AXES, FRINGE, Expression
-from .errors import CaseError, FlowError
-from .moves import Largest
+from .errors import FlowError, wanted
+from .moves import bind_largest
 from .ranks import Exchange, Ranks, rank_on_node
 from .stencil import Stencil
 
@@ -51,7 +49,7 @@ class Flow:
     Raises CaseError for what cannot be set up, FlowError from `step` when a state has no time step.
     """
 
-    def __init__(self, case, comm=None, backend=None, initial=None, source=None):
+    def __init__(self, case, comm=None, backend=None, source=None):
         declare()
         self.case = case
         self.ranks = Ranks(case, comm)
@@ -62,7 +60,7 @@ class Flow:
         self.conservative = numerics["scheme"] == "apec"
         self.frozen = not self.conservative and numerics["freeze"] == "step"  # gamma_c, over the stages of a step
         self.viscous = numerics["viscous"]
-        self.dimensions = case.dimensions
+        self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = self.ranks.cells
         self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
@@ -72,8 +70,9 @@ class Flow:
         self.seconds = collections.Counter()
         self._marks, self.watch, self._unseen, self._weight, self._fresh = [], None, 0, 1, 0
         self._recording, self._replay, self.graph_note = False, None, ""
-        self._allocate(source is not None)
-        self._compile(source is not None)
+        self.has_source = source is not None
+        self._allocate()
+        self._compile()
         self.exchange = Exchange(self.ranks, self.Q4, self.backend, case.parallel["exchange"], self.arrays["rate"])
         self.sides = [
             Side(self, d, s, given)
@@ -89,10 +88,9 @@ class Flow:
         )
         self.outlets = [s for s in self.sides if s.kind == "outlet"]
         self.walls = [s for s in self.sides if s.kind in ("slip_wall", "wall")]
-        if source is not None:
-            x, y, z = self.coordinates()
-            self._interior(self.arrays["source"])[...] = self.backend.from_host(np.ascontiguousarray(source(x, y, z)))
-        self.start(initial or self._initial())
+        if self.has_source:
+            self._put(self._interior("source"), source(*self.coordinates()))
+        self.start(self._initial())
 
     # ---- set-up
     def _array(self, rows):
@@ -101,8 +99,8 @@ class Flow:
         array[...] = 1.0
         return array
 
-    def _allocate(self, has_source):
-        ns, a = self.ns, {}
+    def _allocate(self):
+        ns = self.ns
         rows = {
             "Q": ns + 4 + self.conservative,
             "U": ns + 4,
@@ -116,59 +114,55 @@ class Flow:
         }
         if not self.conservative:
             rows["T"] = 1
-        if self.conservative or self.viscous or has_source:
+        if self.conservative or self.viscous or self.has_source:
             rows.update(h_Y=ns, eps_k=ns)
         if self.viscous:
             rows.update(rho=1, Y=ns, mu=1, lam=1, D=ns)
-        if has_source:
+        if self.has_source:
             rows["source"] = ns + 4
         for d in range(self.dimensions):
             rows[f"flux_{AXES[d]}"] = ns + 5
             if self.viscous:
                 rows[f"viscous_{AXES[d]}"] = ns + 4
         self._check_memory(sum(rows.values()))
-        for name, count in rows.items():
-            a[name] = self._array(count)
+        a = {name: self._array(count) for name, count in rows.items()}
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
         if self.conservative:
             a["T"] = a["Q"][ns + 4]
-        if has_source:
+        if self.has_source:
             a["source"][...] = 0.0
         a["length"] = self.backend.empty((1,))
         a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
-        self._largest_rates = Largest(self.backend, a["rate"][:, : self.size])
-        self.arrays, self.has_source = a, has_source
+        self._largest_rates = bind_largest(self.backend, a["rate"][:, : self.size])
+        self.arrays = a
         self.Q4 = self._view("Q")
 
     def _check_memory(self, rows):
         """CaseError where this block takes more memory than the machine has: the system would end the process without a
         word."""
-        wanted = 8 * rows * self.size / 2**30
+        block = 8 * rows * self.size / 2**30
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-        if self.backend.memory == "host" and wanted > have:
-            size = " x ".join(map(str, self.cells[: self.dimensions]))
-            raise CaseError(
-                f"[domain] cells: a block of {size} cells and {self.ns} species takes {wanted:.3g} GiB, the machine "
-                f"has {have:.3g} GiB: "
-                "more ranks, or fewer cells."
-            )
+        size = " x ".join(map(str, self.cells[: self.dimensions]))
+        wanted(
+            self.backend.memory != "host" or block <= have,
+            f"[domain] cells: a block of {size} cells and {self.ns} species takes {block:.3g} GiB, the machine "
+            f"has {have:.3g} GiB: more ranks, or fewer cells.",
+        )
 
-    def _compile(self, has_source):
+    def _compile(self):
         case, a = self.case, self.arrays
         switches = dict(
             ORDER=case.numerics["order"],
             DISSIPATION=("none", "sensor", "always").index(case.numerics["dissipation"]),
             CONSERVATIVE=self.conservative,
             VISCOUS=self.viscous,
-            SOURCE=has_source,
+            SOURCE=self.has_source,
             DIMENSIONS=self.dimensions,
         )
         inv_W = 1 / self.mixture.species.W
 
         def bind(name, **renamed):
-            arrays = dict(a.items())
-            arrays.update(renamed)
-            return made[name].bind(self.stride, arrays)
+            return made[name].bind(self.stride, {**a, **renamed})
 
         names = ["sensor", "convective", "update", "begin", "rates", *(["viscous"] if self.viscous else [])]
         if any(g["kind"] == "outlet" for pair in case.boundary.values() for g in pair):
@@ -180,32 +174,29 @@ class Flow:
             self.outlet = [bind("outlet", flux=a[f"flux_{AXES[d]}"]) for d in range(self.dimensions)]
         if self.viscous:
             self.viscous_flux = [bind("viscous", viscous_flux=a[f"viscous_{AXES[d]}"]) for d in range(self.dimensions)]
-        self.sensing = case.numerics["dissipation"] == "sensor"
 
-        def program(outputs, given, **renamed):
-            run = self.mixture.program(outputs=outputs, given=given, backend=self.backend).bind({**a, **renamed})
+        def program(renamed=(), **asked):
+            run = self.mixture.program(**asked, backend=self.backend).bind({**a, **dict(renamed)})
             return lambda: run(self.size)
 
-        self._temperature_p = program(["T"], ["p", "rho_k"])
-        self._state = program(["e_vol", "cv_vol", "gamma_c", "gruneisen"], ["T", "rho_k"])
-        self._slopes = program(["e_vol", "cv_vol", "gruneisen"], ["T", "rho_k"])  # stages: gamma_c stays frozen
+        thermal = dict(given=["T", "rho_k"])
+        self._temperature_p = program(outputs=["T"], given=["p", "rho_k"])
+        self._state = program(outputs=["e_vol", "cv_vol", "gamma_c", "gruneisen"], **thermal)
+        self._slopes = program(outputs=["e_vol", "cv_vol", "gruneisen"], **thermal)  # stages: gamma_c stays frozen
         if "h_Y" in a:
-            self._partials = program(["h_Y", "eps_k"], ["T", "rho_k"])
+            self._partials = program(outputs=["h_Y", "eps_k"], **thermal)
         if self.conservative:
-            update_T = self.mixture.program(kernels=["flow_temperature_e"], backend=self.backend).bind(a)
-            self._temperature_e = lambda: update_T(self.size)
-            self._pressure = program(["p_eos"], ["T", "rho_k"], p_eos=a["p"])
+            self._temperature_e = program(kernels=["flow_temperature_e"])
+            self._pressure = program({"p_eos": a["p"]}, outputs=["p_eos"], **thermal)
         if self.viscous:
-            constant = case.transport
-            wanted = [n for n in ("mu", "lam", "D") if not constant[n]]
-            for n in ("mu", "lam", "D"):
-                if constant[n]:
-                    a[n][...] = constant[n]
-            if self.ns == 1 and "D" in wanted:
-                wanted.remove("D")
-                a["D"][...] = 0.0
-            self._composition = program(["rho", "Y"], ["rho_k"])
-            self._transport = program(wanted, ["T", "p", "rho", "Y"]) if wanted else None
+            constant = {name: value for name, value in case.transport.items() if value}
+            if self.ns == 1:
+                constant.setdefault("D", 0.0)
+            for name, value in constant.items():
+                a[name][...] = value
+            varying = [name for name in ("mu", "lam", "D") if name not in constant]
+            self._composition = program(outputs=["rho", "Y"], given=["rho_k"])
+            self._transport = program(outputs=varying, given=["T", "p", "rho", "Y"]) if varying else None
 
     # ---- geometry
     def coordinates(self, fringe=False):
@@ -214,48 +205,46 @@ class Flow:
         for d in range(3):
             f = self.fringe[d] if fringe else 0
             index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
-            shape = [1, 1, 1]
-            shape[2 - d] = -1
+            shape = [-1 if axis == 2 - d else 1 for axis in range(3)]
             out.append((self.case.lower[d] + (index + 0.5) * self.case.dx[d]).reshape(shape))
         return out
 
     def _view(self, name):
         """An array as (rows, nz, ny, nx), fringe included."""
-        return self._shaped(self.arrays[name])
-
-    def _shaped(self, array):
         nx, ny, nz = self.extent
+        array = self.arrays[name]
         view = (array if array.ndim == 2 else array[None])[:, : self.size]
         return view.reshape((view.shape[0], nz, ny, nx))
 
-    def _interior(self, array):
-        """The block's own cells of an array (rows, cells), as (rows, nz, ny, nx)."""
-        view = self._shaped(array)
+    def _interior(self, name):
+        """The block's own cells of an array, as (rows, nz, ny, nx)."""
         cut = tuple(slice(f, f + n) for f, n in zip(self.fringe[::-1], self.cells[::-1]))
-        return view[(slice(None), *cut)]
+        return self._view(name)[(slice(None), *cut)]
 
     def field(self, name) -> np.ndarray:
         """A field of the block on the host: rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or a row array by
         its name."""
-        ns, Q = self.ns, self._interior(self.arrays["Q"])
-        host = lambda x: np.array(self.backend.to_host(x), order="C")
+        ns, Q = self.ns, self._interior("Q")
+        rho, u = lambda: Q[:ns].sum(0), Q[ns : ns + 3]
         if name == "rho":
-            return host(Q[:ns].sum(0))
+            return self._host(rho())
         if name in PRIMITIVE:
-            return host(Q[ns + PRIMITIVE.index(name)])
+            return self._host(Q[ns + PRIMITIVE.index(name)])
         if name.startswith("Y_") and name[2:] in self.mixture.names:
-            return host(Q[self.mixture.names.index(name[2:])] / Q[:ns].sum(0))
+            return self._host(Q[self.mixture.names.index(name[2:])] / rho())
         if name == "mach":
-            u = Q[ns : ns + 3]
-            return host(
-                ((u * u).sum(0) * Q[:ns].sum(0) / (self._interior(self.arrays["gamma_c"])[0] * Q[ns + 3])) ** 0.5
-            )
-        if name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.arrays:
-            return host(self._interior(self.arrays[name])[0])
-        raise CaseError(
-            f"unknown field '{name}'; known: rho, u, v, w, p, T, mach, "
-            f"{', '.join('Y_' + n for n in self.mixture.names)}."
-        )
+            gamma_c = self._interior("gamma_c")[0]
+            return self._host(((u * u).sum(0) * rho() / (gamma_c * Q[ns + 3])) ** 0.5)
+        known = ", ".join(["rho, u, v, w, p, T, mach", *(f"Y_{n}" for n in self.mixture.names)])
+        held = name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.arrays
+        wanted(held, f"unknown field '{name}'; known: {known}.")
+        return self._host(self._interior(name)[0])
+
+    def _host(self, values) -> np.ndarray:
+        return np.array(self.backend.to_host(values), order="C")
+
+    def _put(self, view, values):
+        view[...] = self.backend.from_host(np.ascontiguousarray(values))
 
     # ---- initial state
     def _initial(self):
@@ -265,8 +254,7 @@ class Flow:
         value = lambda key: np.broadcast_to(Expression(given[key], given["constants"], f"[initial] {key}")(x), shape)
         known = {k: value(k) for k in ("T", "p", "rho") if given[k] != ""}
         for k, v in known.items():
-            if not (v > 0).all():
-                raise CaseError(f"[initial] {k}: lowest value {v.min():g}; wanted positive everywhere.")
+            wanted((v > 0).all(), f"[initial] {k}: lowest value {v.min():g}; wanted positive everywhere.")
         Y = composition(
             given["X"],
             given["Y"],
@@ -279,7 +267,7 @@ class Flow:
 
     def start(self, state):
         """Set the flow: `velocity` (3, nz, ny, nx), `Y` (ns, ...), and two of T, p, rho."""
-        a, shape = self.arrays, (self.cells[2], self.cells[1], self.cells[0])
+        shape = self.cells[::-1]
         flat = lambda v: np.ascontiguousarray(np.broadcast_to(v, (*np.shape(v)[:-3], *shape)), dtype=float)
         Y, u = flat(state["Y"]), flat(state["velocity"])
         call = lambda names, **arrays: self.mixture.properties(names, backend=self.backend, **arrays)
@@ -290,45 +278,33 @@ class Flow:
             p = flat(state["p"])
             rho = call("rho", T=flat(state["T"]), p=p, Y=Y)["rho"]
         T = call("T", p=p, rho_k=rho * Y)["T"]
-        bad = ~(np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0))
-        if bad.any():
-            k, j, i = np.argwhere(bad)[0]
-            raise CaseError(
-                f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
-                f"{p[k, j, i]:g} Pa, "
-                f"rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K."
-            )
-        put = lambda name, rows, value: self._interior(a[name])[rows].__setitem__(
-            Ellipsis, self.backend.from_host(value)
+        fits = np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0)
+        k, j, i = np.unravel_index(np.argmin(fits), shape)  # the first that does not fit, if there is one
+        wanted(
+            fits.all(),
+            f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
+            f"{p[k, j, i]:g} Pa, rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.",
         )
-        ns = self.ns
-        put("Q", slice(0, ns), rho * Y)
-        put("Q", slice(ns, ns + 3), u)
-        put("Q", ns + 3, p)
-        put("U", slice(0, ns), rho * Y)
-        put("U", slice(ns, ns + 3), (rho * Y).sum(0) * u)
+        rho_k = rho * Y
+        mass = rho_k.sum(0)
+        energy = np.ones(shape)  # double flux makes it of p
         if self.conservative:
-            put("Q", ns + 4, T)
-            e = call("e_vol", T=T, rho_k=rho * Y)["e_vol"]
-            put("U", ns + 3, e + 0.5 * (rho * Y).sum(0) * (u * u).sum(0))
-        self.finish_start()
-
-    def finish_start(self):
-        """Fringes and properties of the state just set (by `start` or from a restart file)."""
-        self.fill()
-        self.properties()
+            energy = call("e_vol", T=T, rho_k=rho_k)["e_vol"] + 0.5 * mass * (u * u).sum(0)
+        self.set_state(np.stack([*rho_k, *(mass * u), energy]), np.stack([*u, p, T][: len(self.Q4) - self.ns]))
 
     def state(self) -> dict:
         """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        host = lambda x: np.array(self.backend.to_host(x), order="C")
-        return {"U": host(self._interior(self.arrays["U"])), "Q": host(self._interior(self.arrays["Q"])[self.ns :])}
+        U, Q = (self._interior(name) for name in "UQ")
+        return {"U": self._host(U), "Q": self._host(Q[self.ns :])}
 
     def set_state(self, U, Q):
-        put = lambda view, value: view.__setitem__(Ellipsis, self.backend.from_host(np.ascontiguousarray(value)))
-        put(self._interior(self.arrays["U"]), U)
-        put(self._interior(self.arrays["Q"])[: self.ns], U[: self.ns])
-        put(self._interior(self.arrays["Q"])[self.ns :], Q)
-        self.finish_start()
+        """Set the flow to a `state`; its fringes and properties follow."""
+        rows = self._interior("Q")
+        self._put(self._interior("U"), U)
+        self._put(rows[: self.ns], U[: self.ns])
+        self._put(rows[self.ns :], Q)
+        self.fill()
+        self.properties()
 
     # ---- timers
     @contextlib.contextmanager
@@ -351,12 +327,10 @@ class Flow:
     def fill(self, meanwhile=None):
         """Fringes of Q. meanwhile(): work on the inside while the first messages are under way."""
         for d in range(self.dimensions):
+            under_way = meanwhile is not None and d == self.exchange.first
             with self.timed("exchange"):
-                if meanwhile is None or d != self.exchange.first:
-                    self.exchange.fill(d)
-                else:
-                    waiting = self.exchange.start(d)
-            if meanwhile is not None and d == self.exchange.first:
+                waiting = self.exchange.start(d) if under_way else self.exchange.fill(d)
+            if under_way:
                 meanwhile()
                 with self.timed("exchange"):
                     self.exchange.finish(d, waiting)
@@ -397,28 +371,24 @@ class Flow:
         with self.timed("flux"):
             for d in range(self.dimensions):
                 n = self.cells[d]
-                if (
-                    part != "all" and d < self.exchange.first
-                ):  # this direction's fringe is filled before any message leaves
-                    cells = faces = {"inside": "all", "rim": "none"}[part]
-                else:
-                    cells = faces = part
+                # whether this direction's fringe is filled before any message leaves
+                early = part != "all" and d < self.exchange.first
+                cells = faces = {"inside": "all", "rim": "none"}[part] if early else part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
-                if self.sensing:
+                if self.case.numerics["dissipation"] == "sensor":
                     for low, high in cells:
                         self.sensor(*self._box(d, low, high), direction=d, inv_threshold=threshold)
                 for low, high in faces:
                     self.convective[d](*self._box(d, low, high), direction=d)
 
     def _viscous_fluxes(self):
-        inv_dx = [1 / h for h in self.case.dx]
         with self.timed("viscous"):
             for d in range(self.dimensions):
-                self.viscous_flux[d](*self._box(d, -1, 2), direction=d, inv_dx=inv_dx)
+                self.viscous_flux[d](*self._box(d, -1, 2), direction=d, inv_dx=self.inv_dx)
 
     def _boundary_fluxes(self):
         with self.timed("boundaries"):
@@ -432,7 +402,7 @@ class Flow:
                     *box,
                     direction=s.d,
                     side=s.side,
-                    inv_dx=[1 / h for h in self.case.dx],
+                    inv_dx=self.inv_dx,
                     sigma=s.given["sigma"],
                     p_target=s.given["p"],
                     inv_length=1 / length,
@@ -442,7 +412,7 @@ class Flow:
         """The step that CFL, Fourier number and `limit` allow, the same on every rank. FlowError where a state allows
         none."""
         with self.timed("time step"):
-            self.rates(*self._box(), inv_dx=[1 / h for h in self.case.dx])
+            self.rates(*self._box(), inv_dx=self.inv_dx)
             fastest = self._largest_rates().tolist()
         slowest = self.ranks.smallest([-r for r in fastest])
         if not np.isfinite(slowest).all():
@@ -454,16 +424,14 @@ class Flow:
         dt = n["cfl"] / -slowest[0]
         if self.viscous and slowest[1] < 0:
             dt = min(dt, n["fourier"] / -slowest[1])
-        if n["time_step"]:
-            dt = n["time_step"]
-        dt = float(min(dt, limit))
+        dt = float(min(n["time_step"] or dt, limit))
         self.cfl = -dt * float(slowest[0])
         return dt
 
     def _report_failure(self, here):
         text = ""
         if here:
-            rate = self.backend.to_host(self._interior(self.arrays["rate"])).max(axis=0)
+            rate = self.backend.to_host(self._interior("rate")).max(axis=0)
             k, j, i = np.argwhere(~np.isfinite(rate))[0]
             where = [
                 self.case.lower[d] + (self.ranks.first[d] + c + 0.5) * self.case.dx[d] for d, c in enumerate((i, j, k))
@@ -518,7 +486,6 @@ class Flow:
     def _advance(self):
         """From one state to the next. The length of the step is read from memory."""
         case = self.case
-        inv_dx = [1 / h for h in case.dx]
         with self.timed("update"):
             self.begin(*self._box())
         # between devices, messages take less time than the launches that a rim of its own needs
@@ -533,7 +500,7 @@ class Flow:
             if self.walls or self.outlets:
                 self._boundary_fluxes()
             with self.timed("update"):
-                self.update(*self._box(), inv_dx=inv_dx, w0=w0, w1=w1)
+                self.update(*self._box(), inv_dx=self.inv_dx, w0=w0, w1=w1)
             if self.conservative:
                 with self.timed("state"):
                     self._temperature_e()
@@ -564,25 +531,22 @@ class Flow:
     def sums(self) -> np.ndarray:
         """Integrals over the domain: mass of each species, momentum (3), total energy, and the heat content sum rho cv
         T as its scale."""
-        volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
-        Q, ns = self._interior(self.arrays["Q"]), self.ns
+        Q, ns = self._interior("Q"), self.ns
         rho = Q[:ns].sum(0)
-        inner = lambda name: self._interior(self.arrays[name])[0]
+        inner = lambda name: self._interior(name)[0]
         kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
-        parts = [
-            *(float(Q[k].sum()) for k in range(ns)),
-            *(float((Q[ns + c] * rho).sum()) for c in range(3)),
-            float((inner("e_vol") + kinetic).sum()),
-            float((inner("cv_vol") * inner("T")).sum()),
-        ]
-        return volume * self.ranks.total(parts)
+        return self._integrals(
+            [*Q[:ns], *(Q[ns : ns + 3] * rho), inner("e_vol") + kinetic, inner("cv_vol") * inner("T")]
+        )
 
     def momentum_scale(self) -> float:
         """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
-        volume = float(np.prod([h for d, h in enumerate(self.case.dx) if d < self.dimensions]))
-        Q, ns = self._interior(self.arrays["Q"]), self.ns
-        rho = Q[:ns].sum(0)
-        return volume * float(self.ranks.total([float((((Q[ns : ns + 3] ** 2).sum(0)) ** 0.5 * rho).sum())])[0])
+        Q, ns = self._interior("Q"), self.ns
+        return float(self._integrals([(((Q[ns : ns + 3] ** 2).sum(0)) ** 0.5 * Q[:ns].sum(0))])[0])
+
+    def _integrals(self, densities) -> np.ndarray:
+        volume = float(np.prod(self.case.dx[: self.dimensions]))
+        return volume * self.ranks.total([float(density.sum()) for density in densities])
 
 
 def backend_of(name):

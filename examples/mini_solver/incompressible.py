@@ -2,8 +2,6 @@
 is compared with at low Mach number. Vorticity form, 2/3 rule, viscosity by integrating factor, classical Runge-Kutta.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ message, which record of the event is meant.)
 Two slots suffice: a rank that packs message n + 2 has seen n + 1, and its neighbour sent n + 1 after it had unpacked n.
 """
 
-from __future__ import annotations
-
 import platform
 
 import numpy as np
@@ -16,7 +14,7 @@ import numpy as np
 from kernels.errors import BackendError
 
 from .errors import NoWay
-from .moves import Box, Signal
+from .moves import Box, bind_signal
 
 LINE, WORDS = 128, 4096  # bytes: of a line, which holds one word; of all words
 PATIENCE = 2**29  # looks at a word, some 0.7 us each: minutes
@@ -104,7 +102,7 @@ class Mailboxes:
                 mine[side] = self._base + LINE * (2 * d + side)
                 theirs[side] = self._opened[self._messages[d, side][0]] + LINE * (2 * d + 1 - side)
         return (
-            Signal(self._backend, theirs, mine, self.count(d), self._base + LINE * 12, self._alarm, PATIENCE)
+            bind_signal(self._backend, theirs, mine, self.count(d), self._base + LINE * 12, self._alarm, PATIENCE)
             if any(mine)
             else None
         )

@@ -2,12 +2,10 @@
 nothing of the layer. Derivatives by the complex step (no cancellation), gradients inside the viscous fluxes
 analytically."""
 
-from __future__ import annotations
-
 import numpy as np
 
-R = 8.31446261815324
-ROOT2 = np.sqrt(2.0)
+from .riemann import ROOT2, R
+
 STEP = 1e-30
 
 
@@ -63,12 +61,11 @@ class Flow:
         return self.base[name] * (1 + self.size[name] / self.dimensions * total)
 
     def slope(self, name, x, d):
-        if d >= self.dimensions:
-            return np.zeros(np.broadcast_shapes(*(c.shape for c in x)))
-        wide = np.zeros(np.broadcast_shapes(*(c.shape for c in x)))
-        return wide + self.base[name] * self.size[name] / self.dimensions * self.k * np.cos(
-            self.k * x[d] + self.phase[name][d]
-        )
+        out = np.zeros(np.broadcast_shapes(*(c.shape for c in x)))
+        if d < self.dimensions:
+            wave = np.cos(self.k * x[d] + self.phase[name][d])
+            out = out + self.base[name] * self.size[name] / self.dimensions * self.k * wave
+        return out
 
     def state(self, x):
         T = self.value("T", x)

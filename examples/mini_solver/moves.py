@@ -1,8 +1,6 @@
 """Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the
 largest value of each row."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 
@@ -46,69 +44,59 @@ class Box:
         return cls(address, tuple(shape), tuple(int(np.prod(shape[k + 1 :])) for k in range(4)), slot)
 
 
-class Moves:
-    """One launch. parts: (to, from) or (to, from, factor, added), views of arrays (rows, nz, ny, nx) or Boxes of one
-    shape; `from` may have 1 where `to` has more. No part may read what another writes. count: device address of the
-    number of messages so far, where boxes have slots. Raises ValueError for shapes that do not go together."""
-
-    def __init__(self, backend, parts, keep=(), count=0):
-        filled, total = np.zeros(1, MOVES), 0
-        if not 0 < len(parts) <= MOST_PARTS:
-            raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
-        box = lambda a: a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
-        for k, (to, source, *how) in enumerate(parts):
-            to, source = box(to), box(source)
-            part, cells = filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))
-            if any(n not in (1, m) for n, m in zip(source.shape, to.shape)) or not 0 < cells < 2**31:
-                raise ValueError(f"part {k}: from {source.shape} to {to.shape} values.")
-            steps = [0 if n == 1 else s for n, s in zip(source.shape, source.strides)]
-            part["from"], part["from_row"], part["from_slot"] = source.address, steps[0], source.slot
-            part["to"], part["to_row"], part["to_slot"] = to.address, to.strides[0], to.slot
-            part["from_stride"], part["to_stride"], part["cells"] = steps[:0:-1], to.strides[:0:-1], to.shape[:0:-1]
-            part["rows"], part["start"] = to.shape[0], total
-            part["factor"], part["added"] = how or (1.0, 0.0)
-            total += cells
-        filled["parts"], filled["total"], filled["count"] = len(parts), total, count
-        run = code(backend).bind("move_boxes", Shape(THREADS), filled, keep=(parts, keep))
-        self._run = lambda: run(total)
-
-    def __call__(self):
-        self._run()
+def bind_moves(backend, parts, keep=(), count=0):
+    """run(), which does all of it in one launch. parts: (to, from) or (to, from, factor, added), views of arrays
+    (rows, nz, ny, nx) or Boxes of one shape; `from` may have 1 where `to` has more. No part may read what another
+    writes. count: device address of the number of messages so far, where boxes have slots. Raises ValueError for shapes
+    that do not go together."""
+    filled, total = np.zeros(1, MOVES), 0
+    if not 0 < len(parts) <= MOST_PARTS:
+        raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
+    box = lambda a: a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
+    for k, (to, source, *how) in enumerate(parts):
+        to, source = box(to), box(source)
+        part, cells = filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))
+        if any(n not in (1, m) for n, m in zip(source.shape, to.shape)) or not 0 < cells < 2**31:
+            raise ValueError(f"part {k}: from {source.shape} to {to.shape} values.")
+        steps = [0 if n == 1 else s for n, s in zip(source.shape, source.strides)]
+        part["from"], part["from_row"], part["from_slot"] = source.address, steps[0], source.slot
+        part["to"], part["to_row"], part["to_slot"] = to.address, to.strides[0], to.slot
+        part["from_stride"], part["to_stride"], part["cells"] = steps[:0:-1], to.strides[:0:-1], to.shape[:0:-1]
+        part["rows"], part["start"] = to.shape[0], total
+        part["factor"], part["added"] = how or (1.0, 0.0)
+        total += cells
+    filled["parts"], filled["total"], filled["count"] = len(parts), total, count
+    run = code(backend).bind("move_boxes", Shape(THREADS), filled, keep=(parts, keep))
+    return lambda: run(total)
 
 
-class Signal:
-    """The order of messages between devices: `post` tells the neighbours the next number, `wait` waits on the device
-    until theirs is there. theirs, mine: device addresses of the words at the low and the high side, 0 where no
-    neighbour is. late: address of three words. After `patience` looks a wait is given up: the words become 1 + side,
-    the number waited for and the number seen, and the number at address `alarm` becomes NaN."""
+def bind_signal(backend, theirs, mine, count, late, alarm, patience):
+    """run(post, wait), the order of messages between devices: `post` tells the neighbours the next number, `wait` waits
+    on the device until theirs is there. theirs, mine: device addresses of the words at the low and the high side, 0
+    where no neighbour is. late: address of three words. After `patience` looks a wait is given up: the words become
+    1 + side, the number waited for and the number seen, and the number at address `alarm` becomes NaN."""
+    filled = record(SIGNAL, theirs=theirs, mine=mine, count=count, late=late, alarm=alarm, patience=patience)
+    launch = code(backend).bind("signal_neighbours", Shape(1), filled)
 
-    def __init__(self, backend, theirs, mine, count, late, alarm, patience):
-        self._filled = record(SIGNAL, theirs=theirs, mine=mine, count=count, late=late, alarm=alarm, patience=patience)
-        self._run = code(backend).bind("signal_neighbours", Shape(1), self._filled)
+    def run(post, wait):
+        filled["post"], filled["wait"] = post, wait
+        launch(1)
 
-    def __call__(self, post, wait):
-        self._filled["post"], self._filled["wait"] = post, wait
-        self._run(1)
+    return run
 
 
-class Largest:
-    """Largest magnitude of each row of an array (rows, n), NaN where one is in it; the host waits."""
+def bind_largest(backend, array):
+    """run() -> largest magnitude of each row of an array (rows, n), NaN where one is in it; the host waits."""
+    rows, n = array.shape
+    out = backend.empty((rows,))
+    ld = array.strides[0] // 8
+    filled = record(LARGEST, values=backend.address(array), out=backend.address(out), ld=ld, rows=rows)
+    shape = Shape(threads=256, covers=1024, resident=8, rows=rows)
+    launch = code(backend).bind("largest", shape, filled, keep=array)
 
-    def __init__(self, backend, array):
-        rows, n = array.shape
-        self._backend, self._out = backend, backend.empty((rows,))
-        filled = record(
-            LARGEST,
-            values=backend.address(array),
-            out=backend.address(self._out),
-            ld=array.strides[0] // 8,
-            rows=rows,
-        )
-        shape = Shape(threads=256, covers=1024, resident=8, rows=rows)
-        run = code(backend).bind("largest", shape, filled, keep=array)
-        self._run = lambda: run(n)
+    def run() -> np.ndarray:
+        out[...] = 0.0
+        launch(n)
+        return np.array(backend.to_host(out))
 
-    def __call__(self) -> np.ndarray:
-        self._out[...] = 0.0
-        self._run()
-        return np.array(self._backend.to_host(self._out))
+    return run

@@ -1,24 +1,32 @@
 """What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
 
-from __future__ import annotations
-
 import gc
+import importlib
 import os
 import pathlib
 
 import numpy as np
 
-from .errors import CaseError
+from .errors import CaseError, wanted
 
 FORMAT = 1
 
 
-def _h5py():
+def _needed(package, what):
+    """A package that only output takes. CaseError where it is not installed."""
     try:
-        import h5py
+        return importlib.import_module(package)
     except ImportError as error:
-        raise CaseError(f"restart and field files need h5py ({error}): install the project's extra 'solver'.") from None
-    return h5py
+        raise CaseError(f"{what} need {package} ({error}): install the project's extra 'solver'.") from None
+
+
+def _h5py():
+    return _needed("h5py", "restart and field files")
+
+
+def pyplot():
+    _needed("matplotlib", "pictures").use("Agg")
+    return importlib.import_module("matplotlib.pyplot")
 
 
 def collect(flow, block, rows=()):
@@ -49,41 +57,41 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
+def write_file(flow, path, blocks, attributes, **how):
+    """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
+    and type (`how`). The file takes its name only when it is whole."""
+    file, part = None, path.with_suffix(".part")
+    if flow.ranks.rank == 0:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = _h5py().File(part, "w")
+        file.attrs.update(attributes)
+    for name, block in blocks:
+        rows = block.shape[:-3]
+        target = file.create_dataset(name, (*rows, *flow.case.cells[::-1]), **how) if file else None
+        for first, values in collect(flow, block, rows):
+            target[(..., *_box(first, values))] = values
+    if file:
+        file.close()
+        os.replace(part, path)
+
+
 # ---------------------------------------------------------------- restart
 
 
 def write_restart(flow, path):
-    """The state that continues bit by bit on any number of ranks. The file takes its name only when it is whole."""
-    path = pathlib.Path(path)
-    state = flow.state()
-    part = path.with_suffix(".part")
-    file = None
-    if flow.ranks.rank == 0:
-        h5py = _h5py()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = h5py.File(part, "w")
-        file.attrs.update(
-            format=FORMAT,
-            time=flow.time,
-            steps=flow.steps,
-            dt=flow.dt,
-            species=list(flow.mixture.names),
-            cells=flow.case.cells,
-            digest=flow.case.digest(),
-            start_sums=flow.start_sums,
-        )
-    for name, block in state.items():
-        # with a check sum of each chunk: a damaged file is refused when it is read
-        target = (
-            file.create_dataset(name, (len(block), *flow.case.cells[::-1]), dtype="f8", fletcher32=True)
-            if file
-            else None
-        )
-        for first, values in collect(flow, block, block.shape[:1]):
-            target[(slice(None), *_box(first, values))] = values
-    if file:
-        file.close()
-        os.replace(part, path)
+    """The state that continues bit by bit on any number of ranks."""
+    attributes = dict(
+        format=FORMAT,
+        time=flow.time,
+        steps=flow.steps,
+        dt=flow.dt,
+        species=list(flow.mixture.names),
+        cells=flow.case.cells,
+        digest=flow.case.digest(),
+        start_sums=flow.start_sums,
+    )
+    # with a check sum of each chunk: a damaged file is refused when it is read
+    write_file(flow, pathlib.Path(path), flow.state().items(), attributes, dtype="f8", fletcher32=True)
 
 
 def read_restart(flow, path):
@@ -103,23 +111,19 @@ def read_restart(flow, path):
 def _read(file, flow, path):
     """U and Q of this rank's block; time, steps and sums go to the flow once all of the file has been read."""
     a = file.attrs
-    if a.get("format") != FORMAT:
-        raise CaseError(f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
-    for key, have, wanted in (
-        ("species", list(a["species"]), list(flow.mixture.names)),
-        ("cells", [int(n) for n in a["cells"]], list(flow.case.cells)),
-        ("case", a["digest"], flow.case.digest()),
+    wanted(a.get("format") == FORMAT, f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
+    for key, have, asked, more in (
+        ("species", list(a["species"]), list(flow.mixture.names), ""),
+        ("cells", [int(n) for n in a["cells"]], list(flow.case.cells), ""),
+        ("case", a["digest"], flow.case.digest(), " (mixture, domain, boundaries, transport and scheme count)"),
     ):
-        if have != wanted:
-            raise CaseError(
-                f"restart file '{path}' is of another case: {key} {have}, the case has {wanted}"
-                + (" (mixture, domain, boundaries, transport and scheme count)." if key == "case" else ".")
-            )
+        said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
+        wanted(have == asked, said)
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.cells[::-1]))
     U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
     time, steps, dt, sums = float(a["time"]), int(a["steps"]), float(a["dt"]), np.array(a["start_sums"], float)
-    if sums.shape != flow.start_sums.shape or steps < 0 or not np.isfinite([time, dt, *sums]).all():
-        raise CaseError(f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {sums}).")
+    usable = sums.shape == flow.start_sums.shape and steps >= 0 and np.isfinite([time, dt, *sums]).all()
+    wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {sums}).")
     flow.time, flow.steps, flow.dt, flow.start_sums = time, steps, dt, sums
     return U, Q
 
@@ -157,17 +161,10 @@ class FieldFiles:
                 self.written.append((float(file.attrs["time"]), path.name))
 
     def write(self, flow):
-        file, name = None, f"fields-{flow.steps:08d}.h5"
+        name = f"fields-{flow.steps:08d}.h5"
+        blocks = ((field, flow.field(field)) for field in output_names(flow))
+        write_file(flow, self.folder / name, blocks, dict(time=flow.time, steps=flow.steps), dtype="f4")
         if flow.ranks.rank == 0:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = _h5py().File(self.folder / name, "w")
-            file.attrs.update(time=flow.time, steps=flow.steps)
-        for field in output_names(flow):
-            values = whole(flow, flow.field(field))
-            if file:
-                file.create_dataset(field, data=values.astype("f4"))
-        if file:
-            file.close()
             self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
             self._index(flow)
 
@@ -226,50 +223,44 @@ class Frames:
         fields = {n: whole(flow, flow.field(n)) for n in self.names}
         if flow.ranks.rank:
             return
-        plt = pyplot()
-        case = flow.case
-        names = self.names
-        scale = {n: 1e-6 if n == "p" else 1.0 for n in names}
+        plt, case, names = pyplot(), flow.case, self.names
+        planes = {n: fields[n][case.cells[2] // 2] * (1e-6 if n == "p" else 1.0) for n in names}
+        limits = {n: self._limits.setdefault(n, _limits(plane)) for n, plane in planes.items()}
         if flow.dimensions == 1:
             x = case.lower[0] + (np.arange(case.cells[0]) + 0.5) * case.dx[0]
             figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9 * len(names) + 0.6), sharex=True, squeeze=False)
             for ax, n in zip(axes[:, 0], names):
-                values = fields[n][0, 0] * scale[n]
-                low, high = self._limits.setdefault(n, _limits(values))
+                values, (low, high) = planes[n][0], limits[n]
                 ax.plot(x, values, lw=1.3)
-                ax.set_ylim(min(low, values.min()), max(high, values.max()))
-                ax.set_ylabel(label(n))
+                ax.set(ylim=(min(low, values.min()), max(high, values.max())), ylabel=label(n))
                 ax.grid(alpha=0.3)
             axes[-1, 0].set_xlabel("x [m]")
         else:
-            shape = (case.upper[1] - case.lower[1]) / (case.upper[0] - case.lower[0])
+            wide, high = (case.upper[d] - case.lower[d] for d in (0, 1))
+            shape = high / wide
             columns = 1 if shape < 0.7 else len(names)
             rows = -(-len(names) // columns)
             width = 7.5 if columns == 1 else 4.6 * columns
             height = rows * (width / columns * 0.76 * shape + 0.3) + 0.6
             figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
-            extent = (case.lower[0], case.upper[0], case.lower[1], case.upper[1])
-            unit = 1e3 if max(case.upper[0] - case.lower[0], case.upper[1] - case.lower[1]) < 0.5 else 1.0
+            by, unit = (1e3, "mm") if max(wide, high) < 0.5 else (1.0, "m")
             for ax, n in zip(axes.flat, names):
-                values = fields[n][case.cells[2] // 2] * scale[n]
-                low, high = self._limits.setdefault(n, _limits(values))
                 image = ax.imshow(
-                    values,
+                    planes[n],
                     origin="lower",
-                    extent=[v * unit for v in extent],
+                    extent=[by * v for d in (0, 1) for v in (case.lower[d], case.upper[d])],
                     cmap=COLOURS.get(n, "magma"),
-                    vmin=low,
-                    vmax=high,
+                    vmin=limits[n][0],
+                    vmax=limits[n][1],
                     interpolation="bilinear",
                     aspect="equal",
                 )
                 figure.colorbar(image, cax=ax.inset_axes([1.015, 0, 0.02, 1]), label=label(n))
-                ax.set_ylabel("y [mm]" if unit > 1 else "y [m]")
-            for row in axes[:-1]:
-                for ax in row:
-                    ax.tick_params(labelbottom=False)
+                ax.set_ylabel(f"y [{unit}]")
+            for ax in axes[:-1].flat:
+                ax.tick_params(labelbottom=False)
             for ax in axes[-1]:
-                ax.set_xlabel("x [mm]" if unit > 1 else "x [m]")
+                ax.set_xlabel(f"x [{unit}]")
         figure.suptitle(f"{case.title}    t = {flow.time * 1e3:.4g} ms", fontsize=10)
         if flow.dimensions == 1:
             figure.tight_layout()
@@ -301,14 +292,3 @@ def _limits(values):
         pad = 0.01 * max(abs(low), abs(high), 1e-3)
         return low - pad, high + pad
     return low, high
-
-
-def pyplot():
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise CaseError(f"pictures need matplotlib ({error}): install the project's extra 'solver'.") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt

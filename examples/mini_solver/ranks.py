@@ -1,9 +1,8 @@
 """Ranks on a Cartesian grid, and the exchange of fringes between their blocks. A run without mpirun is serial and needs
 no mpi4py."""
 
-from __future__ import annotations
-
 import itertools
+import math
 import os
 
 import numpy as np
@@ -12,9 +11,9 @@ from kernels.backend.base import DOUBLE
 from kernels.errors import BackendError
 
 from .case import FRINGE
-from .errors import CaseError, NoWay
+from .errors import CaseError, NoWay, wanted
 from .mailboxes import Mailboxes
-from .moves import Moves
+from .moves import bind_moves
 
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
 LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -37,22 +36,20 @@ def rank_on_node() -> int:
     return next((int(os.environ[n]) for n in LOCAL if os.environ.get(n, "").isdigit()), 0)
 
 
-def choose_grid(ranks: int, cells, dimensions: int, wanted=()) -> tuple[int, int, int]:
+def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int, int]:
     """Ranks in x, y, z: of the grids whose blocks have 3 cells or more in each direction, the one with the smallest
     surface between blocks. CaseError when there is none."""
     rest = (1,) * (3 - dimensions)
-    if wanted:
-        grid = (*wanted, *rest)
-        if int(np.prod(grid)) != ranks:
-            raise CaseError(f"[parallel] ranks = {list(wanted)} makes {int(np.prod(grid))} ranks; the run has {ranks}.")
-        choices = [grid]
-    else:
-        divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
-        choices = [(*g, *rest) for g in itertools.product(divisors, repeat=dimensions) if int(np.prod(g)) == ranks]
-    able = [g for g in choices if all(n // p >= FRINGE for n, p in zip(cells[:dimensions], g))]
-    if not able:
-        size = " x ".join(map(str, cells[:dimensions]))
-        raise CaseError(f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
+    divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
+    choices = [given] if given else itertools.product(divisors, repeat=dimensions)
+    choices = [(*grid, *rest) for grid in choices]
+    if given:
+        made = math.prod(given)
+        wanted(made == ranks, f"[parallel] ranks = {list(given)} makes {made} ranks; the run has {ranks}.")
+    fits = lambda grid: all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+    able = [grid for grid in choices if math.prod(grid) == ranks and fits(grid)]
+    size = " x ".join(map(str, cells[:dimensions]))
+    wanted(able, f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
     surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
     return min(able, key=lambda g: (surface(g), g))
 
@@ -71,7 +68,7 @@ class Ranks:
         self.rank, self.size = (comm.rank, comm.size) if comm is not None else (0, 1)
         self.grid = choose_grid(self.size, case.cells, case.dimensions, tuple(case.parallel["ranks"]))
         self.place = self.place_of(self.rank)
-        self.first, self.cells = zip(*(share(n, p, w) for n, p, w in zip(case.cells, self.grid, self.place)))
+        self.first, self.cells = self.block_of(self.rank, case.cells)
         self.dimensions = case.dimensions
         self.periodic = tuple(d in case.boundary and case.boundary[d][0]["kind"] == "periodic" for d in range(3))
 
@@ -97,20 +94,18 @@ class Ranks:
         """Element-wise minimum over all ranks; NaN counts as smallest (it must not be lost)."""
         values = np.array(values, float)
         values[np.isnan(values)] = -np.inf
-        if self.comm is not None:
-            out = np.empty_like(values)
-            from mpi4py import MPI
-
-            self.comm.Allreduce(values, out, MPI.MIN)
-            return out
-        return values
+        return self._reduced(values, "MIN")
 
     def total(self, values) -> np.ndarray:
-        values = np.array(values, float)
+        return self._reduced(np.array(values, float), "SUM")
+
+    def _reduced(self, values, operation):
         if self.comm is None:
             return values
+        from mpi4py import MPI
+
         out = np.empty_like(values)
-        self.comm.Allreduce(values, out)
+        self.comm.Allreduce(values, out, getattr(MPI, operation))
         return out
 
     def everyone(self, value) -> list:
@@ -167,7 +162,7 @@ class Exchange:
             ]
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
             for moves, parts in ((self._pack, out), (self._unpack, into)):
-                moves.append(Moves(backend, parts, boxes, count) if parts else None)
+                moves.append(bind_moves(backend, parts, boxes, count) if parts else None)
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):
@@ -212,7 +207,10 @@ class Exchange:
             return []
         mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
         if self.way == "nccl":
-            self._device_messages(mine)
+            # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
+            # from its low side the other takes in at its high side: so high comes first among what is received.
+            out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
+            self._messages.exchange(out, into)
             return []
         if self.way == "staged":
             for side, _, out, _ in mine:
@@ -226,13 +224,6 @@ class Exchange:
             waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
             waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
         return waiting
-
-    def _device_messages(self, mine):
-        """Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends from
-        its low side the other takes in at its high side: so high comes first among what is received."""
-        self._messages.exchange(
-            [(out, other) for _, other, out, _ in mine], [(into, other) for _, other, _, into in reversed(mine)]
-        )
 
     def _copy(self, to, source, nbytes, in_):
         """Between device and pinned memory, in the order of the current stream; the host does not wait."""

@@ -4,8 +4,6 @@ Fans by integrating the isentrope (dT/drho = T p_T/(rho^2 cv), du = -+ c/rho drh
 shocks by the Rankine-Hugoniot energy relation; the pressure between them by the secant rule. All per kg, SI.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -72,7 +70,6 @@ class Wave:
     """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a
     shock (speed)."""
 
-    p: float
     u: float
     rho: float
     T: float
@@ -127,9 +124,8 @@ def wave(gas, rho, u, T, p_star, sign):
         guess = rho * (1 + (p_star - p0) / (rho * c0 * c0 + 0.3 * (p_star - p0)))
         r = secant(energy, guess, 0.98 * guess + 0.02 * rho)
         flux = math.sqrt((p_star - p0) / (1 / rho - 1 / r))  # mass through the shock
-        return Wave(
-            p_star, u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, u + sign * flux / rho
-        )
+        speed = u + sign * flux / rho
+        return Wave(u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, speed)
 
     def miss(x):
         return math.log(isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star)
@@ -137,7 +133,7 @@ def wave(gas, rho, u, T, p_star, sign):
     x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
     to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))
     table = isentrope(gas, rho, T, to, sign, 1500)
-    return Wave(p_star, u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
+    return Wave(u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
 
 
 class Riemann:
@@ -161,17 +157,15 @@ class Riemann:
         out = np.empty((4, *speed.shape))
         for sign, side, w in zip((-1, 1), (self.left, self.right), self.waves):
             here = speed < self.u if sign < 0 else speed >= self.u
-            s, values = speed[here], np.empty((4, here.sum()))
-            outer, inner = np.array([side[0], side[1], side[2], side[3]]), np.array([w.rho, self.u, self.p, w.T])
+            s = speed[here]
             if w.shock is not None:
                 beyond = s < w.shock if sign < 0 else s > w.shock
-                values[:] = np.where(beyond, outer[:, None], inner[:, None])
+                inner = np.array([w.rho, self.u, self.p, w.T])
+                out[:, here] = np.where(beyond, np.array(side)[:, None], inner[:, None])
             else:
                 rho, T, p, u, c = w.table.T
                 u = u + side[1]
                 head = u + sign * c
                 order = np.argsort(head)
-                for row, column, (_first, _last) in zip(range(4), (rho, u, p, T), zip(outer, inner)):
-                    values[row] = np.interp(s, head[order], column[order])
-            out[:, here] = values
+                out[:, here] = [np.interp(s, head[order], column[order]) for column in (rho, u, p, T)]
         return out

@@ -1,7 +1,5 @@
 """A run from case file to summary: progress, output, signals, failures."""
 
-from __future__ import annotations
-
 import math
 import os
 import pathlib
@@ -13,7 +11,7 @@ import numpy as np
 
 from . import output
 from .case import AXES
-from .errors import CaseError, FlowError
+from .errors import FlowError, check_known
 from .flow import RUNGE_KUTTA, SAMPLE, Flow
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -36,10 +34,8 @@ class Run:
         self.case, self.out = case, out
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
         self.flow = flow = Flow(case, comm, backend)
-        known = output.output_names(flow) + ["u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
-        for name in case.output["frame"]:
-            if name not in known:
-                raise CaseError(f"[output] frame: unknown field '{name}'; known: {', '.join(dict.fromkeys(known))}.")
+        known = [*output.output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
+        check_known(case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
         flow.start_sums = flow.sums()
         if restart:
             output.read_restart(flow, restart)
@@ -57,44 +53,34 @@ class Run:
     def announce(self):
         f, c = self.flow, self.case
         n = c.numerics
-        self.say(f"{c.title}")
-        self.say(
+        lines = [
+            f"{c.title}",
             f"  {' x '.join(map(str, c.cells[: f.dimensions]))} cells, {f.ns} species "
-            f"({', '.join(f.mixture.names[:8])}), "
-            f"{f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
-            f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, "
-            f"backend {f.backend}, "
-            f"exchange: {f.exchange.traffic()}"
-        )
-        self.say(
+            f"({', '.join(f.mixture.names[:8])}), {f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
+            f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, backend {f.backend}, "
+            f"exchange: {f.exchange.traffic()}",
             f"  {n['scheme']}, order {n['order']}, dissipation {n['dissipation']}, {n['runge_kutta']}, CFL {n['cfl']}"
-            + (", viscous" if f.viscous else ", inviscid")
-        )
-        if f.viscous:
-            self.say(
-                "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
-                "pressure diffusion, no "
-                "thermodynamic factor"
-            )
-        self.say(
+            + (", viscous" if f.viscous else ", inviscid"),
             "  dE: change of the total energy since the start, over sum(rho cv T)"
-            + ("" if f.conservative else "; the price of double flux")
-        )
-        self.say(
+            + ("" if f.conservative else "; the price of double flux"),
             f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
-            f"{'T min .. max [K]':>19} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} {'left':>8}"
-        )
+            f"{'T min .. max [K]':>19} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} {'left':>8}",
+        ]
+        if f.viscous:
+            lines.insert(
+                3,
+                "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
+                "pressure diffusion, no thermodynamic factor",
+            )
+        self.say("\n".join(lines))
 
     def line(self, began, steps_began):
         f = self.flow
         sums = f.sums()
-        p, T = f.field("p"), f.field("T")
-        rho = f.field("rho")
-        change = (
-            math.nan
-            if self._last_rho is None
-            else float(np.abs(rho - self._last_rho).max()) / max(f.time - self._last_time, 1e-300)
-        )
+        p, T, rho = (f.field(name) for name in ("p", "T", "rho"))
+        change = math.nan
+        if self._last_rho is not None:
+            change = float(np.abs(rho - self._last_rho).max()) / max(f.time - self._last_time, 1e-300)
         self._last_rho, self._last_time = rho, f.time
         low_p, high_p, low_T, high_T, change = f.ranks.smallest([p.min(), -p.max(), T.min(), -T.max(), -change])
         mass = float(np.abs(sums[: f.ns] - f.start_sums[: f.ns]).max() / f.start_sums[: f.ns].sum())
@@ -114,19 +100,15 @@ class Run:
         f, sides = self.flow, self.case.boundary
         kinds = {d: {s["kind"] for s in pair} for d, pair in sides.items()}
         everywhere = set().union(*kinds.values())
+        still = all(not s.get("T") and not any(s.get("velocity", ())) for pair in sides.values() for s in pair)
         changes = {}
         if everywhere <= {"periodic", "slip_wall", "wall"}:
             changes["mass of a species"] = mass
         for c in range(f.dimensions):
             if kinds[c] == {"periodic"} and everywhere <= {"periodic", "slip_wall"}:
-                changes[f"momentum in {AXES[c]}"] = abs(float(sums[f.ns + c] - f.start_sums[f.ns + c])) / max(
-                    self._momentum_scale, 1e-300
-                )
-        if all(
-            s["kind"] in ("periodic", "slip_wall") or s["kind"] == "wall" and not s["T"] and not any(s["velocity"])
-            for pair in sides.values()
-            for s in pair
-        ):
+                moved = abs(float(sums[f.ns + c] - f.start_sums[f.ns + c]))
+                changes[f"momentum in {AXES[c]}"] = moved / max(self._momentum_scale, 1e-300)
+        if everywhere <= {"periodic", "slip_wall", "wall"} and still:
             changes["energy"] = abs(float((sums[-2] - f.start_sums[-2]) / f.start_sums[-1]))
         self._changes = {k: max(v, self._changes.get(k, 0.0)) for k, v in changes.items()}
 
@@ -197,11 +179,9 @@ class Run:
     def _limit(self):
         """Steps end at the end of the run and at the times of output."""
         o, t = self.case.output, self.flow.time
-        limits = [self.case.time["end"] - t]
-        for key in ("fields_time", "frames_time"):
-            if o[key]:
-                limits.append((math.floor(t / o[key] * (1 + 1e-12) + 1e-9) + 1) * o[key] - t)
-        return min(limits)
+        steps = [o[key] for key in ("fields_time", "frames_time") if o[key]]
+        limits = [(math.floor(t / step * (1 + 1e-12) + 1e-9) + 1) * step - t for step in steps]
+        return min([self.case.time["end"] - t, *limits])
 
     def _due(self, what, start):
         o, f = self.case.output, self.flow

@@ -4,8 +4,6 @@ Strong: one grid, shared by more and more ranks; the fields at the end have to b
 that size for each rank. On a GPU with each way of exchange that is asked for. Ranks that take no part sleep.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pathlib
@@ -15,7 +13,7 @@ import numpy as np
 
 from . import mailboxes
 from .case import Case
-from .errors import CaseError, NoWay
+from .errors import NoWay, wanted
 from .flow import Flow, backend_of
 from .output import whole
 from .ranks import ways as ways_here
@@ -118,8 +116,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
     """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. Table on rank 0, JSON in
     `path`."""
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
-    if cells < 8:
-        raise CaseError(f"--cells {cells}; wanted 8 or more.")
+    wanted(cells >= 8, f"--cells {cells}; wanted 8 or more.")
     rows, wrong, device = [], False, backend_of(backend or "auto")
     mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
     if "all" in ways:
@@ -132,9 +129,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
     for kind in kinds:
         say(
             f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, "
-            "viscous, CH4 and O2"
-        )
-        say(
+            "viscous, CH4 and O2\n"
             f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
             + " ".join(f"{p:>10}" for p in (*PARTS, "rest"))
             + ("  bits" if kind == "strong" else "")

@@ -4,8 +4,6 @@ A body (kernels/*.h) is a function template over the number type for one cell; o
 neighbours in x. numbers/box.h puts the loop over the box around it.
 """
 
-from __future__ import annotations
-
 import math
 import pathlib
 

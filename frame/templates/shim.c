@@ -199,15 +199,16 @@ static int frame_check_pointer(const char *name, const void *pointer) {
 }
 
 /* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
-static int frame_copy_tag(const char *name, const char *from, char *to) {
-    int n = 0;
-    if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
-    while (n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127) {
-        to[n] = from[n];
-        n++;
-    }
+static int frame_name(const char *from, char *to) {
+    int n;
+    for (n = 0; n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127; n++) to[n] = from[n];
     to[n] = 0;
-    if (n) return FRAME_DONE;
+    return n;
+}
+
+static int frame_copy_tag(const char *name, const char *from, char *to) {
+    if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
+    if (frame_name(from, to)) return FRAME_DONE;
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
 }
 
@@ -264,39 +265,29 @@ static int own_finalize(void) {
 /* ---- Fortran descriptors (new style): address, extents and strides without a copy ---- */
 #if __has_include(<ISO_Fortran_binding.h>)
 #include <ISO_Fortran_binding.h>
+static int frame_problem(const CFI_cdesc_t *array, int size) {
+    int d;
+    if (!size) return FIELD_NOT_REAL;
+    if (!array->base_addr) return FIELD_NOT_ALLOCATED;
+    if (array->rank > 4) return FIELD_RANK;
+    for (d = 0; d < array->rank; d++) {
+        if (array->dim[d].extent < 0) return FIELD_ASSUMED_SIZE;
+        if (array->dim[d].sm % size) return FIELD_STRIDE;
+    }
+    return 0;
+}
+
 /* Fills a field from a descriptor. An error is kept in `problem` and reported by the call that uses the field. */
 EXPORT void framec_field(const char *tag, const CFI_cdesc_t *array, int way, struct frame_field *field) {
-    int d, n = 0;
+    int d;
     memset(field, 0, sizeof *field);
-    while (n < FRAME_TAG - 1 && tag[n] > ' ' && tag[n] < 127) {
-        field->tag[n] = tag[n];
-        n++;
-    }
+    frame_name(tag, field->tag);
     field->way = way;
     field->rank = array->rank;
     field->address = (intptr_t)array->base_addr;
     field->size = array->type == CFI_type_double ? 8 : array->type == CFI_type_float ? 4 : 0;
-    if (!field->size) {
-        field->problem = FIELD_NOT_REAL;
-        return;
-    }
-    if (!array->base_addr) {
-        field->problem = FIELD_NOT_ALLOCATED;
-        return;
-    }
-    if (array->rank > 4) {
-        field->problem = FIELD_RANK;
-        return;
-    }
-    for (d = 0; d < array->rank; d++) {
-        if (array->dim[d].extent < 0) {
-            field->problem = FIELD_ASSUMED_SIZE;
-            return;
-        }
-        if (array->dim[d].sm % field->size) {
-            field->problem = FIELD_STRIDE;
-            return;
-        }
+    field->problem = frame_problem(array, field->size);
+    for (d = 0; d < array->rank && !field->problem; d++) {
         field->extent[d] = array->dim[d].extent;
         field->stride[d] = array->dim[d].sm / field->size;
     }

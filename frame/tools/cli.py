@@ -1,7 +1,5 @@
 """python -m frame build | info | compile | validate | plot | bench | tune."""
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import shlex
@@ -14,6 +12,8 @@ from .. import build
 from ..errors import FrameError
 from . import bench, info, names, plot, precompile, validate
 from .bench import organisations, species_loops
+
+MODULES = {"info": info, "compile": precompile, "validate": validate, "plot": plot, "names": names}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,11 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="write fortran_stub/interface/frame_interface.f90 from the table, and nothing else",
     )
 
-    info.add(commands, _add_mixture)
-    precompile.add(commands, _add_mixture)
-    validate.add(commands, _add_mixture)
-    plot.add(commands, _add_mixture)
-    names.add(commands, _add_mixture)
+    for name, module in MODULES.items():
+        command = commands.add_parser(name, **module.COMMAND)
+        _add_mixture(command, required=module.NEEDS_MIXTURE)
+        for flag, how in module.ARGUMENTS.items():
+            command.add_argument(flag, **how)
 
     bench.add(commands)
     learn = commands.add_parser(
@@ -49,17 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
-        run = {
-            "build": _build,
-            "info": lambda given: info.main(given, _mixture(given) if given.mixture else None),
-            "compile": lambda given: precompile.main(given, _mixture(given) if given.mixture else None),
-            "names": _names,
-            "bench": bench.main,
-            "tune": _tune,
-            "validate": lambda given: validate.main(given, _mixture),
-            "plot": lambda given: plot.main(given, _mixture),
-        }
-        return run[given.command](given) or 0
+        if given.command in MODULES:
+            return MODULES[given.command].main(given, _mixture(given)) or 0
+        return {"build": _build, "bench": bench.main, "tune": _tune}[given.command](given) or 0
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
@@ -74,6 +66,9 @@ def _add_mixture(parser, required: bool) -> None:
 
 
 def _mixture(given):
+    """The mixture of the options, None where no file is named."""
+    if given.mixture is None:
+        return None
     options = {o: getattr(given, o) for o in kernels.OPTIONS if getattr(given, o) is not None}
     return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, **options)
 
@@ -91,7 +86,3 @@ def _tune(given) -> None:
         organisations.tune(given, _mixture(given))
     else:
         species_loops.tune(given)
-
-
-def _names(given) -> None:
-    names.main(given, {key: getattr(given, key) or value for key, value in names.PLAIN.items()})

@@ -1,8 +1,6 @@
 """`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
 the constants that look wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import kernels
@@ -46,7 +44,7 @@ def species_table(species) -> list[str]:
         if field is None or np.isfinite(getattr(species, field)).any()
     ]
     Zc = species.pc * species.Vc / (R * species.Tc)
-    columns = [["species", ""], *[[heading, f"[{unit}]"] for heading, unit, *_ in shown]]
+    head = [["species", *(column[0] for column in shown)], ["", *(f"[{column[1]}]" for column in shown)]]
     cells = []
     for s, name in enumerate(species.names):
         row = [name]
@@ -55,7 +53,6 @@ def species_table(species) -> list[str]:
             star = "*" if field in species.origin.get(name, {}) else ""
             row.append(f"{value / by:{digits}}{star}" if np.isfinite(value) else "-")
         cells.append(row)
-    head = [[column[k] for column in columns] for k in (0, 1)]
     width = [max(len(row[k]) for row in [*head, *cells]) for k in range(len(head[0]))]
     return [
         "  ".join(text.ljust(w) if k == 0 else text.rjust(w) for k, (text, w) in enumerate(zip(row, width)))
@@ -99,13 +96,8 @@ def polynomial_checks(species) -> list[str]:
         cp = species.polynomial(s, grid)[0]
         bad = grid[cp < 2.5 * (1 - 5e-3)]
         if bad.size:
-            out.append(
-                (
-                    name,
-                    f"ideal-gas cp/R falls to {cp.min():.3g} between {bad.min():.4g} and {bad.max():.4g} K, less than "
-                    "an atom's 2.5",
-                )
-            )
+            where = f"between {bad.min():.4g} and {bad.max():.4g} K"
+            out.append((name, f"ideal-gas cp/R falls to {cp.min():.3g} {where}, less than an atom's 2.5"))
     return _grouped(out)
 
 
@@ -117,27 +109,28 @@ def constant_checks(species) -> list[str]:
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
     depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):
-        for s, name in enumerate(species.names):
-            if not 0.2 <= Zc[s] <= 0.35 and np.isfinite(Zc[s]):
-                out.append(
-                    (name, f"pc Vc/(R Tc) = {Zc[s]:.3g}, fluids have 0.22 to 0.31: check Tc, pc and Vc and their units")
-                )
-            ratio = species.diameter[s] / sigma[s]
-            if not 0.75 <= ratio <= 1.33 and np.isfinite(ratio):
-                out.append((name, f"Lennard-Jones diameter is {ratio:.2f} of 0.809 Vc^(1/3): check sigma [A] and Vc"))
-            ratio = species.well_depth[s] / depth[s]
-            if not 0.4 <= ratio <= 2.5 and np.isfinite(ratio):
-                out.append((name, f"well depth is {ratio:.2f} of Tc/1.2593: check eps/k [K] and Tc"))
-            if not -0.4 <= species.omega[s] <= 1.2:
-                out.append(
-                    (
-                        name,
-                        f"acentric factor {species.omega[s]:.3g}: outside -0.4 (helium) to 1.2, where its "
-                        "correlations end",
-                    )
-                )
-            if species.diameter[s] > 0 and species.geometry[s] == 0 and species.dipole[s] > 0:
-                out.append((name, f"an atom with a dipole of {species.dipole[s]:g} debye"))
+        size, well = species.diameter / sigma, species.well_depth / depth
+    outside = lambda value, low, high: np.isfinite(value) and not low <= value <= high
+    for s, name in enumerate(species.names):
+        omega, atom = species.omega[s], species.diameter[s] > 0 and species.geometry[s] == 0
+        for wrong, text in (
+            (
+                outside(Zc[s], 0.2, 0.35),
+                f"pc Vc/(R Tc) = {Zc[s]:.3g}, fluids have 0.22 to 0.31: check Tc, pc and Vc and their units",
+            ),
+            (
+                outside(size[s], 0.75, 1.33),
+                f"Lennard-Jones diameter is {size[s]:.2f} of 0.809 Vc^(1/3): check sigma [A] and Vc",
+            ),
+            (outside(well[s], 0.4, 2.5), f"well depth is {well[s]:.2f} of Tc/1.2593: check eps/k [K] and Tc"),
+            (
+                not -0.4 <= omega <= 1.2,
+                f"acentric factor {omega:.3g}: outside -0.4 (helium) to 1.2, where its correlations end",
+            ),
+            (atom and species.dipole[s] > 0, f"an atom with a dipole of {species.dipole[s]:g} debye"),
+        ):
+            if wrong:
+                out.append((name, text))
     return _grouped(out)
 
 
@@ -176,33 +169,17 @@ def poles(mixture) -> list[str]:
             where = [f"{x[n] - f[n] * (x[n + 1] - x[n]) / (f[n + 1] - f[n]):.4f}" for n in at]
             if where:
                 found.append(f"{mixture.names[i]}/{mixture.names[j]} at X_{mixture.names[i]} = {', '.join(where)}")
-    return (
-        [f"viscosity has poles in composition on {len(found)} of the binary lines: " + "; ".join(found)]
-        if found
-        else []
-    )
+    told = f"viscosity has poles in composition on {len(found)} of the binary lines: {'; '.join(found)}"
+    return [told] if found else []
 
 
 def binaries(species) -> list[str]:
-    pairs = [
-        (species.kij[i, j], f"{species.names[i]}/{species.names[j]}")
-        for i in range(species.ns)
-        for j in range(i)
-        if species.kij[i, j]
-    ]
-    pairs.sort(key=lambda pair: -abs(pair[0]))
-    total = species.ns * (species.ns - 1) // 2
-    return (
-        [
-            f"k_ij of {len(pairs)} of {total} pairs: "
-            + ", ".join(f"{name} {k:.4g}" for k, name in pairs[:12])
-            + (", ..." if len(pairs) > 12 else "")
-        ]
-        if pairs
-        else ["k_ij = 0 for every pair"]
-        if total
-        else []
-    )
+    pairs = [(species.kij[i, j], f"{species.names[i]}/{species.names[j]}") for i in range(species.ns) for j in range(i)]
+    given = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -abs(pair[0]))
+    shown = ", ".join(f"{name} {k:.4g}" for k, name in given[:12]) + (", ..." if len(given) > 12 else "")
+    if given:
+        return [f"k_ij of {len(given)} of {len(pairs)} pairs: {shown}"]
+    return ["k_ij = 0 for every pair"] if pairs else []
 
 
 def launch_table(mixture=None) -> list[tuple[str, str]]:
@@ -254,13 +231,9 @@ def report(mixture) -> str:
     return "\n".join("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]) for title, lines in blocks if lines)
 
 
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    info = commands.add_parser(
-        "info",
-        help="list backends, compilers, devices, MPI, cache; for a mixture its constants, options, checks",
-    )
-    add_mixture(info, required=False)
+COMMAND = dict(help="list backends, compilers, devices, MPI, cache; for a mixture its constants, options, checks")
+NEEDS_MIXTURE = False
+ARGUMENTS: dict[str, dict] = {}
 
 
 def main(given, mixture: kernels.Mixture | None) -> None:

@@ -1,7 +1,5 @@
 """The machine's part of `python -m frame info`: backends, devices, compilers, MPI, the kernel cache."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import os
@@ -10,7 +8,7 @@ import subprocess
 import sys
 
 import kernels
-from kernels.backend import cache
+from kernels.backend import cache, cuda
 
 from ..build import BUILD
 from ..config import Config
@@ -20,24 +18,25 @@ from ..errors import FrameError
 def rows(config: Config) -> list[tuple[str, str]]:
     """Pairs (heading, finding), one for each line."""
     cpu = kernels.get_backend("cpu", threads=config.threads).describe()
+    so, cubin = (len(list(cache.folder().glob(pattern))) for pattern in ("*.so", "*.cubin"))
     library = BUILD / "libframe.so"
-    try:
+    mpi4py = "not installed: a host that calls frame_setcomm needs it"
+    if importlib.util.find_spec("mpi4py"):
         mpi4py = importlib.metadata.version("mpi4py")
-    except importlib.metadata.PackageNotFoundError:
-        mpi4py = "not installed: a host that calls frame_setcomm needs it"
     return [
         ("python", f"{sys.version.split()[0]}, {sys.executable}"),
         ("libframe", f"{library}" if library.exists() else "not built: python -m frame build"),
         ("FRAME_BACKEND", config.backend),
         ("backend cpu", ", ".join(f"{k} {v}" for k, v in cpu.items() if k != "name")),
         *_cuda(),
+        ("MPS", cuda.mps()),
         ("Fortran", _version(os.environ.get("FC") or "gfortran")),
         ("C", _version(os.environ.get("CC") or "cc")),
         ("mpirun", _version("mpirun")),
         ("MPICH", _version("mpiexec.mpich")),
         ("mpi4py", mpi4py),
         ("timers, check", f"{'on' if config.timers else 'off'}, {'on' if config.check else 'off'}"),
-        ("kernel cache", f"{cache.folder()}, {_count('*.so')} for CPUs, {_count('*.cubin')} for GPUs"),
+        ("kernel cache", f"{cache.folder()}, {so} for CPUs, {cubin} for GPUs"),
         ("collections", ", ".join(kernels.collections)),
     ]
 
@@ -51,25 +50,19 @@ def _version(program: str) -> str:
     return next((line for line in lines if any(c.isdigit() for c in line)), "present, no version told")
 
 
-def _count(pattern: str) -> int:
-    return len(list(cache.folder().glob(pattern)))
-
-
 def _cuda() -> list[tuple[str, str]]:
-    from kernels.backend import cuda
-
     if importlib.util.find_spec("cupy") is None:
-        return [("backend cuda", "no: CuPy is not installed"), ("MPS", cuda.mps())]
+        return [("backend cuda", "no: CuPy is not installed")]
 
     try:
         count = cuda.device_count()
         if not count:
-            return [("backend cuda", "no: no CUDA device is visible"), ("MPS", cuda.mps())]
+            return [("backend cuda", "no: no CUDA device is visible")]
         found = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
         for device in range(count):
             told = kernels.get_backend("cuda", device=device).describe()
             facts = (f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS"))
             found.append((f"device {device}", ", ".join(facts)))
-        return [*found, ("MPS", cuda.mps())]
+        return found
     except FrameError as error:
-        return [("backend cuda", f"no: {error}"), ("MPS", cuda.mps())]
+        return [("backend cuda", f"no: {error}")]

@@ -3,38 +3,28 @@
 KERNELS.md is its output without options (a test compares them): `python -m frame names > KERNELS.md`.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import kernels
 
 from ..tvimpl import TVImpl
+from . import REGISTER
 
 registry = kernels.registry
 PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
 SHAPES = {"": "point", "ns": "species", "ns*ns": "pair of species", "nq": "variable", "nq*nq": "pair of variables"}
 
 
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    names = commands.add_parser(
-        "names", help="what may be launched: collections with their other names, single kernels, and every quantity"
-    )
-    add_mixture(names, required=False)
-    names.add_argument(
-        "--register",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="declarations of the host's own kernels, listed too",
-    )
+COMMAND = dict(help="what may be launched: collections with their other names, single kernels, and every quantity")
+NEEDS_MIXTURE = False
+ARGUMENTS = {"--register": {**REGISTER, "help": "declarations of the host's own kernels, listed too"}}
 
 
-def main(given, options) -> None:
+def main(given, mixture=None) -> None:
+    """Print the page for the options that are given."""
     for file in given.register:
         kernels.load_declarations(file)
-    print("\n".join(page(options, given.said)))
+    print("\n".join(page({key: getattr(given, key) or value for key, value in PLAIN.items()}, given.said)))
 
 
 def page(options, said="names") -> list[str]:

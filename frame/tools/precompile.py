@@ -1,7 +1,5 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 
@@ -10,33 +8,7 @@ from kernels.backend import cache
 
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
-
-
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    fill = commands.add_parser("compile", help="fill the kernel cache, for compute nodes without a compiler")
-    add_mixture(fill, required=False)
-    fill.set_defaults(refuse=fill.error)
-    fill.add_argument("--ns", type=int, default=1, help="without a mixture: the host's number of species (default: 1)")
-    fill.add_argument(
-        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
-    )
-    fill.add_argument("--arch", help="cuda without a device: the target, such as sm_90")
-    fill.add_argument(
-        "--register", metavar="FILE", action="append", default=[], help="declarations of the host's own kernels"
-    )
-    fill.add_argument(
-        "--precision", choices=PRECISIONS, default="double", help="the host's option precision (default: double)"
-    )
-    fill.add_argument("--kernels", action="store_true", help="compile each single kernel too, not only the collections")
-    fill.add_argument(
-        "--block",
-        metavar="NAME=OUT,OUT",
-        type=_asked,
-        action="append",
-        default=[],
-        help="compile the program of a block call too: its collection and its outputs",
-    )
+from . import BACKEND, REGISTER
 
 
 def _asked(text: str) -> tuple[str, frozenset[str]]:
@@ -47,14 +19,35 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
     return name, frozenset(q.strip() for q in outputs.split(","))
 
 
-def main(given, mixture: kernels.Mixture | None) -> None:
+COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
+NEEDS_MIXTURE = False
+ARGUMENTS = {
+    "--ns": dict(type=int, default=1, help="without a mixture: the host's number of species (default: 1)"),
+    "--backend": BACKEND,
+    "--arch": dict(help="cuda without a device: the target, such as sm_90"),
+    "--register": REGISTER,
+    "--precision": dict(choices=PRECISIONS, default="double", help="the host's option precision (default: double)"),
+    "--kernels": dict(action="store_true", help="compile each single kernel too, not only the collections"),
+    "--block": dict(
+        metavar="NAME=OUT,OUT",
+        type=_asked,
+        action="append",
+        default=[],
+        help="compile the program of a block call too: its collection and its outputs",
+    ),
+}
+
+
+def main(given, mixture: kernels.Mixture | None) -> int:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
     left out. Without a mixture: the host's own kernels only.
 
-    Errors: ArgumentError for a block call whose outputs cannot be made; wrong usage without mixture and kernels.
+    Returns the exit status, 2 where there is neither a mixture nor a host's kernels. Errors: ArgumentError for a block
+    call whose outputs cannot be made.
     """
     if mixture is None and not given.register:
-        given.refuse("nothing to compile: give --mixture FILE, --register FILE, or both.")
+        print("python -m frame compile: error: give --mixture FILE, --register FILE, or both", file=sys.stderr)
+        return 2
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
@@ -84,3 +77,4 @@ def main(given, mixture: kernels.Mixture | None) -> None:
             raise refused
         print(f"{backend}  {name}: {' '.join(sorted(outputs))}")
     print(f"kernel cache: {cache.folder()}")
+    return 0

@@ -5,49 +5,51 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable
 
-from ..errors import ArgumentError, BackendError
+from ..errors import BackendError, refuse
 from .base import Backend
 
 NAMES = ("auto", "cpu", "cuda")
 DRIVER = ("/dev/nvidiactl", "/dev/dxg")  # a file of NVIDIA's driver, on Linux and on Windows' Linux
-_made: dict[tuple, Backend] = {}
+
+
+@functools.cache
+def _made(name: str, number: int) -> Backend:
+    """The one backend on this device, or with so many threads."""
+    if name == "cpu":
+        from .cpu import CpuBackend
+
+        return CpuBackend(number)
+    from .cuda import CudaBackend
+
+    return CudaBackend(number)
 
 
 def get_backend(
-    name: str | None = None, device: int | None = None, threads: int | None = None, arch: str | None = None
+    name: str | Backend | None = None, device: int | None = None, threads: int | None = None, arch: str | None = None
 ) -> Backend:
     """The backend `name` ("auto", "cpu", "cuda"; default FRAME_BACKEND, else auto = cuda where a device is, else cpu).
 
-    device: CUDA device number. threads: OpenMP threads of the CPU backend (default FRAME_THREADS, else 1).
-    arch: a CUDA target such as "sm_90" that need not be here; such a backend compiles and does nothing else.
+    A Backend in place of a name is returned as it is. device: CUDA device number. threads: OpenMP threads of the CPU
+    backend (default FRAME_THREADS, else 1). arch: a CUDA target such as "sm_90" that need not be here; such a backend
+    compiles and does nothing else.
     Raises ArgumentError for another name, BackendError when cuda was asked for and cannot be had.
     """
+    if isinstance(name, Backend):
+        return name
     name = name or os.environ.get("FRAME_BACKEND") or "auto"
-    if name not in NAMES:
-        raise ArgumentError(f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
+    refuse(name not in NAMES, f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
     if arch:
         from .cuda import CudaTarget
 
         return CudaTarget(arch)
     if name == "auto":
         name = "cuda" if cuda_devices(name) else "cpu"
-    make: Callable[[], Backend]
-    if name == "cpu":
-        from .cpu import CpuBackend, default_threads
+    if name == "cuda":
+        return _made(name, device or 0)
+    from .cpu import default_threads
 
-        threads = default_threads() if threads is None else threads
-        key = ("cpu", threads)
-        make = lambda: CpuBackend(threads)
-    else:
-        from .cuda import CudaBackend
-
-        key = ("cuda", 0 if device is None else device)
-        make = lambda: CudaBackend(key[1])
-    if key not in _made:
-        _made[key] = make()
-    return _made[key]
+    return _made(name, default_threads() if threads is None else threads)
 
 
 def cuda_devices(name: str) -> int:

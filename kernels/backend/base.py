@@ -17,6 +17,7 @@ import abc
 import contextlib
 import dataclasses
 import pathlib
+import time
 import typing
 
 import numpy as np
@@ -27,6 +28,7 @@ if typing.TYPE_CHECKING:
     from .peers import Peers
 
 DOUBLE = np.dtype(np.float64)
+ALIGN = 64  # bytes, of arrays in the host's memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,23 +81,30 @@ class Module(abc.ABC):
     def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
         self.bind(function, shape, record)(items)
 
-    @abc.abstractmethod
     def fill(self, name: str, data: np.ndarray) -> None:
         """Write a variable that the source declares in constant memory."""
+        raise BackendError(f"'{self.name}': a CPU has no constant memory '{name}'.")
 
 
 class Backend(abc.ABC):
-    """style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a thread a point).
-    memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy. generation: of a device,
-    the major number of its compute capability. peers: verbs for data between the devices of several processes, None
-    without a device."""
+    """What it does with arrays and time is right where they are the host's; backends of devices have their own.
 
+    name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
+    thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
+    generation: of a device, the major number of its compute capability. peers: verbs for data between the devices of
+    several processes, None without a device.
+    """
+
+    name: str
     style: str
     memory: str
     threads: int | None = None  # of a CPU
     arrays = np
     peers: Peers | None = None
     generation = 0
+
+    def __str__(self):
+        return self.name
 
     # ---- kernels
     @abc.abstractmethod
@@ -121,32 +130,41 @@ class Backend(abc.ABC):
     def pad(self, n: int) -> int:
         """Row length to allocate for n points."""
 
-    @abc.abstractmethod
     def empty(self, shape, dtype=DOUBLE):
         """Uninitialised array, rows contiguous."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        try:
+            raw = np.empty(size + ALIGN, np.uint8)
+        except MemoryError:
+            numbers = " x ".join(map(str, shape))
+            raise BackendError(
+                f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
+            ) from None
+        return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
 
-    @abc.abstractmethod
     def address(self, array) -> int:
         """Of its first element, where kernels find it."""
+        return array.__array_interface__["data"][0]
 
-    @abc.abstractmethod
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""
+        return array
 
-    @abc.abstractmethod
-    def from_host(self, array, dtype=DOUBLE): ...
+    def from_host(self, array, dtype=DOUBLE):
+        return np.asarray(array, dtype=dtype)
 
     # ---- time
     def synchronize(self) -> None:
         """Wait for what was queued."""
 
-    @abc.abstractmethod
     def mark(self):
         """A point in the backend's time; costs next to nothing and waits for nothing."""
+        return time.perf_counter()
 
-    @abc.abstractmethod
     def elapsed(self, start, end) -> float:
         """Seconds between two marks; may wait."""
+        return end - start
 
     def record(self, work):
         """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing.

@@ -10,17 +10,14 @@ import pathlib
 import platform
 import shutil
 import subprocess
-import time
 
 import cffi
-import numpy as np
 
-from ..errors import ArgumentError, BackendError, CompileError
+from ..errors import ArgumentError, BackendError, CompileError, refuse
 from . import cache, explain
-from .base import DOUBLE, Backend, Module, Source
+from .base import Backend, Module, Source
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
-ALIGN = 64
 MOST = 2**62  # items of a launch that knows no limit
 # Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
 FLAGS = [
@@ -44,8 +41,10 @@ ffi = cffi.FFI()
 
 def default_threads() -> int:
     text = os.environ.get("FRAME_THREADS") or "1"
-    if not text.isdecimal() or not 1 <= int(text) <= 4096:
-        raise ArgumentError(f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.")
+    refuse(
+        not text.isdecimal() or not 1 <= int(text) <= 4096,
+        f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.",
+    )
     return int(text)
 
 
@@ -86,21 +85,15 @@ def shared_object(source: Source) -> pathlib.Path:
 
     def make(path):
         program = shutil.which(wanted)
-        if not program:
-            raise BackendError(
-                f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
-                f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
-            )
+        refuse(
+            not program,
+            f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
+            f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
+            BackendError,
+        )
         file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
-        command = [
-            program,
-            *flags,
-            f"-I{HERE}",
-            *(f"-idirafter{f}" for f in source.folders),
-            str(file),
-            "-o",
-            str(path),
-        ]
+        where = [f"-I{HERE}", *(f"-idirafter{folder}" for folder in source.folders)]
+        command = [program, *flags, *where, str(file), "-o", str(path)]
         try:
             file.write_text(source.text)
             done = subprocess.run(
@@ -179,9 +172,6 @@ class CpuModule(Module):
 
         return run
 
-    def fill(self, name, data):
-        raise BackendError(f"'{self.name}': a CPU has no constant memory '{name}'.")
-
 
 @functools.lru_cache(None)
 def _declare(name: str) -> None:
@@ -189,10 +179,7 @@ def _declare(name: str) -> None:
 
 
 class CpuBackend(Backend):
-    style, memory = "packs", "host"
-
-    def __str__(self):
-        return "cpu"
+    name, style, memory = "cpu", "packs", "host"
 
     def __init__(self, threads: int = 1):
         self.threads = threads
@@ -230,31 +217,3 @@ class CpuBackend(Backend):
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 16) * 16 + 16  # whole packs; 64 bytes or more on top: rows are not a power of two apart
-
-    def empty(self, shape, dtype=DOUBLE):
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        try:
-            raw = np.empty(size + ALIGN, np.uint8)
-        except MemoryError:
-            numbers = " x ".join(map(str, shape))
-            raise BackendError(
-                f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
-            ) from None
-        at = -raw.ctypes.data % ALIGN
-        return raw[at : at + size].view(dtype).reshape(shape)
-
-    def address(self, array):
-        return array.__array_interface__["data"][0]
-
-    def to_host(self, array):
-        return array
-
-    def from_host(self, array, dtype=DOUBLE):
-        return np.asarray(array, dtype=dtype)
-
-    def mark(self):
-        return time.perf_counter()
-
-    def elapsed(self, start, end) -> float:
-        return end - start

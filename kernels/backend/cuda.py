@@ -15,7 +15,7 @@ import pathlib
 
 import numpy as np
 
-from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable
+from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, Backend, Module, Source
 from .peers import Peers, mps
@@ -95,10 +95,11 @@ class CudaModule(Module):
 
     def bind(self, function, shape, record, most=None, keep=()):
         backend, cuda = self._backend, self._backend.arrays.cuda
-        if shape.shared > backend.shared_memory:
-            raise VariantUnsuitable(
-                f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}."
-            )
+        refuse(
+            shape.shared > backend.shared_memory,
+            f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}.",
+            VariantUnsuitable,
+        )
         backend.use()
         kernel = self._module.get_function(function)
         if shape.shared > 48 * 1024:
@@ -162,15 +163,12 @@ class CudaTarget(Backend):
     """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
     stand for the device's. arch: "sm_90"."""
 
-    style, memory = "threads", "device"
+    name, style, memory = "cuda", "threads", "device"
     product = ""
 
     def __init__(self, arch: str):
         self.arch = arch
         self.generation = int(arch.strip("sm_af")) // 10
-
-    def __str__(self):
-        return "cuda"
 
     def compile(self, source):
         return NotHere(source.name, machine_code(source, self.arch))
@@ -185,24 +183,6 @@ class CudaTarget(Backend):
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
 
-    def empty(self, shape, dtype=DOUBLE):
-        return np.empty(shape, dtype)
-
-    def address(self, array):
-        return array.ctypes.data
-
-    def to_host(self, array):
-        return array
-
-    def from_host(self, array, dtype=DOUBLE):
-        return np.asarray(array, dtype)
-
-    def mark(self):
-        return 0.0
-
-    def elapsed(self, start, end):
-        return end - start
-
 
 class CudaBackend(CudaTarget):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
@@ -210,12 +190,16 @@ class CudaBackend(CudaTarget):
     def __init__(self, device: int = 0):
         self.arrays = import_cupy()
         count = device_count()
-        if count == 0:
-            raise BackendError(
-                "backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it)."
-            )
-        if not 0 <= device < count:
-            raise BackendError(f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.")
+        refuse(
+            count == 0,
+            "backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it).",
+            BackendError,
+        )
+        refuse(
+            not 0 <= device < count,
+            f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.",
+            BackendError,
+        )
         self.device = device
         self._runtime = self.arrays.cuda.runtime
         self.use()

@@ -33,13 +33,11 @@ def library() -> ctypes.CDLL:
     for path in _candidates():
         try:
             lib = ctypes.CDLL(path)
-            break
         except OSError:
             continue
-    else:
-        raise BackendError("NVRTC not found (libnvrtc.so): install the wheel nvidia-cuda-nvrtc, or set CUDA_HOME.")
-    lib.nvrtcGetErrorString.restype = ctypes.c_char_p
-    return lib
+        lib.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return lib
+    raise BackendError("NVRTC not found (libnvrtc.so): install the wheel nvidia-cuda-nvrtc, or set CUDA_HOME.")
 
 
 def _check(code: int, what: str) -> None:

@@ -114,10 +114,9 @@ class Communicator:
         their order."""
         nccl, stream = self._nccl, self._backend.stream
         nccl.groupStart()
-        for array, other in sent:
-            self._communicator.send(self._backend.address(array), array.size, nccl.NCCL_FLOAT64, other, stream)
-        for array, other in received:
-            self._communicator.recv(self._backend.address(array), array.size, nccl.NCCL_FLOAT64, other, stream)
+        for move, messages in ((self._communicator.send, sent), (self._communicator.recv, received)):
+            for array, other in messages:
+                move(self._backend.address(array), array.size, nccl.NCCL_FLOAT64, other, stream)
         nccl.groupEnd()
 
     def close(self) -> None:

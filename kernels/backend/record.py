@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 import functools
+import math
 import struct
 
 import numpy as np
 
-KINDS = {  # of a member: NumPy's type, C's
-    "address": (np.int64, "void *"),
-    "real": (np.float64, "double "),
-    "whole": (np.int64, "long "),
+KINDS = {  # of a member: the module struct's letter, C's type
+    "address": ("q", "void *"),
+    "real": ("d", "double "),
+    "whole": ("q", "long "),
 }
+
+
+def _parts(members: str):
+    """(name, letter, C's type, shape) of each member."""
+    for word in members.split():
+        name, kind, *count = word.split(":")
+        yield name, *KINDS[kind], tuple(map(int, count))
 
 
 @functools.cache
 def layout(members: str) -> np.dtype:
     """NumPy's type of a record. members: words `name:kind` or `name:kind:count`, in the structure's order."""
-    fields = []
-    for word in members.split():
-        name, kind, *count = word.split(":")
-        fields.append((name, KINDS[kind][0], *((int(count[0]),) if count else ())))
-    return np.dtype(fields)
+    return np.dtype([(name, letter, shape) for name, letter, _, shape in _parts(members)])
 
 
 @functools.cache
 def packer(members: str) -> struct.Struct:
     """Writes all members of a record at once: packer(members).pack_into(record.view(np.uint8), 0, *values)."""
-    return struct.Struct("".join(("d" if base == np.float64 else "q") * n for base, n in _bases(layout(members))))
-
-
-def _bases(kind: np.dtype):
-    for name in kind.names or ():
-        base, shape = kind[name].base, kind[name].shape
-        yield base, int(np.prod(shape)) if shape else 1
+    return struct.Struct("".join(letter * math.prod(shape) for _, letter, _, shape in _parts(members)))
 
 
 def structure(name: str, members: str, types: dict[str, str] | None = None) -> str:
     """The same in C. types: of those addresses that are not `void *`."""
-    lines = []
-    for word in members.split():
-        member, kind, *count = word.split(":")
-        lines.append(f"    {(types or {}).get(member, KINDS[kind][1])}{member}{f'[{count[0]}]' if count else ''};")
+    lines = [
+        f"    {(types or {}).get(member, kind)}{member}{''.join(f'[{n}]' for n in shape)};"
+        for member, _, kind, shape in _parts(members)
+    ]
     return "\n".join([f"struct {name} {{", *lines, "};", ""])
 
 

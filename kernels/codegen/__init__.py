@@ -3,9 +3,7 @@
 from . import packs, threads
 from .plan import Plan
 
-RENDER = {"packs": packs.render, "threads": threads.render}
-
 
 def render(p: Plan):
     """The Source of a plan, in the style that it was made for."""
-    return RENDER["packs" if p.how is None else "threads"](p)
+    return (packs if p.how is None else threads).render(p)

@@ -24,7 +24,7 @@ import os
 import pathlib
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, refuse
 from .plan import Launch
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
@@ -68,14 +68,11 @@ def in_force() -> pathlib.Path:
 @functools.lru_cache(None)
 def read(path: pathlib.Path) -> tuple[Row, ...]:
     """The rows of a table. Raises ArgumentError that names the line."""
-    rows = []
     try:
         with open(path, newline="") as file:
-            for line, cells in enumerate(csv.DictReader(file), 2):
-                rows.append(_row(cells, path, line))
+            return tuple(_row(cells, path, line) for line, cells in enumerate(csv.DictReader(file), 2))
     except OSError as error:
         raise ArgumentError(f"no table of launches {str(path)!r} (FRAME_LAUNCHES): {error.strerror}.") from None
-    return tuple(rows)
 
 
 def _row(cells, path, line: int) -> Row:
@@ -113,8 +110,7 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
-    if not rows:
-        raise ArgumentError(f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
+    refuse(not rows, f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
     alike = [row for row in rows if (row.sweeps, row.when) == (rows[0].sweeps, rows[0].when)]
     return min(alike, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns))
 

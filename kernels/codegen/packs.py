@@ -7,6 +7,8 @@ what follows from the composition alone is found once.
 
 from __future__ import annotations
 
+import itertools
+
 from ..backend.base import Source
 from ..declare import PointKernel, quantities
 from .plan import (
@@ -92,17 +94,6 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     return stages
 
 
-class _Places:
-    """Where each name lies: external arrays by their order, the rest in rows of scratch."""
-
-    def __init__(self, p: Plan, inner, single):
-        self.rows, at = {}, 0
-        for name in (*inner, *single):
-            self.rows[name] = at
-            at += p.rows(name) if name in inner else 1
-        self.count = max(at, 1)
-
-
 def _program(p: Plan, types) -> str:
     once, known = _of_composition(p)
     lost = dropped(p)
@@ -113,7 +104,8 @@ def _program(p: Plan, types) -> str:
     found = [a for a in known if a not in p.reads and a in wanted]
     made = dict.fromkeys(w for k in p.kernels for w in k.writes)
     inner = [w for w in made if w not in p.arguments and w not in known]
-    places = _Places(p, inner, [*checked, *(f"one_{a}" for a in found)])
+    sizes = {a: p.rows(a) for a in inner} | dict.fromkeys([*checked, *(f"one_{a}" for a in found)], 1)  # in scratch
+    places = dict(zip(sizes, itertools.accumulate(sizes.values(), initial=0)))
 
     loops = []  # what is said of each, its number type, its lines
     if known:
@@ -132,14 +124,14 @@ def _program(p: Plan, types) -> str:
     ]
     for name in (*inner, *checked):
         row = f" const long ld_{name} = ROW;" if name in inner else ""
-        pointers.append(f"stored *__restrict at_{name} = scratch + {places.rows[name]}*ROW;{row}")
-    pointers += [f"const stored one_{n} = scratch[{places.rows[f'one_{n}']}*ROW];" for n in found]
+        pointers.append(f"stored *__restrict at_{name} = scratch + {places[name]}*ROW;{row}")
+    pointers += [f"const stored one_{n} = scratch[{places[f'one_{n}']}*ROW];" for n in found]
     pointers.append(
         "".join(f"(void)at_{a}; (void)ld_{a}; " for a in (*p.arguments, *inner)) + "(void)m; (void)scratch;"
     )
     pointers += [f"(void)one_{a};" for a in found]
     members = [
-        f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {places.count};",
+        f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {max(sum(sizes.values()), 1)};",
         f"static constexpr int ROWS[] = {{{', '.join(str(p.rows(a)) for a in p.arguments)}}};",
         f"static constexpr bool INPUT[] = {{{', '.join(str(a in p.reads).lower() for a in p.arguments)}}};",
         f"static constexpr bool OUTPUT[] = {{{', '.join(str(a in p.writes).lower() for a in p.arguments)}}};",
@@ -166,7 +158,7 @@ def _composed(p, once, given, found, lost, places, types):
                 lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w}{start(kernel)};")
         lines.append(call(p, kernel, lost[kernel], types[1]))
     for a in found:
-        lines.append(f"store(scratch + {places.rows[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});")
+        lines.append(f"store(scratch + {places[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});")
     return lines
 
 

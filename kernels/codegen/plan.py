@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 
 from ..declare import Constants, PointKernel, quantities, settable, value_of
-from ..errors import ArgumentError, MixtureError
+from ..errors import ArgumentError, MixtureError, refuse
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
@@ -26,8 +26,7 @@ FLOAT_ARRAYS = ("mixed", "single")
 def dtype_of(precision: str) -> np.dtype:
     """Type of the arrays that a program of this precision takes and fills. Raises ArgumentError for an unknown
     precision."""
-    if precision not in PRECISIONS:
-        raise ArgumentError(f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
+    refuse(precision not in PRECISIONS, f"precision '{precision}'; wanted one of {', '.join(PRECISIONS)}.")
     return np.dtype(np.float32 if precision in FLOAT_ARRAYS else np.float64)
 
 
@@ -109,15 +108,17 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
     Raises ArgumentError for a kernel that this mixture or precision cannot serve.
     """
-    if how is not None and precision not in ON_DEVICE:
-        raise ArgumentError(f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.")
+    refuse(
+        how is not None and precision not in ON_DEVICE,
+        f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.",
+    )
     made: set[str] = set()
     reads: list[str] = []
     for kernel in kernels:
-        if precision == "single" and kernel.double_only:
-            raise ArgumentError(
-                f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it."
-            )
+        refuse(
+            precision == "single" and kernel.double_only,
+            f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.",
+        )
         reads += [r for r in kernel.reads if r not in made and r not in reads]
         made.update(kernel.writes)
     if outputs is None:
@@ -173,10 +174,10 @@ def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
             if found is not None and all(found.of is not known for known in makers):
                 makers.append(found.of)
             if found is None or found.kind is None:
-                if not optional:
-                    raise ArgumentError(
-                        f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have."
-                    )
+                refuse(
+                    not optional,
+                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.",
+                )
             elif found.kind == "pairs":
                 if pairs == "units" or found.array.ndim == 2:
                     values[name] = laid_out(found.array, pairs)
@@ -207,9 +208,7 @@ def _made(mixture, name: str) -> bool:
 def panel_rows(ns: int) -> int:
     """CPU: rows of a register panel: all up to 10 species, else the size from 10 down to 7 that leaves the fuller last
     panel."""
-    if ns <= 10:
-        return ns
-    return min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
+    return ns if ns <= 10 else min((10, 9, 8, 7), key=lambda rows: (-ns % rows, -rows))
 
 
 def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:

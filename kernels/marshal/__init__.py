@@ -73,35 +73,34 @@ class Marshal:
 
     def gather(self, block: Block, start: int, count: int, view) -> None:
         """Selected points start .. start + count - 1 of each selected variable -> view[v, :count]."""
-        if count < 1:
-            return
-        reach, row = self._reach(block), _row(view, block, count)
-        if reach == "no":
-            slot, other, out = self._buffers()
-            self._staged = [other, slot, out]
-            packed = slot.rows(block.n[3], self._packer.backend.pad(count), view.dtype)  # waits for its last copy
-            self._packer.gather(block, start, count, packed)
-            self._copy(view, row, packed, count, True)
-            slot.used()
-            return
-        self._launch("gather", block, start, count, view, row)
-        if reach == "shared" and not self._deferred:
-            self.backend.synchronize()  # the host may write its array as soon as the call returns
+        self._move("gather", block, start, count, view)
 
     def scatter(self, block: Block, start: int, count: int, view) -> None:
         """view[v, :count] -> selected points start .. start + count - 1 of each selected variable, and nothing else."""
+        self._move("scatter", block, start, count, view)
+
+    def _move(self, name: str, block: Block, start: int, count: int, view) -> None:
         if count < 1:
             return
         reach, row = self._reach(block), _row(view, block, count)
-        if reach == "no":
-            packed = self._buffers()[2].rows(block.n[3], self._packer.backend.pad(count), view.dtype)
+        if reach != "no":
+            self._launch(name, block, start, count, view, row)
+            if reach == "shared" and not self._deferred:
+                self.backend.synchronize()  # the host uses its array as soon as the call returns
+            return
+        slot, other, out = self._buffers()
+        shape = block.n[3], self._packer.backend.pad(count), view.dtype
+        if name == "gather":
+            self._staged = [other, slot, out]
+            packed = slot.rows(*shape)  # waits for its last copy
+            self._packer.gather(block, start, count, packed)
+            self._copy(view, row, packed, count, True)
+            slot.used()
+        else:
+            packed = out.rows(*shape)
             self._copy(view, row, packed, count, False)
             self.backend.synchronize()
             self._packer.scatter(block, start, count, packed)
-            return
-        self._launch("scatter", block, start, count, view, row)
-        if reach == "shared" and not self._deferred:
-            self.backend.synchronize()  # the host reads its array as soon as the call returns
 
     @contextlib.contextmanager
     def session(self, blocks):

@@ -7,33 +7,30 @@ that v = sum Y_k v_k, h = sum Y_k h_k. `rho_Y` is that of rho = 1/V(T, p, m): -r
 is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[ns - 1], and so for the others.
 """
 
-import pathlib
-
 from ..declare import point_kernel, quantity
 from .equations.cubic import ALPHA, DELTA, FAMILY
 from .ideal_gas import NASA
 
-HERE = pathlib.Path(__file__).parent
-
-quantity("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", per="ns")
-quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
-quantity("e_Y", "J/kg", "partial specific internal energies, dE/dm_k at constant T, p", per="ns")
-quantity(
-    "s_Y",
-    "J/kg/K",
-    "partial specific entropies, dS/dm_k at constant T, p; mole fractions below 1e-300 count as that",
-    per="ns",
-)
-quantity("ln_phi", "1", "logarithms of the fugacity coefficients", per="ns")
-quantity(
-    "g_Y", "J/kg", "chemical potentials, dG/dm_k at constant T, p; mole fractions below 1e-300 count as that", per="ns"
-)
-quantity("rho_Y", "kg/m3", "d rho/dm_k at constant T, p, -rho^2 v_k; each Y_k varied alone", per="ns")
-quantity("e_p", "J/kg/Pa", "de/dp at constant T, Y")
-quantity("e_T", "J/kg/K", "de/dT at constant p, Y")
-quantity("s_p", "J/kg/K/Pa", "ds/dp at constant T, Y")
-quantity("s_T", "J/kg/K2", "ds/dT at constant p, Y")
-quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", per="ns")
+for name, unit, what, *per in (
+    ("v_Y", "m3/kg", "partial specific volumes, dV/dm_k at constant T, p", "ns"),
+    ("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", "ns"),
+    ("e_Y", "J/kg", "partial specific internal energies, dE/dm_k at constant T, p", "ns"),
+    (
+        "s_Y",
+        "J/kg/K",
+        "partial specific entropies, dS/dm_k at constant T, p; mole fractions below 1e-300 count as that",
+        "ns",
+    ),
+    ("ln_phi", "1", "logarithms of the fugacity coefficients", "ns"),
+    ("g_Y", "J/kg", "chemical potentials, dG/dm_k at constant T, p; mole fractions below 1e-300 count as that", "ns"),
+    ("rho_Y", "kg/m3", "d rho/dm_k at constant T, p, -rho^2 v_k; each Y_k varied alone", "ns"),
+    ("e_p", "J/kg/Pa", "de/dp at constant T, Y"),
+    ("e_T", "J/kg/K", "de/dT at constant p, Y"),
+    ("s_p", "J/kg/K/Pa", "ds/dp at constant T, Y"),
+    ("s_T", "J/kg/K2", "ds/dT at constant p, Y"),
+    ("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", "ns"),
+):
+    quantity(name, unit, what, *per)
 
 CUBIC = "the equation's own (equations/records.py; originals not seen)"
 PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pair_rows?"
@@ -42,7 +39,7 @@ PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pai
 def kernel(name, reads, writes, source, valid, **more):
     point_kernel(
         name,
-        header=HERE / "derivatives.h",
+        header="point/derivatives.h",
         reads=reads,
         writes=writes,
         source=source,

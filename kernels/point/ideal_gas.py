@@ -1,33 +1,32 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
-import pathlib
-
 from ..declare import Constants, constants, point_kernel, quantity
 from ..species import GAS_CONSTANT as R
 
-HERE = pathlib.Path(__file__).parent
-
-quantity("T", "K", "temperature")
-quantity("p", "Pa", "pressure")
-quantity("Y", "1", "mass fractions", per="ns")
-quantity("X", "1", "mole fractions", per="ns")
-quantity("W", "kg/mol", "mean molar mass")
-quantity("R_s", "J/kg/K", "specific gas constant R/W")
-quantity("u", "m/s", "velocity, x")
-quantity("v", "m/s", "velocity, y")
-quantity("w", "m/s", "velocity, z")
-quantity("h", "J/kg", "enthalpy, formation included")
-quantity("h0", "J/kg", "total enthalpy")
-quantity("cp_ig", "J/kg/K", "ideal-gas heat capacity at constant pressure")
-quantity("h_ig", "J/kg", "ideal-gas enthalpy")
-quantity("s_ig", "J/kg/K", "ideal-gas entropy at T, p and this composition")
+for name, unit, what, *per in (
+    ("T", "K", "temperature"),
+    ("p", "Pa", "pressure"),
+    ("Y", "1", "mass fractions", "ns"),
+    ("X", "1", "mole fractions", "ns"),
+    ("W", "kg/mol", "mean molar mass"),
+    ("R_s", "J/kg/K", "specific gas constant R/W"),
+    ("u", "m/s", "velocity, x"),
+    ("v", "m/s", "velocity, y"),
+    ("w", "m/s", "velocity, z"),
+    ("h", "J/kg", "enthalpy, formation included"),
+    ("h0", "J/kg", "total enthalpy"),
+    ("cp_ig", "J/kg/K", "ideal-gas heat capacity at constant pressure"),
+    ("h_ig", "J/kg", "ideal-gas enthalpy"),
+    ("s_ig", "J/kg/K", "ideal-gas entropy at T, p and this composition"),
+):
+    quantity(name, unit, what, *per)
 
 COMPOSITION = "Y >= 0, sum(Y) = 1 within 1e-6 (else NaN)"
 NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
 
 point_kernel(
     "molar_mass",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=4,
     reads="Y",
     writes="W R_s",
@@ -37,7 +36,7 @@ point_kernel(
 )
 point_kernel(
     "mole_fractions",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=4,
     reads="Y W",
     writes="X",
@@ -47,7 +46,7 @@ point_kernel(
 )
 point_kernel(
     "mass_fractions",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=4,
     reads="X",
     writes="Y",
@@ -57,7 +56,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=2,
     reads="T Y",
     writes="cp_ig h_ig",
@@ -68,7 +67,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_gas_entropy",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=2,
     reads="T p Y W",
     writes="s_ig",
@@ -78,7 +77,7 @@ point_kernel(
 )
 point_kernel(
     "total_enthalpy",
-    header=HERE / "ideal_gas.h",
+    header="point/ideal_gas.h",
     packs=4,
     reads="h u v w",
     writes="h0",

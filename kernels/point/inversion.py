@@ -4,19 +4,18 @@ Each is taken where its names are given: properties("T c", h=..., p=..., Y=...).
 iteration. `unconverged` tells hosts by point what was not found.
 """
 
-import pathlib
-
 from ..declare import kernels, point_kernel, quantity
 from .equations.cubic import DELTA, FAMILY
 
-HERE = pathlib.Path(__file__).parent
-
-quantity("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K")
-quantity(
-    "unconverged",
-    "1",
-    "0: T found; 1: no state has the value given, T is where h, s or e jumps over it; 2: nothing found, T is NaN",
-)
+for name, unit, what in (
+    ("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K"),
+    (
+        "unconverged",
+        "1",
+        "0: T found; 1: no state has the value given, T is where h, s or e jumps over it; 2: nothing found, T is NaN",
+    ),
+):
+    quantity(name, unit, what)
 
 PAIRS, NASA = (" ".join(kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
 SINGLE = (
@@ -34,7 +33,7 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
     for start in ("", " T_start"):
         point_kernel(
             f"temperature_from_{name}{start.replace(' T', '')}",
-            header=HERE / "inversion.h",
+            header="point/inversion.h",
             sweeps="states",
             reads=reads + start,
             writes="T unconverged",
@@ -58,7 +57,7 @@ for name, reads, given, more in (
 ):
     point_kernel(
         f"ideal_temperature_from_{name}",
-        header=HERE / "inversion.h",
+        header="point/inversion.h",
         sweeps="states",
         reads=reads,
         writes="T unconverged",
@@ -71,7 +70,7 @@ for name, reads, given, more in (
     )
 point_kernel(
     "ideal_pressure",
-    header=HERE / "inversion.h",
+    header="point/inversion.h",
     sweeps="states",
     reads="rho T R_s",
     writes="p",
@@ -82,7 +81,7 @@ point_kernel(
 )
 point_kernel(
     "cubic_pressure",
-    header=HERE / "inversion.h",
+    header="point/inversion.h",
     sweeps="states",
     reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
     writes="p Z vol v_free",

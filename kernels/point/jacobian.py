@@ -6,18 +6,17 @@ others. Partial density rho_ns is U_1 less the other rho Y_k. Gamma holds `rho_p
 host, made from a velocity V_p, or else rho_p itself, and Gamma is then dU/dQ.
 """
 
-import pathlib
-
 from ..declare import point_kernel, quantity
 
-HERE = pathlib.Path(__file__).parent
-
-quantity("V_p", "m/s", "preconditioning velocity: takes the place of the sound speed")
-quantity("rho_p_prime", "kg/m3/Pa", "what Gamma has in place of rho_p; rho_p itself without preconditioning")
-quantity("dQ", "SI", "a change of (p, u, v, w, T, Y_1 .. Y_ns-1)", per="nq")
-quantity("dU", "SI", "a change of (rho, rho u, rho v, rho w, rho E, rho Y_1 .. rho Y_ns-1)", per="nq")
-quantity("gamma_jacobian", "SI", "Gamma, row i of U, column j of Q", per="nq*nq")
-quantity("gamma_inverse", "SI", "inverse of Gamma, row i of Q, column j of U", per="nq*nq")
+for name, unit, what, *per in (
+    ("V_p", "m/s", "preconditioning velocity: takes the place of the sound speed"),
+    ("rho_p_prime", "kg/m3/Pa", "what Gamma has in place of rho_p; rho_p itself without preconditioning"),
+    ("dQ", "SI", "a change of (p, u, v, w, T, Y_1 .. Y_ns-1)", "nq"),
+    ("dU", "SI", "a change of (rho, rho u, rho v, rho w, rho E, rho Y_1 .. rho Y_ns-1)", "nq"),
+    ("gamma_jacobian", "SI", "Gamma, row i of U, column j of Q", "nq*nq"),
+    ("gamma_inverse", "SI", "inverse of Gamma, row i of Q, column j of U", "nq*nq"),
+):
+    quantity(name, unit, what, *per)
 
 STATE = "rho u v w h rho_p_prime rho_T h_p h_T rho_Y h_Y Y"
 SOURCE = "Weiss & Smith 1995; Merkle (originals not seen); derived from the definitions"
@@ -25,7 +24,7 @@ DETERMINANT = "rho_p' rho h_T + rho_T (1 - rho h_p) not 0: rho h_T/V_p^2"
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    point_kernel(name, header=HERE / "jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(name, header="point/jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 
 kernel(

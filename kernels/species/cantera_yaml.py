@@ -32,7 +32,7 @@ from ruamel.yaml.error import YAMLError
 from ..errors import MixtureError
 from .atomic_weights import ATOMIC_WEIGHT
 from .critical import filled
-from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData
+from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
 from .units import Units
 
 MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
@@ -40,7 +40,11 @@ RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
-VISCOSITY_LAWS = {"sutherland": ("sutherland", ("constant", "K")), "power-law": ("power_law", ("exponent", "1"))}
+MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of _Node.number
+    "sutherland": ("sutherland", (("viscosity", "Pa*s"), ("temperature", "K"), ("constant", "K"))),
+    "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
+    "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
+}
 COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
@@ -61,16 +65,21 @@ class _Node:
     def fail(self, text):
         raise MixtureError(f"{self.where}: {text}")
 
+    def refuse(self, wrong, text):
+        if wrong:
+            self.fail(text)
+
     def has(self, key):
         return self.data.get(key) is not None
 
     def need(self, key, wanted):
-        if not self.has(key):
-            self.fail(f"{key} is missing, wanted {wanted}.")
+        self.refuse(not self.has(key), f"{key} is missing, wanted {wanted}.")
         return self.data[key]
 
-    def child(self, key, wanted="a map"):
-        return _Node(self.need(key, wanted), f"{self.where}: {key}", self.units)
+    def child(self, key, wanted=None):
+        """The map under `key`. wanted: what it has to be; None: it may be absent and is then empty."""
+        data = {} if wanted is None and not self.has(key) else self.need(key, wanted)
+        return _Node(data, f"{self.where}: {key}", self.units)
 
     def number(self, key, unit="1", default=None):
         """A finite number in `unit`. Unit "1" also serves the numbers that Cantera keeps in fixed units (angstrom,
@@ -82,37 +91,45 @@ class _Node:
         except ValueError as error:
             self.fail(f"{key}: {error}.")
 
+    def positive(self, key, unit):
+        number = self.number(key, unit)
+        self.refuse(not number > 0, f"{key}: got {self.data[key]!r}, wanted a positive number.")
+        return number
+
     def text(self, key, wanted):
         value = self.need(key, wanted)
-        if not isinstance(value, str) or not value:
-            self.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
+        self.refuse(not isinstance(value, str) or not value, f"{key}: got {_short(value)}, wanted {wanted}.")
         return value
 
-    def numbers(self, key, lengths, wanted):
+    def choice(self, key, known, wanted):
+        value = self.text(key, wanted)
+        self.refuse(value not in known, f"{key} is {value!r}, wanted {wanted}.")
+        return value
+
+    def items(self, key, wanted, least=0, most=math.inf):
+        """A list of `least` to `most` items."""
         value = self.need(key, wanted)
-        if not isinstance(value, list) or len(value) not in lengths:
-            self.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
-        return [_finite(self, key, v, wanted) for v in value]
+        good = isinstance(value, list) and least <= len(value) <= most
+        self.refuse(not good, f"{key}: got {_short(value)}, wanted {wanted}.")
+        return value
+
+    def finite(self, key, value, wanted):
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        self.refuse(not math.isfinite(number), f"{key}: got {_short(value)}, wanted {wanted}.")
+        return number
 
     def only(self, *known):
         """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
         for key in self.data:
-            if key not in known:
-                self.fail(f"unknown key {key!r}, wanted some of {', '.join(known)}.")
+            self.refuse(key not in known, f"unknown key {key!r}, wanted some of {', '.join(known)}.")
 
 
 def _short(value, limit=60):
     text = repr(value)
     return text if len(text) <= limit else text[:limit] + "..."
-
-
-def _finite(node, key, value, wanted):
-    try:
-        if isinstance(value, bool) or not math.isfinite(value := float(value)):
-            raise ValueError
-    except (TypeError, ValueError):
-        node.fail(f"{key}: got {_short(value)}, wanted {wanted}.")
-    return value
 
 
 class _File:
@@ -135,18 +152,14 @@ class _File:
     def section(self, name):
         """{species name: _Node} in the order of the file. A first item that has only `units` sets the units of the
         list."""
-        items, units = self.top.need(name, "a list of species"), self.top.units
-        if not isinstance(items, list):
-            self.top.fail(f"{name}: got {_short(items)}, wanted a list of species.")
-        out = {}
-        for number, item in enumerate(items, 1):
+        out, units = {}, self.top.units
+        for number, item in enumerate(self.top.items(name, "a list of species"), 1):
             node = _Node(item, f"{self.path}: {name}, entry {number}", units)
             if number == 1 and set(node.data) == {"units"}:
                 units = node.units
                 continue
             key = node.text("name", "the name of the species")
-            if key in out:
-                self.top.fail(f"species {key!r} is defined more than once in section {name!r}.")
+            self.top.refuse(key in out, f"species {key!r} is defined more than once in section {name!r}.")
             node.where = f"{self.path}: species {key!r}"
             out[key] = node
         return out
@@ -190,63 +203,40 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
             composition.fail(f"element {foreign[0]!r} is not among the phase's elements {sorted(declared)}.")
         rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
         nodes.append(entry)
-    if not rows:
-        node.fail("has no species.")
-    names = [row.pop("name") for row in rows]
-    p_ref = {row.pop("p_ref") for row in rows}
-    if len(p_ref) > 1:
-        node.fail(f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
-    sources = {name: row.pop("sources") for name, row in zip(names, rows)}
-    origin = {name: row.pop("origin") for name, row in zip(names, rows)}
-    arrays = _polynomials([row.pop("polynomials") for row in rows])
-    arrays |= {field: np.array([row[field] for row in rows]) for field in rows[0]}
+    node.refuse(not rows, "has no species.")
+    columns = {field: [row[field] for row in rows] for field in rows[0]}
+    names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
+    node.refuse(len(p_ref) > 1, f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
     # the checks come first: k_ij is then formed from a and b that are sound
     bare = SpeciesData.from_arrays(
         names,
-        **arrays,
+        **_polynomials(columns.pop("polynomials")),
+        sources=dict(zip(names, columns.pop("sources"))),
+        origin=dict(zip(names, columns.pop("origin"))),
+        **columns,
         p_ref=p_ref.pop(),
         T_fit=_fit_range(node),
-        sources=sources,
-        origin=origin,
         without_critical=ideal,
         where=str(path),
     )
     kij, own = _binary_rk(node, names, nodes, bare) if rk else (_binary(names, nodes, bare.a), None)
-    if kij.any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the same warnings were given above
-            bare = SpeciesData.from_arrays(
-                names,
-                **arrays,
-                kij=kij,
-                p_ref=bare.p_ref,
-                T_fit=bare.T_fit,
-                sources=sources,
-                origin=origin,
-                without_critical=ideal,
-                where=str(path),
-            )
-    return (bare if own is None else dataclasses.replace(bare, rk_a=own)), node.data["name"]
+    return dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own), node.data["name"]
 
 
 def _choose_phase(file, wanted, models):
-    phases = file.top.need("phases", "a list of phases")
-    if not isinstance(phases, list) or not phases:
-        file.top.fail(f"phases: got {_short(phases)}, wanted a list of phases.")
     nodes = {}
-    for number, data in enumerate(phases, 1):
+    for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
         node = _Node(data, f"{file.path}: phase {number}", file.top.units)
         name = node.text("name", "the name of the phase")
         node.where = f"{file.path}: phase {name!r}"
-        if name in nodes:
-            file.top.fail(f"phase {name!r} is defined more than once.")
+        file.top.refuse(name in nodes, f"phase {name!r} is defined more than once.")
         nodes[name] = node
-    if wanted is not None and wanted not in nodes:
-        file.top.fail(f"has no phase {wanted!r}, wanted one of {', '.join(map(repr, nodes))}.")
+    known = ", ".join(map(repr, nodes))
+    file.top.refuse(wanted is not None and wanted not in nodes, f"has no phase {wanted!r}, wanted one of {known}.")
     fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
-    if node.data.get("thermo") not in models:
-        node.fail(f"thermo is {node.data.get('thermo')!r}, wanted {' or '.join(map(repr, models))}.")
+    thermo = node.data.get("thermo")
+    node.refuse(thermo not in models, f"thermo is {thermo!r}, wanted {' or '.join(map(repr, models))}.")
     return node
 
 
@@ -255,8 +245,8 @@ def _species_of(file, phase):
     chosen = phase.data.get("species", "all")
     if chosen == "all":
         chosen = [{"species": "all"}]
-    if not isinstance(chosen, list) or not chosen:
-        phase.fail(f"species: got {_short(chosen)}, wanted 'all' or a list.")
+    good = isinstance(chosen, list) and chosen
+    phase.refuse(not good, f"species: got {_short(chosen)}, wanted 'all' or a list.")
     sections, out = {}, {}
 
     def pick(source, names):
@@ -265,13 +255,12 @@ def _species_of(file, phase):
             sections[source] = (_File(file.path.parent / folder) if folder else file).section(section)
         available = sections[source]
         names = list(available) if names == "all" else names
-        if not isinstance(names, list):
-            phase.fail(f"species: {source}: got {_short(names)}, wanted 'all' or a list of names.")
+        text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
+        phase.refuse(not isinstance(names, list), text)
         for name in names:
-            if not isinstance(name, str) or name not in available:
-                phase.fail(f"species {name!r} is not defined in section {source!r}.")
-            if name in out:
-                phase.fail(f"species {name!r} is listed more than once.")
+            known = isinstance(name, str) and name in available
+            phase.refuse(not known, f"species {name!r} is not defined in section {source!r}.")
+            phase.refuse(name in out, f"species {name!r} is listed more than once.")
             out[name] = available[name]
 
     for item in chosen:
@@ -285,25 +274,22 @@ def _species_of(file, phase):
 
 def _species_row(node, composition, weights, fill, ideal, model):
     """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin."""
-    row = {"name": node.data["name"], "sources": {}}
     mass = 0.0
     for element in composition.data:
-        if element not in weights:
-            composition.fail(f"element {element!r} has no atomic weight; a top-level `elements` entry can give one.")
+        text = f"element {element!r} has no atomic weight; a top-level `elements` entry can give one."
+        composition.refuse(element not in weights, text)
         mass += weights[element] * composition.number(element)
-    if not mass > 0:
-        composition.fail(f"got {_short(composition.data)}, wanted elements with positive counts.")
-    row["W"] = mass * 1e-3
+    composition.refuse(not mass > 0, f"got {_short(composition.data)}, wanted elements with positive counts.")
+    row = {"name": node.data["name"], "sources": {}, "W": mass * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
-    if ideal and model == MODEL and not fill and _eos(node) is None and not node.has("critical-parameters"):
+    if ideal and model == MODEL and not fill and not _eos(node).data and not node.has("critical-parameters"):
         critical = dict.fromkeys(("Tc", "pc", "omega", "Vc"), math.nan) | {"origin": {}}
     else:
         critical = _critical(node, composition.data if fill else None, model)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
-    extra = _Node(node.data.get("real-gas") or {}, f"{node.where}: real-gas", node.units)
-    extra.only("association-factor", "diffusion-volume", "liquid-density", *VISCOSITY_LAWS, "note")
-    row |= {field: _viscosity_law(extra, key, last) for key, (field, last) in VISCOSITY_LAWS.items()}
-    row["liquid"] = _liquid(extra)
+    extra = node.child("real-gas")
+    extra.only("association-factor", "diffusion-volume", *MEASURED, "note")
+    row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
     for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
@@ -315,50 +301,31 @@ def _species_row(node, composition, weights, fill, ideal, model):
     return row
 
 
-def _viscosity_law(extra, key, last):
-    """[viscosity [Pa s], temperature [K], constant [K] or exponent]; nan where the species has none."""
+def _measured(extra, key, numbers):
+    """The three numbers of a law or a measured state; nan where the species has none."""
     if not extra.has(key):
         return [math.nan] * 3
     block = extra.child(key)
-    block.only("viscosity", "temperature", last[0], "note")
-    return [block.number("viscosity", "Pa*s"), block.number("temperature", "K"), block.number(*last)]
-
-
-def _liquid(extra):
-    """[temperature [K], pressure [Pa], density [kg/m3]] of a measured liquid state; nan where the species has none."""
-    if not extra.has("liquid-density"):
-        return [math.nan] * 3
-    block = extra.child("liquid-density")
-    block.only("temperature", "pressure", "density", "note")
-    return [
-        block.number("temperature", "K"),
-        block.number("pressure", "Pa", default=ONE_ATM),
-        block.number("density", "kg/m^3"),
-    ]
+    block.only(*(name for name, *_ in numbers), "note")
+    return [block.number(*number) for number in numbers]
 
 
 def _thermo(node):
-    model = node.text("model", "'NASA7' or 'NASA9'")
-    if model not in COEFFICIENTS:
-        node.fail(f"model is {model!r}, wanted 'NASA7' or 'NASA9'.")
-    count = COEFFICIENTS[model]
+    count = COEFFICIENTS[node.choice("model", COEFFICIENTS, "'NASA7' or 'NASA9'")]
     wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
-    ranges = node.need("temperature-ranges", wanted)
-    if not isinstance(ranges, list) or not 2 <= len(ranges) <= (3 if count == 7 else 9):
-        node.fail(f"temperature-ranges: got {_short(ranges)}, wanted {wanted}.")
+    ranges = node.items("temperature-ranges", wanted, 2, 3 if count == 7 else 9)
     try:
         T = [node.units.convert(t, "K") for t in ranges]
     except ValueError as error:
         node.fail(f"temperature-ranges: {error}.")
     data = node.need("data", f"one list of {count} coefficients for each range")
-    if not isinstance(data, list) or len(data) != len(T) - 1:
-        node.fail(f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
-    rows = []
+    good = isinstance(data, list) and len(data) == len(T) - 1
+    node.refuse(not good, f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
+    wanted = f"{count} finite numbers"
     for row in data:
-        if not isinstance(row, list) or len(row) != count:
-            length = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
-            node.fail(f"data: got {length}, wanted {count} finite numbers.")
-        rows.append([_finite(node, "data", v, f"{count} finite numbers") for v in row])
+        got = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
+        node.refuse(not isinstance(row, list) or len(row) != count, f"data: got {got}, wanted {wanted}.")
+    rows = [[node.finite("data", value, wanted) for value in row] for row in data]
     return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
 
 
@@ -391,80 +358,62 @@ def _polynomials(species):
 
 
 def _eos(node, model=MODEL):
-    """The species' equation-of-state map for this model; None where it has none."""
+    """The species' equation-of-state map for this model; an empty one where it has none."""
     models = node.data.get("equation-of-state")
-    for _number, data in enumerate(models if isinstance(models, list) else [models] if models is not None else []):
+    for data in models if isinstance(models, list) else [models] if models is not None else []:
         block = _Node(data, f"{node.where}: equation-of-state", node.units)
         if block.data.get("model") == model:
             return block
-    return None
+    return _Node({}, node.where, node.units)
 
 
 def _critical(node, fill=None, model=MODEL):
     """{Tc, pc, omega, Vc (measured), volume_translation, origin}. A complete equation-of-state takes precedence over
-    critical-parameters.
+    critical-parameters; all species have Tc and pc, and a and b follow from them up to the last bits.
 
     fill: the composition of the species where each absent number is to be looked up or estimated, else None.
     """
-    eos = _eos(node, model)
-    critical = node.child("critical-parameters") if node.has("critical-parameters") else None
-    row = {"Vc": math.nan, "volume_translation": math.nan, "origin": {}}
-    for block in (critical, eos):
-        if block is not None and block.has("volume-translation"):
-            row["volume_translation"] = block.number("volume-translation", "m^3/kmol") * 1e-3
-    if critical is not None and critical.has("critical-molar-volume"):
-        row["Vc"] = critical.number("critical-molar-volume", "m^3/kmol") * 1e-3
-    wanted = ("a", "b", "acentric-factor")
-    given = [key for key in wanted if eos is not None and eos.has(key)]
+    eos, critical = _eos(node, model), node.child("critical-parameters")
+    translation = critical.number("volume-translation", "m^3/kmol", math.nan)
+    row = {
+        "Vc": critical.number("critical-molar-volume", "m^3/kmol", math.nan) * 1e-3,
+        "volume_translation": eos.number("volume-translation", "m^3/kmol", translation) * 1e-3,
+        "origin": {},
+    }
+    given = [key for key in ("a", "b", "acentric-factor") if eos.has(key)]
     if model == RK and {"a", "b"} <= set(given):
         row["Tc"], row["pc"] = _rk_critical(eos)
-        row["omega"] = critical.number("acentric-factor", default=math.nan) if critical else math.nan
-    elif len(given) == 3 or (given and critical is None):
-        row |= {
-            "a": eos.number("a", "Pa*m^6/kmol^2") * 1e-6,
-            "b": eos.number("b", "m^3/kmol") * 1e-3,
-            "omega": eos.number("acentric-factor"),
-        }
-        for key in ("a", "b"):
-            if not row[key] > 0:
-                eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
-        row["Tc"] = row["a"] * OMEGA_B / (row["b"] * OMEGA_A * GAS_CONSTANT)
-        row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / row["b"]
-    elif fill is not None and not (critical is not None and all(critical.has(key) for key, *_ in CRITICAL)):
+        row["omega"] = critical.number("acentric-factor", default=math.nan)
+    elif len(given) == 3 or (given and not node.has("critical-parameters")):
+        a, b = eos.positive("a", "Pa*m^6/kmol^2") * 1e-6, eos.positive("b", "m^3/kmol") * 1e-3
+        row["omega"] = eos.number("acentric-factor")
+        row["Tc"] = a * OMEGA_B / (b * OMEGA_A * GAS_CONSTANT)
+        row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / b
+    elif fill is not None and not all(critical.has(key) for key, *_ in CRITICAL):
         data = _transport(node)
         absent, origin = filled(node.where, node.data["name"], fill, data["diameter"], data["well_depth"])
-        given = {field for key, field, _ in CRITICAL if critical is not None and critical.has(key)} | (
-            {"Vc"} if row["Vc"] > 0 else set()
-        )
-        row |= {field: value for field, value in absent.items() if field not in given}
-        row["origin"] = {field: text for field, text in origin.items() if field not in given}
-        for key, field, unit in CRITICAL:
-            if field in given:
-                row[field] = critical.number(key, unit)
-    elif critical is None:
+        known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
+        known |= {"Vc": row["Vc"]} if row["Vc"] > 0 else {}
+        row |= absent | known
+        row["origin"] = {field: text for field, text in origin.items() if field not in known}
+    elif not node.has("critical-parameters"):
         node.fail(
             "critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
             f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks "
             "them up or estimates them)."
         )
     else:
-        row |= {
-            field: critical.number(key, unit, math.nan if (model, field) == (RK, "omega") else None)
-            for key, field, unit in CRITICAL
-        }
-        for key, field, _ in CRITICAL[:2]:
-            if not row[field] > 0:
-                critical.fail(f"{key}: got {critical.data[key]!r}, wanted a positive number.")
-    # all species have Tc and pc; a and b follow from them up to the last bits
-    return {field: value for field, value in row.items() if field not in ("a", "b")}
+        row["Tc"] = critical.positive("critical-temperature", "K")
+        row["pc"] = critical.positive("critical-pressure", "Pa")
+        row["omega"] = critical.number("acentric-factor", default=math.nan if model == RK else None)
+    return row
 
 
 def _rk_a(block, key):
     """a0 [Pa m6 K^0.5/mol2] and a1 [Pa m6/K^0.5/mol2] of a number or of two; a1 is 0 where it is not given."""
     value = block.need(key, "a number or [a0, a1]")
     parts = value if isinstance(value, list) else [value]
-    if len(parts) not in (1, 2):
-        block.fail(f"{key}: got {_short(value)}, wanted a number or [a0, a1].")
+    block.refuse(len(parts) not in (1, 2), f"{key}: got {_short(value)}, wanted a number or [a0, a1].")
     try:
         return (*(block.units.convert(v, unit) * 1e-6 for v, unit in zip(parts, RK_A)), *[0.0] * (2 - len(parts)))
     except ValueError as error:
@@ -473,10 +422,9 @@ def _rk_a(block, key):
 
 def _rk_critical(eos):
     """Tc, pc where p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)) has its critical point: a0 + a1 Tc = k Tc^1.5."""
-    (a0, a1), b = _rk_a(eos, "a"), eos.number("b", "m^3/kmol") * 1e-3
-    for key, number in (("a", a0), ("b", b)):
-        if not number > 0:
-            eos.fail(f"{key}: got {eos.data[key]!r}, wanted a positive number.")
+    a0, a1 = _rk_a(eos, "a")
+    eos.refuse(not a0 > 0, f"a: got {eos.data['a']!r}, wanted a positive number.")
+    b = eos.positive("b", "m^3/kmol") * 1e-3
     k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
     Tc = (a0 / k) ** (2 / 3)
     if a1:
@@ -494,7 +442,7 @@ def _binary_rk(phase, names, nodes, data):
     own[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
     for s, node in enumerate(nodes):
         eos = _eos(node, RK)
-        if eos is not None and eos.has("a") and eos.has("b"):
+        if eos.has("a") and eos.has("b"):
             own[:, s] = _rk_a(eos, "a")
     with np.errstate(invalid="ignore"):
         a = np.sqrt(own[:, :, None] * own[:, None])
@@ -514,22 +462,15 @@ def _pairs(names, nodes, model, read):
     error."""
     said = {}
     for i, node in enumerate(nodes):
-        eos = _eos(node, model)
-        if eos is None or not eos.has("binary-a"):
-            continue
-        pairs = eos.child("binary-a", "a map from species to a_ij")
-        for other in pairs.data:
-            if other == "units":
-                continue
-            if other not in names:
-                pairs.fail(f"species {other!r} is not in the phase.")
+        pairs = _eos(node, model).child("binary-a")
+        for other in [key for key in pairs.data if key != "units"]:
+            pairs.refuse(other not in names, f"species {other!r} is not in the phase.")
             j = names.index(other)
-            if i == j:
-                pairs.fail("names the species itself, wanted another one.")
+            pairs.refuse(i == j, "names the species itself, wanted another one.")
             value = read(pairs, other)
-            if said.setdefault((min(i, j), max(i, j)), value) != value:
-                got = ", ".join(f"{number:g}" for number in np.ravel(value))
-                pairs.fail(f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair.")
+            got = ", ".join(f"{number:g}" for number in np.ravel(value))
+            text = f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair."
+            pairs.refuse(said.setdefault((min(i, j), max(i, j)), value) != value, text)
             yield i, j, value
 
 
@@ -547,11 +488,7 @@ def _transport(node, omega=None):
         unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
         return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
     block = node.child("transport")
-    model, geometry = block.text("model", "'gas'"), block.text("geometry", "atom, linear or nonlinear")
-    if model != "gas":
-        block.fail(f"model is {model!r}, wanted 'gas'.")
-    if geometry not in GEOMETRY:
-        block.fail(f"geometry is {geometry!r}, wanted atom, linear or nonlinear.")
+    block.choice("model", ["gas"], "'gas'")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
         warnings.warn(
             f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
@@ -559,7 +496,7 @@ def _transport(node, omega=None):
             stacklevel=6,
         )
     return {
-        "geometry": GEOMETRY[geometry],
+        "geometry": GEOMETRY[block.choice("geometry", GEOMETRY, "atom, linear or nonlinear")],
         "diameter": block.number("diameter") * ANGSTROM,
         "well_depth": block.number("well-depth"),
         "dipole": block.number("dipole", default=0.0),
@@ -573,4 +510,5 @@ def _fit_range(phase):
         return None
     block = phase.child("real-gas")
     block.only("diffusion-fit-range", "note")
-    return tuple(block.numbers("diffusion-fit-range", (2,), "two temperatures in K"))
+    key, wanted = "diffusion-fit-range", "two temperatures in K"
+    return tuple(block.finite(key, T, wanted) for T in block.items(key, wanted, 2, 2))

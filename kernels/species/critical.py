@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib.util
 import math
 
-from ..errors import MixtureError
+from ..errors import MixtureError, refuse
 from .data import GAS_CONSTANT
 
 NOBLE = ("He", "Ne", "Ar", "Kr", "Xe")
@@ -91,10 +91,10 @@ def filled(where: str, name: str, composition: dict, diameter: float, well_depth
     values, origin = looked_up(name, composition)
     if not values:
         values, origin = estimated(diameter, well_depth)
-    if not values:
-        raise MixtureError(
-            f"{where}: critical-parameters is missing, the package chemicals has no measured ones for this name and "
-            "formula (or is not "
-            "installed), and there are no transport data (diameter, well-depth) to estimate them from."
-        )
+    refuse(
+        not values,
+        f"{where}: critical-parameters is missing, the package chemicals has no measured ones for this name and "
+        "formula (or is not installed), and there are no transport data (diameter, well-depth) to estimate them from.",
+        MixtureError,
+    )
     return values, origin

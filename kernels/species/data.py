@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import MixtureError
+from ..errors import MixtureError, refuse
 
 GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
@@ -152,45 +152,44 @@ class SpeciesData:
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
 
-        def bad(text):
-            raise MixtureError(f"{where}: {text}")
+        def refuse(wrong, text):
+            if wrong:
+                raise MixtureError(f"{where}: {text}")
 
         names = tuple(names)
         ns = len(names)
-        if not ns or not all(isinstance(n, str) and n for n in names):
-            bad(f"species names are {names!r}, wanted at least one non-empty string.")
+        good = ns and all(isinstance(n, str) and n for n in names)
+        refuse(not good, f"species names are {names!r}, wanted at least one non-empty string.")
         twice = sorted({n for n in names if names.count(n) > 1})
-        if twice:
-            bad(f"species {', '.join(map(repr, twice))} given more than once.")
-        unknown = sorted(set(optional) - set(OPTIONAL))
-        if unknown:
-            bad(f"unknown field {unknown[0]!r}; optional fields are {', '.join(OPTIONAL)}.")
+        refuse(twice, f"species {', '.join(map(repr, twice))} given more than once.")
+        unknown = set(optional) - set(OPTIONAL)
+        refuse(unknown, f"unknown field {min(unknown, default='')!r}; optional fields are {', '.join(OPTIONAL)}.")
 
         def array(field, value, shape, spread=True):
             try:
                 value = np.array(value, float)
             except (TypeError, ValueError) as error:
-                bad(f"{field} is not an array of numbers ({error}).")
+                raise MixtureError(f"{where}: {field} is not an array of numbers ({error}).") from None
             if spread and value.ndim == 0:
                 value = np.full(shape, float(value))
-            if value.shape != shape:
-                bad(f"{field} has shape {value.shape}, wanted {shape} for {ns} species.")
+            refuse(value.shape != shape, f"{field} has shape {value.shape}, wanted {shape} for {ns} species.")
             return value
 
         def check(field, values, low, high, unit):
+            may_lack = field in OPTIONAL or without_critical and field in CRITICAL
             for name, value in zip(names, values):
-                may_lack = field in OPTIONAL or without_critical and field in CRITICAL
-                if not (low <= value <= high or (may_lack and math.isnan(value))):
-                    bad(f"species {name!r}: {field} is {value:g}, wanted {low:g} to {high:g} {unit}.")
+                good = low <= value <= high or (may_lack and math.isnan(value))
+                refuse(not good, f"species {name!r}: {field} is {value:g}, wanted {low:g} to {high:g} {unit}.")
 
         if nasa9 is not None:
-            nasa9, T_break, nasa_low, nasa_high, T_mid, T_min, T_max = _nine(nasa9, T_break, ns, names, bad)
+            nasa9, T_break = _nine(nasa9, T_break, names, refuse)
+            T_min, T_mid, T_max = T_break[:, 0], T_break[:, 1], T_break[:, -1]
+            nasa_low = nasa_high = np.full((ns, 7), np.nan)
         data = {"W": W, "omega": omega, "T_min": T_min, "T_mid": T_mid, "T_max": T_max, "kappa_assoc": kappa_assoc}
         data |= {field: optional.get(field, np.nan) for field in OPTIONAL}
         given = {"Tc": Tc, "pc": pc} if a is None and b is None else {"a": a, "b": b}
         for field, value in given.items():
-            if value is None:
-                bad(f"{field} is missing, wanted Tc and pc, or a and b.")
+            refuse(value is None, f"{field} is missing, wanted Tc and pc, or a and b.")
         data = {field: array(field, value, (ns,)) for field, value in (data | given).items()}
         if "Tc" in data:
             with np.errstate(all="ignore"):  # a zero or negative pc is refused below, with the species' name
@@ -204,61 +203,48 @@ class SpeciesData:
             data["pc"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / data["b"]
         for field, (unit, low, high, _) in BOUNDS.items():
             check(field, data[field], low, high, unit)
-        for s, name in enumerate(names):
-            lo, mid, hi = data["T_min"][s], data["T_mid"][s], data["T_max"][s]
-            if not (lo <= mid <= hi and lo < hi):
-                bad(f"species {name!r}: T_min, T_mid, T_max are {lo:g}, {mid:g}, {hi:g} K, wanted ascending.")
+        for name, lo, mid, hi in zip(names, data["T_min"], data["T_mid"], data["T_max"]):
+            text = f"species {name!r}: T_min, T_mid, T_max are {lo:g}, {mid:g}, {hi:g} K, wanted ascending."
+            refuse(not (lo <= mid <= hi and lo < hi), text)
 
         data["geometry"] = np.array(array("geometry", geometry, (ns,)), int)
-        if not np.isin(data["geometry"], (-1, 0, 1, 2)).all():
-            bad(f"geometry is {data['geometry'].tolist()}, wanted 0 (atom), 1 (linear), 2 (nonlinear), -1 (unknown).")
-        for field, value in (("nasa_low", nasa_low), ("nasa_high", nasa_high)):
-            data[field] = array(field, value, (ns, 7), spread=False)
+        refuse(
+            not np.isin(data["geometry"], (-1, 0, 1, 2)).all(),
+            f"geometry is {data['geometry'].tolist()}, wanted 0 (atom), 1 (linear), 2 (nonlinear), -1 (unknown).",
+        )
+
+        def check_rows(field, value, columns, good, wanted):
+            data[field] = array(field, np.full((ns, columns), np.nan) if value is None else value, (ns, columns), False)
             for name, row in zip(names, data[field]):
-                if nasa9 is None and not np.isfinite(row).all():
-                    bad(f"species {name!r}: {field} is {row.tolist()}, wanted 7 finite numbers.")
+                refuse(not good(row), f"species {name!r}: {field} is {row.tolist()}, wanted {wanted}.")
+
+        finite = lambda row: nasa9 is not None or np.isfinite(row).all()
+        law = lambda row: np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100
+        law_or_none = lambda row: np.isnan(row).all() or law(row)
+        state_or_none = lambda row: np.isnan(row).all() or ((row > 0) & (row < (1e4, 1e10, 1e5))).all()
+        check_rows("nasa_low", nasa_low, 7, finite, "7 finite numbers")
+        check_rows("nasa_high", nasa_high, 7, finite, "7 finite numbers")
+        for field, value in (("sutherland", sutherland), ("power_law", power_law)):
+            check_rows(field, value, 3, law_or_none, "a viscosity [Pa s], a temperature [K] and a constant")
+        wanted = "a temperature [K], a pressure [Pa] and a density [kg/m3]"
+        check_rows("liquid", liquid, 3, state_or_none, wanted)
         if nasa9 is not None:
             data |= {"nasa9": nasa9, "T_break": T_break}
-        for field, value in (("sutherland", sutherland), ("power_law", power_law)):
-            data[field] = array(field, np.full((ns, 3), np.nan) if value is None else value, (ns, 3), spread=False)
-            for name, row in zip(names, data[field]):
-                if not (
-                    np.isnan(row).all() or (np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100)
-                ):
-                    bad(
-                        f"species {name!r}: {field} is {row.tolist()}, wanted a viscosity [Pa s], a temperature [K] "
-                        "and a constant."
-                    )
-
-        data["liquid"] = array("liquid", np.full((ns, 3), np.nan) if liquid is None else liquid, (ns, 3), spread=False)
-        for name, row in zip(names, data["liquid"]):
-            if not (np.isnan(row).all() or ((row > 0) & (row < (1e4, 1e10, 1e5))).all()):
-                bad(
-                    f"species {name!r}: liquid is {row.tolist()}, wanted a temperature [K], a pressure [Pa] and a "
-                    "density [kg/m3]."
-                )
-
-        kij = data["kij"] = array("kij", 0.0 if kij is None else kij, (ns, ns), spread=kij is None)
-        for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
-            bad(f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}.")
-        for i, j in np.argwhere((kij != kij.T) | (np.eye(ns, dtype=bool) & (kij != 0))):
-            bad(
-                f"kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
-                "wanted a symmetric matrix with a zero diagonal."
-            )
-        if not (isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf):
-            bad(f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
-        if T_fit is None:
-            T_fit = float(data["T_min"].max()), float(data["T_max"].min())
-        else:
-            T_fit = tuple(float(T) for T in T_fit)
-            if len(T_fit) != 2 or not 0 < T_fit[0] < T_fit[1] < math.inf:
-                bad(f"T_fit is {T_fit}, wanted two ascending temperatures in K.")
-
-        for value in data.values():
-            value.flags.writeable = False
+        kij = array("kij", 0.0 if kij is None else kij, (ns, ns), spread=kij is None)
+        data["kij"] = checked_kij(names, kij, where)
+        good = isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf
+        refuse(not good, f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
+        derived = T_fit is None
+        T_fit = tuple(float(T) for T in ((data["T_min"].max(), data["T_max"].min()) if derived else T_fit))
+        good = derived or len(T_fit) == 2 and 0 < T_fit[0] < T_fit[1] < math.inf
+        refuse(not good, f"T_fit is {T_fit}, wanted two ascending temperatures in K.")
         out = cls(
-            names=names, p_ref=float(p_ref), T_fit=T_fit, sources=dict(sources or {}), origin=dict(origin or {}), **data
+            names=names,
+            p_ref=float(p_ref),
+            T_fit=T_fit,
+            sources=dict(sources or {}),
+            origin=dict(origin or {}),
+            **{field: _locked(value) for field, value in data.items()},
         )
         for s, name in enumerate(names):
             for what, T, below, above in out.jumps(s, NASA_CONTINUITY):
@@ -304,8 +290,7 @@ class SpeciesData:
 
     def refuse(self, lacking, what):
         """Raise MixtureError "species A, B without `what`" if the mask `lacking` (ns,) is true for any species."""
-        if np.any(lacking):
-            raise MixtureError(f"species {self.named(lacking)} without {what}")
+        refuse(np.any(lacking), f"species {self.named(lacking)} without {what}", MixtureError)
 
     def refuse_without_critical(self):
         """Raise MixtureError that names the species without Tc, pc or omega."""
@@ -324,8 +309,11 @@ class SpeciesData:
 
     def index(self, name):
         """Index of a species. MixtureError, which lists the species, where there is none of that name."""
-        if name not in self.names:
-            raise MixtureError(f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.")
+        refuse(
+            name not in self.names,
+            f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.",
+            MixtureError,
+        )
         return self.names.index(name)
 
     def with_fit_range(self, T_low, T_high):
@@ -400,20 +388,29 @@ def nasa9(coeff, T):
     return cp, h, s
 
 
-def _nine(rows, T_break, ns, names, bad):
-    """(nasa9, T_break, nasa_low, nasa_high, T_mid, T_min, T_max) from checked nine-coefficient data; nasa_low and
-    nasa_high are nan."""
-    rows, T_break = np.array(rows, float), np.array(T_break, float)
-    if rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1):
-        bad(
-            f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and ({ns}, ranges + "
-            "1)."
+def checked_kij(names, kij, where):
+    """kij, read-only. Raises MixtureError unless it is symmetric with a zero diagonal, and moderate."""
+    for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
+        raise MixtureError(
+            f"{where}: kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}."
         )
+    for i, j in np.argwhere((kij != kij.T) | (np.eye(len(names), dtype=bool) & (kij != 0))):
+        raise MixtureError(
+            f"{where}: kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
+            "wanted a symmetric matrix with a zero diagonal."
+        )
+    return _locked(kij)
+
+
+def _nine(rows, T_break, names, refuse):
+    """(nasa9, T_break), checked."""
+    rows, T_break, ns = np.array(rows, float), np.array(T_break, float), len(names)
+    refuse(
+        rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1),
+        f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and ({ns}, ranges + 1).",
+    )
     for name, row, T in zip(names, rows, T_break):
-        if not (np.isfinite(row).all() and np.isfinite(T).all() and (np.diff(T) >= 0).all() and 0 <= T[0] < T[-1]):
-            bad(
-                f"species {name!r}: nasa9 has {row.tolist()} between {T.tolist()} K, wanted finite numbers and "
-                "ascending temperatures."
-            )
-    unused = np.full((ns, 7), np.nan)
-    return rows, T_break, unused, unused.copy(), T_break[:, 1].copy(), T_break[:, 0].copy(), T_break[:, -1].copy()
+        good = np.isfinite(row).all() and np.isfinite(T).all() and (np.diff(T) >= 0).all() and 0 <= T[0] < T[-1]
+        text = f"species {name!r}: nasa9 has {row.tolist()} between {T.tolist()} K, wanted finite numbers and "
+        refuse(not good, text + "ascending temperatures.")
+    return rows, T_break

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..errors import MixtureError
+from ..errors import MixtureError, refuse
 from . import monchick_mason as mm
 
 BOLTZMANN = 1.380649e-23  # J/K, exact (SI 2019)
@@ -96,8 +96,11 @@ def viscosity_fit(species, law, T_low, T_high):
     Least squares against species_viscosity at 50 temperatures from T_low to T_high [K]: relative residuals for
     Sutherland's law, ln mu for the power law. Sutherland's constant is at least -T_low/2, so that no pole lies in the
     range. Species without data get nan. Raises MixtureError unless 0 < T_low < T_high."""
-    if not 0 < T_low < T_high < np.inf:
-        raise MixtureError(f"viscosity fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.")
+    refuse(
+        not 0 < T_low < T_high < np.inf,
+        f"viscosity fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.",
+        MixtureError,
+    )
     T = np.geomspace(T_low, T_high, N_TEMPERATURES)
     out = np.full((2, len(species.names)), np.nan)
     for s in np.flatnonzero(np.isfinite(species.diameter) & np.isfinite(species.well_depth)):
@@ -190,8 +193,11 @@ def pair_fit(species, model):
 
 
 def _check_range(T_low, T_high):
-    if not (np.isfinite([T_low, T_high]).all() and 0 < T_low < T_high):
-        raise MixtureError(f"diffusion fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.")
+    refuse(
+        not (np.isfinite([T_low, T_high]).all() and 0 < T_low < T_high),
+        f"diffusion fit: temperature range is ({T_low}, {T_high}) K, wanted 0 < low < high.",
+        MixtureError,
+    )
 
 
 def _relative_fit(x, value, middle, half, degree):

@@ -3,6 +3,8 @@
 
 import math
 
+from ..errors import refuse
+
 # name: (factor to units of kg, m, s, K, kmol; powers of (kg, m, s, K, kmol))
 _BASE = {
     "kg": (1.0, (1, 0, 0, 0, 0)),
@@ -102,14 +104,20 @@ class Units:
         chosen = block.get("units") if isinstance(block, dict) else None
         if chosen is None:
             return self
-        if not isinstance(chosen, dict):
-            raise ValueError(f"units are {chosen!r}, wanted a map such as {{length: cm, quantity: mol}}")
+        refuse(
+            not isinstance(chosen, dict),
+            f"units are {chosen!r}, wanted a map such as {{length: cm, quantity: mol}}",
+            ValueError,
+        )
         factors = dict(self.factors)
         for kind, unit in chosen.items():
             if kind in _IGNORED:
                 continue
-            if kind not in _KINDS or parse(str(unit))[1] != parse(_KINDS[kind])[1]:
-                raise ValueError(f"units: {kind}: {unit}: wanted one of {', '.join(_KINDS)} with a unit of its kind")
+            refuse(
+                kind not in _KINDS or parse(str(unit))[1] != parse(_KINDS[kind])[1],
+                f"units: {kind}: {unit}: wanted one of {', '.join(_KINDS)} with a unit of its kind",
+                ValueError,
+            )
             factors[_KINDS[kind]] = parse(str(unit))[0]
         return Units(factors)
 
@@ -117,19 +125,20 @@ class Units:
         """`value`, a number or text with or without a unit, as a number in `unit` (made of K, Pa, m, kmol). ValueError
         where it is not a finite number, or has a unit of another kind."""
         number, _, given = str(value).strip().partition(" ")
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise ValueError(f"got {value!r}, wanted a number in {unit}")
+        refuse(
+            isinstance(value, bool) or not isinstance(value, (int, float, str)),
+            f"got {value!r}, wanted a number in {unit}",
+            ValueError,
+        )
         try:
             number = float(number)
         except ValueError:
             raise ValueError(f"got {value!r}, wanted a number, or a number and a unit such as {unit}") from None
-        if not math.isfinite(number):
-            raise ValueError(f"got {value!r}, wanted a finite number in {unit}")
+        refuse(not math.isfinite(number), f"got {value!r}, wanted a finite number in {unit}", ValueError)
         if not given.strip():
             for name, power in _tokens(unit):
                 number *= self.factors.get(name, 1.0) ** power
             return number
         factor, powers = parse(given.strip())
-        if powers != parse(unit)[1]:
-            raise ValueError(f"got {value!r}, wanted a unit of the kind {unit}")
+        refuse(powers != parse(unit)[1], f"got {value!r}, wanted a unit of the kind {unit}", ValueError)
         return number * factor

@@ -17,7 +17,7 @@ import numpy as np
 from ..backend import get_backend
 from ..backend.record import record
 from ..codegen import tune
-from ..errors import ArgumentError, FrameError, VariantUnsuitable
+from ..errors import ArgumentError, FrameError, VariantUnsuitable, refuse
 from . import packs, threads
 from .declaration import (
     FORMULA,
@@ -72,19 +72,17 @@ class SpeciesLoop:
     """
 
     def __init__(self, ns: int, layout: str = "left", dtype="float64", backend=None, variant=None):
-        if ns < 1:
-            raise ArgumentError(f"species loops: ns = {ns}, wanted 1 or more.")
-        if layout not in LAYOUTS or np.dtype(dtype).name not in TYPES:
-            raise ArgumentError(
-                f"species loops: layout '{layout}', type {np.dtype(dtype).name}; wanted {' or '.join(LAYOUTS)}, "
-                f"{' or '.join(TYPES)}."
-            )
+        refuse(ns < 1, f"species loops: ns = {ns}, wanted 1 or more.")
+        refuse(
+            layout not in LAYOUTS or np.dtype(dtype).name not in TYPES,
+            f"species loops: layout '{layout}', type {np.dtype(dtype).name}; wanted {' or '.join(LAYOUTS)}, "
+            f"{' or '.join(TYPES)}.",
+        )
         self.ns, self.layout, self.dtype = ns, layout, np.dtype(dtype)
-        self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.backend = get_backend(backend)
         if isinstance(variant, str):
             known = {v.id: v for v in style(self.backend).variants(ns, dtype) if v.layout == layout}
-            if variant not in known:
-                raise ArgumentError(f"species loops: no variant '{variant}' for {ns} species, layout '{layout}'.")
+            refuse(variant not in known, f"species loops: no variant '{variant}' for {ns} species, layout '{layout}'.")
             variant = known[variant]
         self.given, self.variant = variant is not None, variant or style(self.backend).default(layout, ns, self.dtype)
 
@@ -92,8 +90,7 @@ class SpeciesLoop:
         """run() for n points of the arrays ax, bx, ay, by, out (see LAYOUTS); shapes and types are checked here,
         once. Raises ArgumentError; VariantUnsuitable where the variant asked for cannot serve arrays or device."""
         for name in (*READS, "out"):
-            if name not in arrays:
-                raise ArgumentError(f"species loops: array '{name}' is missing.")
+            refuse(name not in arrays, f"species loops: array '{name}' is missing.")
             shape, rows = tuple(arrays[name].shape), self.ns if name in READS else self.ns**2
             fits = len(shape) == 2 and (
                 shape[0] == rows and shape[1] >= n if self.layout == "left" else shape[1] == rows and shape[0] >= n
@@ -119,10 +116,11 @@ class SpeciesLoop:
 
 def compiled(backend, variant: Variant, ns: int, dtype):
     """The module of a variant. Raises VariantUnsuitable for a device without its instructions."""
-    if variant.generation > backend.generation:
-        raise VariantUnsuitable(
-            f"{variant.id}: it needs compute capability {variant.generation}, this is {backend.generation}."
-        )
+    refuse(
+        variant.generation > backend.generation,
+        f"{variant.id}: it needs compute capability {variant.generation}, this is {backend.generation}.",
+        VariantUnsuitable,
+    )
     return backend.compile(variant.source(ns, dtype))
 
 
@@ -132,10 +130,12 @@ def bind(backend, variant: Variant, ns: int, arrays, n: int, module=None):
     names, size = (*READS, "out"), arrays["out"].dtype.itemsize
     addresses = {name: backend.address(arrays[name]) for name in names}
     rows = {arrays[name].strides[0] for name in names} if variant.layout == "left" else {0}
-    if len(rows) > 1:
-        raise VariantUnsuitable(f"{variant.id}: rows of different lengths {sorted(rows)}.")
-    if any(place % variant.aligned for place in (*addresses.values(), *rows)):
-        raise VariantUnsuitable(f"{variant.id}: arrays are not aligned to {variant.aligned} bytes.")
+    refuse(len(rows) > 1, f"{variant.id}: rows of different lengths {sorted(rows)}.", VariantUnsuitable)
+    refuse(
+        any(place % variant.aligned for place in (*addresses.values(), *rows)),
+        f"{variant.id}: arrays are not aligned to {variant.aligned} bytes.",
+        VariantUnsuitable,
+    )
     module = module or compiled(backend, variant, ns, arrays["out"].dtype)
     arguments, held = record(RECORD, **addresses, ld=rows.pop() // size), [arrays[name] for name in names]
     run = module.bind("species_loop", variant.shape, arguments, n, held)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FrameError
+from ..errors import FrameError, refuse
 from .declaration import READS, oracle, shapes
 
 ROUNDINGS = 2  # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
@@ -57,24 +57,28 @@ class Fields:
         where = self._at(self.backend.from_host(self.points, self.points.dtype))
         got = self.backend.to_host(out[where]).astype(np.float64)
         missing = np.isnan(got)
-        if missing.any():
-            raise WrongResult(f"{missing.sum()} of {got.size} outputs were not written.")
+        refuse(missing.any(), f"{missing.sum()} of {got.size} outputs were not written.", WrongResult)
         error = float((np.abs(got - self.expected) / self.size).max())
-        if not error <= ROUNDINGS * np.finfo(self.dtype).eps:
-            raise WrongResult(
-                f"off by {error:.1e} of the terms' size, wanted {ROUNDINGS * np.finfo(self.dtype).eps:.1e}."
-            )
+        refuse(
+            not error <= ROUNDINGS * np.finfo(self.dtype).eps,
+            f"off by {error:.1e} of the terms' size, wanted {ROUNDINGS * np.finfo(self.dtype).eps:.1e}.",
+            WrongResult,
+        )
         total = float(out[self._at(slice(0, self.n))].sum(dtype=np.float64))
-        if not abs(total - self.total) <= max(WHOLE, ROUNDINGS * np.finfo(self.dtype).eps) * self.total:
-            raise WrongResult(
-                f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing."
-            )
-        if (
-            self.layout == "left"
-            and self.n < out.shape[1]
-            and not np.isnan(self.backend.to_host(out[:, self.n :])).all()
-        ):
-            raise WrongResult("wrote past the last point.")
+        refuse(
+            not abs(total - self.total) <= max(WHOLE, ROUNDINGS * np.finfo(self.dtype).eps) * self.total,
+            f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing.",
+            WrongResult,
+        )
+        refuse(
+            (
+                self.layout == "left"
+                and self.n < out.shape[1]
+                and not np.isnan(self.backend.to_host(out[:, self.n :])).all()
+            ),
+            "wrote past the last point.",
+            WrongResult,
+        )
         return error
 
 

@@ -6,8 +6,6 @@ missing(mixture) -> the reason why it cannot run, or None. A module that needs i
 lists the modules.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pathlib
@@ -18,6 +16,9 @@ from dataclasses import dataclass
 import kernels
 
 from ...errors import ArgumentError
+from .. import BACKEND
+from ..figures import pyplot
+from . import report
 
 AGAINST = {
     "identities": "laws among the results, at every state",
@@ -50,62 +51,45 @@ class Job:
         """Number of states of a slow comparison: its own limit `most`, or `states` if that is smaller."""
         return min(most, self.states)
 
-    def blocks(self, size: int):
-        from .states import blocks
 
-        return blocks(self.mixture, self.states, self.seed, size)
-
-
-def add(commands, add_mixture) -> None:
-    """Declare the command to the parser of `python -m frame`."""
-    validate = commands.add_parser(
-        "validate",
-        help="sweep a mixture against quadruple precision, laws and other codes",
-        description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
-    )
-    add_mixture(validate, required=True)
-    validate.add_argument(
-        "--against",
-        choices=AGAINST,
-        action="append",
-        help="may be given several times (default: all that is available)",
-    )
-    validate.add_argument(
-        "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
-    )
-    validate.add_argument(
-        "--states",
+COMMAND = dict(
+    help="sweep a mixture against quadruple precision, laws and other codes",
+    description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
+)
+NEEDS_MIXTURE = True
+ARGUMENTS = {
+    "--against": dict(
+        choices=AGAINST, action="append", help="may be given several times (default: all that is available)"
+    ),
+    "--backend": BACKEND,
+    "--states": dict(
         type=int,
         default=STATES,
         help=f"states of the sweep (default: {STATES}; slow comparisons take a stated subset)",
-    )
-    validate.add_argument("--seed", type=int, default=1, help="of the random states (default: 1)")
-    validate.add_argument(
-        "--json",
+    ),
+    "--seed": dict(type=int, default=1, help="of the random states (default: 1)"),
+    "--json": dict(
         metavar="FILE",
         help="every row with its worst state as JSON; -: to standard output, and the tables to standard error",
-    )
-    validate.add_argument("--plots", metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG")
+    ),
+    "--plots": dict(metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG"),
+}
 
 
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
     """(names of the comparisons that can run, {name: reason} of the others). `wanted` None: all of AGAINST. Errors:
     ArgumentError when a wanted one cannot run."""
-    left_out = {}
-    for name in wanted or AGAINST:
-        why = getattr(importlib.import_module(f".{name}", __name__), "missing", lambda mixture: None)(mixture)
-        if why:
-            left_out[name] = why
+    modules = {name: importlib.import_module(f".{name}", __name__) for name in wanted or AGAINST}
+    reasons = {name: module.missing(mixture) for name, module in modules.items() if hasattr(module, "missing")}
+    left_out = {name: why for name, why in reasons.items() if why}
     if wanted and left_out:
         name, why = next(iter(left_out.items()))
         raise ArgumentError(f"--against {name}: {why}.")
-    return [name for name in wanted or AGAINST if name not in left_out], left_out
+    return [name for name in modules if name not in left_out], left_out
 
 
 def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
     """Compare, print a table after each comparison (`say`), return all rows (report.Row). Errors: ArgumentError."""
-    from . import report
-
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
     backend = kernels.get_backend(backend)
@@ -132,18 +116,10 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
     return rows
 
 
-def main(given, make_mixture) -> int:
+def main(given, mixture) -> int:
     """Run the command. Returns 0 within all tolerances, 1 outside of one. Errors: the layer's own."""
-    from . import report
-
     if given.plots:
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            raise ArgumentError(
-                "--plots draws with matplotlib, which is not installed: install the project's extra 'plot'."
-            ) from None
-    mixture = make_mixture(given)
+        pyplot("--plots draws")
     out = sys.stderr if given.json == "-" else sys.stdout
     backend = kernels.get_backend(given.backend).describe()["name"]
 

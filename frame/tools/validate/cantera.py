@@ -6,13 +6,11 @@ has no choice; pressure then takes the place of density in the comparison. D is 
 reports.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.point.equations.constants import alpha_slope
 
-from .others import comparable, equation, not_installed
+from .others import comparable, not_installed
 from .report import Row
 from .scale import EPS, scales
 from .states import draw, part
@@ -56,9 +54,8 @@ FIT_WHY = (
 
 
 def missing(mixture) -> str | None:
-    return not_installed("cantera", "cantera") or (
-        None if equation(mixture) == "pr" else f"its {equation(mixture)} phases differ"
-    )
+    equation = mixture.options["equation"]
+    return not_installed("cantera", "cantera") or (None if equation == "pr" else f"its {equation} phases differ")
 
 
 def phase(job):
@@ -96,15 +93,12 @@ def run(job) -> list[Row]:
     undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
     filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
     scale["mu"], scale["lam"] = (scale[name] * (1 + 1 / filled) for name in ("mu", "lam"))
-    rows = []
-    pressure = Row("cantera", "p at our rho", TOLERANCE, "eps of scale", WHY)
+    judge = lambda name, tolerance, why, *found: Row("cantera", name, tolerance, "eps of scale", why).add(*found)
     # what the density's own conditioning does to the pressure: the equation of state amplifies it by 1/rho_p
-    rows.append(
-        pressure.add(theirs["p"] - given["p"], EPS * (given["p"] + scale["rho"] / ours["rho_p"]), states, undecided)
-    )
+    size = EPS * (given["p"] + scale["rho"] / ours["rho_p"])
+    rows = [judge("p at our rho", TOLERANCE, WHY, theirs["p"] - given["p"], size, states, undecided)]
     for name in names:
         if name in ("D", "D_ij"):
-            row = Row("cantera", name, FIT_TOLERANCE, "eps of scale", FIT_WHY)
             few = part(at_theirs, slice(0, matrix if name == "D_ij" else n))
             got = mixture.properties(name, backend=job.backend, **few)[name]
             size, _ = scales(mixture, [name], few, job.backend)
@@ -114,8 +108,8 @@ def run(job) -> list[Row]:
                 nothing_left = 1 - X < 1e-6
                 size = size + EPS * np.abs(got) / np.maximum(1 - X, 1e-6)
                 error = np.where(nothing_left, 0, error)
-            rows.append(row.add(error, size, few, undecided[: few["T"].size]))
+            rows.append(judge(name, FIT_TOLERANCE, FIT_WHY, error, size, few, undecided[: few["T"].size]))
         else:
-            row = Row("cantera", name, TOLERANCE, "eps of scale", WHY)
-            rows.append(row.add(ours[name] - theirs[name], EPS * scale[name], states, undefined))
+            error = ours[name] - theirs[name]
+            rows.append(judge(name, TOLERANCE, WHY, error, EPS * scale[name], states, undefined))
     return rows

@@ -1,13 +1,15 @@
 """Comparison with CoolProp's cubic backends. Its fluids are made from the mixture's own constants."""
 
-from __future__ import annotations
-
+import functools
 import json
 import math
 
+import numpy as np
+
 from kernels.species import GAS_CONSTANT as R
 
-from .others import comparable, compare_departures, equation, not_installed
+from . import others
+from .others import comparable, compare_departures
 
 SUBSET = 5000
 BACKENDS = {"pr": "PR", "srk": "SRK"}
@@ -19,59 +21,48 @@ TOLERANCE = 16384.0
 
 
 def missing(mixture) -> str | None:
-    if equation(mixture) not in BACKENDS:
-        return f"it has no equation {equation(mixture)}"
-    if equation(mixture) == "pr" and mixture.species.omega.max() > OMEGA_LIMIT:
-        return f"its alpha is that of 1976 for acentric factors above {OMEGA_LIMIT} too"
-    return not_installed("CoolProp", "CoolProp")
+    heavy = mixture.options["equation"] == "pr" and mixture.species.omega.max() > OMEGA_LIMIT
+    why = f"its alpha is that of 1976 for acentric factors above {OMEGA_LIMIT} too" if heavy else None
+    return others.missing(mixture, BACKENDS, "CoolProp", why)
 
 
-_registered: set[str] = set()
-
-
-def _register(CP, backend, species):
-    """Names of CoolProp fluids with these constants. Their ideal-gas part is arbitrary: only departures are
-    compared."""
-    names = []
-    for s in range(species.ns):
-        constants = (float(species.Tc[s]), float(species.pc[s]), float(species.omega[s]))
-        name = f"FRAME{abs(hash((backend, species.names[s], *constants))):X}"
-        names.append(name)
-        fluid = {
-            "name": name,
-            "CAS": name,
-            "aliases": [],
-            "Tc": float(species.Tc[s]),
-            "Tc_units": "K",
-            "pc": float(species.pc[s]),
-            "pc_units": "Pa",
-            "acentric": float(species.omega[s]),
-            "molemass": float(species.W[s]),
-            "molemass_units": "kg/mol",
-            "rhomolarc": float(species.pc[s] / (0.3 * R * species.Tc[s])),
-            "rhomolarc_units": "mol/m^3",
-            "alpha0": [
-                {"type": "IdealGasHelmholtzLead", "a1": 0.0, "a2": 0.0},
-                {"type": "IdealGasHelmholtzLogTau", "a": 2.5},
-            ],
-        }
-        if name not in _registered:
-            CP.add_fluids_as_JSON(backend, json.dumps([fluid]))
-            _registered.add(name)
-    return names
+@functools.cache
+def _register(CP, backend, species, Tc, pc, omega, W):
+    """Name of a CoolProp fluid with these constants. Its ideal-gas part is arbitrary: only departures are compared."""
+    name = f"FRAME{abs(hash((backend, species, Tc, pc, omega, W))):X}"
+    fluid = {
+        "name": name,
+        "CAS": name,
+        "aliases": [],
+        "Tc": Tc,
+        "Tc_units": "K",
+        "pc": pc,
+        "pc_units": "Pa",
+        "acentric": omega,
+        "molemass": W,
+        "molemass_units": "kg/mol",
+        "rhomolarc": pc / (0.3 * R * Tc),
+        "rhomolarc_units": "mol/m^3",
+        "alpha0": [
+            {"type": "IdealGasHelmholtzLead", "a1": 0.0, "a2": 0.0},
+            {"type": "IdealGasHelmholtzLogTau", "a": 2.5},
+        ],
+    }
+    CP.add_fluids_as_JSON(backend, json.dumps([fluid]))
+    return name
 
 
 def run(job):
     import CoolProp.CoolProp as CP
 
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
-    backend = BACKENDS[equation(mixture)]
-    names = _register(CP, backend, mixture.species)
+    backend = BACKENDS[mixture.options["equation"]]
+    species = mixture.species
+    constants = zip(*(getattr(species, field).tolist() for field in ("Tc", "pc", "omega", "W")))
+    names = [_register(CP, backend, name, *values) for name, values in zip(species.names, constants)]
     fluid = CP.AbstractState(backend, "&".join(names))
-    for i in range(mixture.ns):
-        for j in range(i):
-            if mixture.species.kij[i, j]:
-                fluid.set_binary_interaction_double(i, j, "kij", float(mixture.species.kij[i, j]))
+    for i, j in np.argwhere(np.tril(species.kij)):
+        fluid.set_binary_interaction_double(int(i), int(j), "kij", float(species.kij[i, j]))
     fluid.specify_phase(CP.iphase_gas)  # avoids a flash: T and v are given
 
     def evaluate(T, v, X, p):

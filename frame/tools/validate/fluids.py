@@ -6,8 +6,6 @@ Phys. Chem. B 110 (2006) 12820 (friction theory) for methane (originals not seen
 Cantera's own for water.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

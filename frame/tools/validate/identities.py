@@ -4,7 +4,7 @@ are.
 To add a law, add a line to ALGEBRA (one state), DIFFERENTIAL (derivatives) or LIMITS (p -> 0).
 """
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kernels.species import GAS_CONSTANT as R
 
 from .report import Row
 from .scale import EPS, scales
-from .states import KINDS, P_RANGE, draw, part, with_root
+from .states import KINDS, P_RANGE, blocks, draw, part, with_root
 from .wide import TOLERANCE, reachable
 
 BLOCK = 100_000
@@ -112,12 +112,7 @@ LEFT = 0.01  # of the step: a smooth line leaves 1e-6, a kink too, a square root
 
 
 def run(job) -> list[Row]:
-    rows = [*_algebra(job)]
-    rows += _derivatives(job)
-    rows += _limits(job)
-    rows += _saturation(job)
-    rows += _lines(job)
-    return rows
+    return [*_algebra(job), *_derivatives(job), *_limits(job), *_saturation(job), *_lines(job)]
 
 
 def unjudged(mixture) -> set[str]:
@@ -168,7 +163,7 @@ def _algebra(job):
         )
         for name in positive
     }
-    for states in job.blocks(BLOCK):
+    for states in blocks(mixture, job.states, job.seed, BLOCK):
         given = {k: states[k] for k in GIVEN}
         q = mixture.properties(THERMAL, backend=job.backend, **given)
         if moving := [name for name in positive if name not in q]:
@@ -389,10 +384,8 @@ def _lines(job):
             )
             for name in names
         }
-        for T in LINE_T:
-            for p in LINE_P:
-                for name, row in rows.items():
-                    _one_line(mixture, at, names, name, T, p, row, job.backend)
+        for T, p, name in itertools.product(LINE_T, LINE_P, names):
+            _one_line(mixture, at, names, name, T, p, rows[name], job.backend)
         yield from rows.values()
 
 

@@ -1,7 +1,5 @@
 """What the comparisons with other codes share."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np
@@ -20,8 +18,11 @@ def not_installed(module: str, project: str) -> str | None:
     return None if importlib.util.find_spec(module) else f"the Python package {project} is not installed"
 
 
-def equation(mixture) -> str:
-    return mixture.options["equation"]
+def missing(mixture, equations, module, why=None) -> str | None:
+    """Why a code that has these equations, in the Python package `module`, cannot be compared with; why: a reason of
+    its own."""
+    equation = mixture.options["equation"]
+    return f"it has no equation {equation}" if equation not in equations else why or not_installed(module, module)
 
 
 def comparable(mixture, **options):
@@ -69,7 +70,7 @@ def compare_departures(job, mixture, evaluate, against, n, tolerance, why, only=
         "p_v": (p_v, np.abs(p_v) * slope_p),
     }
     species = mixture.species
-    f = 1 + alpha_slope(species.omega, mixture.options["alpha"], equation(mixture))[:, None] * (
+    f = 1 + alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])[:, None] * (
         1 - np.sqrt(states["T"] / species.Tc[:, None])
     )
     left_out = undecided | (np.abs(f) < SMALL_ALPHA).any(0)  # of species that are absent too: 0/0 remains

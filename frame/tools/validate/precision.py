@@ -1,8 +1,6 @@
 """The error of single precision: programs of precision "mixed" and "single" against those in double, on either
 backend."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import kernels

@@ -7,15 +7,14 @@ options where it is neither. The reference is CoolProp (HEOS) or, where CoolProp
 (fluids.py).
 """
 
-from __future__ import annotations
-
 import importlib.util
+import itertools
 
 import numpy as np
 
 import kernels
 
-from .others import equation, not_installed
+from .others import not_installed
 from .report import Row
 from .states import P_RANGE
 
@@ -110,7 +109,7 @@ def truth(fluid):
 
 def models(mixture) -> dict:
     """{name: mixture} of the models to compare."""
-    if equation(mixture) == "ideal":
+    if mixture.options["equation"] == "ideal":
         return {"given": mixture}
     out = {
         name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options})
@@ -161,20 +160,17 @@ def run(job) -> list[Row]:
         f"physical errors, pure {' '.join(pure)} against {said}; each fluid over the range of its own equation; a "
         "phase boundary that lies elsewhere shows as a few large errors"
     )
-    rows = {}
-    for model in models(job.mixture):
-        for region in (*REGIONS, *(f"{LIQUID}, {name}" for name in pure)):
-            rows.update(
-                {
-                    (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
-                    for name in NAMES
-                }
-            )
+    compared = models(job.mixture)
+    regions = (*REGIONS, *(f"{LIQUID}, {name}" for name in pure))
+    rows = {
+        (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
+        for model, region, name in itertools.product(compared, regions, NAMES)
+    }
     for fluid in pure:
         T, p, *values, Tr, dr = truth(kind(fluid))
         Y = np.zeros((job.mixture.ns, T.size))
         Y[job.mixture.names.index(fluid)] = 1
-        for model, mixture in models(job.mixture).items():
+        for model, mixture in compared.items():
             q = mixture.properties(NAMES, T=T, p=p, Y=Y, backend=job.backend)
             for region, inside in REGIONS.items():
                 for name, true in zip(NAMES, values):

@@ -1,13 +1,12 @@
 """Rows of a validation. Deviations are gathered block by block, printed as a table, drawn on the T-p plane, written as
 JSON."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 
 import numpy as np
 
+from ..figures import grid, pyplot
 from .states import P_RANGE, T_RANGE
 
 CELLS = (64, 48)  # of the maps, in ln T and ln p
@@ -26,7 +25,7 @@ class Row:
         self.histogram = np.zeros(STEPS * (DECADES[1] - DECADES[0]) + 1, int)
         self.map = np.full(CELLS, np.nan)
 
-    def add(self, error, scale, states, left_out=None):
+    def add(self, error, scale, states, left_out=False):
         """Add a block of states. error, scale: (n,) or (rows, n); of several rows the worst counts. NaN counts as
         infinite. left_out (n,): these states are not judged, only counted."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -35,11 +34,8 @@ class Row:
         if deviation.ndim == 2:
             deviation = deviation.max(0)
         T, p = (np.broadcast_to(states[name], deviation.shape) for name in "Tp")
-        if left_out is not None:
-            keep = ~np.broadcast_to(left_out, deviation.shape)
-            self.left_out += int((~keep).sum())
-        else:
-            keep = np.ones(deviation.shape, bool)
+        keep = ~np.broadcast_to(left_out, deviation.shape)
+        self.left_out += int((~keep).sum())
         index = np.flatnonzero(keep)
         if not index.size:
             return self
@@ -53,9 +49,11 @@ class Row:
                 self.where["Y"] = np.broadcast_to(states["Y"], (len(states["Y"]), keep.size))[:, index[at]].copy()
         level = np.log10(np.clip(deviation, 10.0 ** DECADES[0], 10.0 ** DECADES[1]))
         self.histogram += np.bincount(np.round((level - DECADES[0]) * STEPS).astype(int), minlength=self.histogram.size)
-        i = np.clip(np.log(T / T_RANGE[0]) / np.log(T_RANGE[1] / T_RANGE[0]) * CELLS[0], 0, CELLS[0] - 1).astype(int)
-        j = np.clip(np.log(p / P_RANGE[0]) / np.log(P_RANGE[1] / P_RANGE[0]) * CELLS[1], 0, CELLS[1] - 1).astype(int)
-        np.fmax.at(self.map, (i, j), deviation)
+        cell = tuple(
+            np.clip(np.log(value / low) / np.log(high / low) * n, 0, n - 1).astype(int)
+            for value, (low, high), n in zip((T, p), (T_RANGE, P_RANGE), CELLS)
+        )
+        np.fmax.at(self.map, cell, deviation)
         return self
 
     def quantile(self, share: float) -> float:
@@ -161,14 +159,8 @@ def _panels(rows):
         worst = max(some, key=lambda r: r.worst)
         cells = np.fmax.reduce([r.map for r in some])
         limit = "" if worst.tolerance is None else f" of {worst.tolerance:.3g}"
-        out.append(
-            (
-                f"{name}\n{worst.worst:.2g}{limit}",
-                "black" if all(r.passed for r in some) else "crimson",
-                cells,
-                worst.where,
-            )
-        )
+        colour = "black" if all(r.passed for r in some) else "crimson"
+        out.append((f"{name}\n{worst.worst:.2g}{limit}", colour, cells, worst.where))
     return out
 
 
@@ -178,10 +170,7 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
 
     Comparisons of fewer than 500 states are not drawn; cells grow until most of them hold a state.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    plt = pyplot("--plots draws")
     from matplotlib.colors import LogNorm
 
     folder = pathlib.Path(folder)
@@ -203,36 +192,23 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
             np.exp(np.linspace(np.log(first), np.log(last), size + 1))
             for (first, last), size in zip((T_RANGE, P_RANGE), maps[0].shape)
         )
-        columns = min(len(panels), 5)
-        lines = -(-len(panels) // columns)
-        figure, axes = plt.subplots(
-            lines,
-            columns,
-            figsize=(2.7 * columns + 1.2, 2.4 * lines + 0.8),
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
-        for axis in axes.flat[len(panels) :]:
-            axis.set_visible(False)
+        figure, axes = grid(plt, len(panels), 5, (2.7, 2.4), (1.2, 0.8), sharey=True)
+        lines, columns = axes.shape
         for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
-            axis.set_facecolor("0.88")  # cells without a state
             picture = axis.pcolormesh(
                 T, p / 1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True
             )
-            axis.set_xscale("log"), axis.set_yscale("log")
+            # grey: cells without a state
+            axis.set(facecolor="0.88", xscale="log", yscale="log", xlim=T_RANGE, ylim=np.array(P_RANGE) / 1e5)
             axis.minorticks_off()
             axis.set_xticks([100, 300, 1000, 3000], ["100", "300", "1000", "3000"])
             axis.set_yticks([1, 10, 100], ["1", "10", "100"])
-            axis.set_xlim(T_RANGE), axis.set_ylim(np.array(P_RANGE) / 1e5)
             axis.set_title(name, fontsize=8 if max(map(len, name.split("\n"))) < 36 else 6, color=colour)
             if where is not None:
-                axis.plot(
-                    where["T"], np.clip(where["p"], *P_RANGE) / 1e5, "o", mfc="none", mec="crimson", ms=7, clip_on=False
-                )
-        for k, axis in enumerate(axes.flat[: len(panels)]):
-            if k + columns >= len(panels):
-                axis.set_xlabel("T [K]")
+                worst = where["T"], np.clip(where["p"], *P_RANGE) / 1e5
+                axis.plot(*worst, "o", mfc="none", mec="crimson", ms=7, clip_on=False)
+        for axis in axes.flat[max(len(panels) - columns, 0) : len(panels)]:
+            axis.set_xlabel("T [K]")
         for axis in axes[:, 0]:
             axis.set_ylabel("p [bar]")
         figure.colorbar(

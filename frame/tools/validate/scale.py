@@ -8,8 +8,6 @@ roundings of its intermediates stays within a few eps scale. It follows a quanti
 and through cancelling polynomials, and needs no knowledge of the formula, so it holds for any kernel.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 EPS = float(np.finfo(np.float64).eps)

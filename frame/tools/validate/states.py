@@ -1,8 +1,6 @@
 """States at which a mixture is validated: the whole envelope. Places where equations of state fail are drawn more
 often."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import kernels

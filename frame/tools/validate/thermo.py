@@ -1,8 +1,7 @@
 """Against the cubic equations of the Python package thermo, with the mixture's own constants and k_ij."""
 
-from __future__ import annotations
-
-from .others import comparable, compare_departures, equation, not_installed
+from . import others
+from .others import comparable, compare_departures
 
 SUBSET = 5000  # thermo takes 30 microseconds to milliseconds a state
 CLASSES = {"pr": "PR78MIX", "srk": "SRKMIX", "rk": "RKMIX", "vdw": "VDWMIX"}
@@ -11,9 +10,7 @@ TOLERANCE = 256.0
 
 
 def missing(mixture) -> str | None:
-    if equation(mixture) not in CLASSES:
-        return f"it has no equation {equation(mixture)}"
-    return not_installed("thermo", "thermo")
+    return others.missing(mixture, CLASSES, "thermo")
 
 
 def run(job):
@@ -21,7 +18,7 @@ def run(job):
 
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
     species = mixture.species
-    kind = getattr(eos_mix, CLASSES[equation(mixture)])
+    kind = getattr(eos_mix, CLASSES[mixture.options["equation"]])
     constants = dict(
         Tcs=species.Tc.tolist(), Pcs=species.pc.tolist(), omegas=species.omega.tolist(), kijs=species.kij.tolist()
     )

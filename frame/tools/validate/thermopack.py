@@ -1,16 +1,16 @@
 """Against ThermoPack's cubic equations, for those species of the mixture that its data base has, with its constants in
 both codes and our k_ij."""
 
-from __future__ import annotations
-
 import dataclasses
+import itertools
 import math
 
 import numpy as np
 
 from kernels.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
-from .others import comparable, compare_departures, equation, not_installed
+from . import others
+from .others import comparable, compare_departures
 from .report import mole_fractions
 
 SUBSET = 5000
@@ -46,18 +46,15 @@ def known(species) -> list[str]:
 
 
 def missing(mixture) -> str | None:
-    if equation(mixture) not in EQUATIONS:
-        return f"it has no equation {equation(mixture)}"
-    if not known(mixture.species):
-        return "its data base has none of the species"
-    return not_installed("thermopack", "thermopack")
+    why = None if known(mixture.species) else "its data base has none of the species"
+    return others.missing(mixture, EQUATIONS, "thermopack", why)
 
 
 def run(job):
     from thermopack.cubic import cubic
 
     species = job.mixture.species.subset(known(job.mixture.species))
-    name, alpha, tolerance = EQUATIONS[equation(job.mixture)]
+    name, alpha, tolerance = EQUATIONS[job.mixture.options["equation"]]
     model = cubic(",".join(NAMES[n.upper()] for n in species.names), name, alpha=alpha)
     ours = {
         key: np.array([get(s + 1) for s in range(species.ns)])
@@ -68,17 +65,15 @@ def run(job):
         )
     }
     RT = R * ours["Tc"]
-    if equation(job.mixture) == "pr":
+    if job.mixture.options["equation"] == "pr":
         ours |= {"a": OMEGA_A * RT**2 / ours["pc"], "b": OMEGA_B * RT / ours["pc"]}
     mixture = comparable(
         type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options),
         alpha="pr78",
         mixing="vdw",
     )
-    for i in range(mixture.ns):
-        for j in range(mixture.ns):
-            if i != j:
-                model.set_kij(i + 1, j + 1, float(species.kij[i, j]))
+    for i, j in itertools.permutations(range(mixture.ns), 2):
+        model.set_kij(i + 1, j + 1, float(species.kij[i, j]))
 
     def evaluate(T, v, X, p):
         x = np.array(X)

@@ -1,8 +1,6 @@
 """The kernels against themselves in quadruple precision: the arithmetic error of every quantity that follows from T, p,
 Y."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import kernels

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...declare import Constants, constants, exclusion, option
-from ...errors import MixtureError
+from ...errors import MixtureError, refuse
 from ...species import GAS_CONSTANT as R
 from .records import CUBICS, Soave
 
@@ -133,11 +133,12 @@ def translation(species, options) -> Constants:
             T, p, rho = species.liquid[s]
             alpha = (1 + kappa[s] * (1 - np.sqrt(T / species.Tc[s]))) ** 2
             volume = liquid_volume(record, a[s] * alpha, b[s], T, p)
-            if volume > 3 * b[s]:  # 3.9 b at the critical point
-                raise MixtureError(
-                    f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
-                    "liquid-density is given."
-                )
+            refuse(
+                volume > 3 * b[s],  # 3.9 b at the critical point
+                f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
+                "liquid-density is given.",
+                MixtureError,
+            )
             shift[s] = volume - species.W[s] / rho
         unknown &= ~measured
         notes.append(f"volume translation fitted to a liquid density of {species.named(measured)}.")

@@ -4,58 +4,55 @@ Everything is per kg. Volume translation (option translation) shifts v by a cons
 rho_p, rho_T, h_p and c follow it; e, s, cp, cv and the choice of the root do not change.
 """
 
-import pathlib
-
 from ...declare import point_kernel, quantity
 from .records import BY_SPECIES, FAMILY
 
-HERE = pathlib.Path(__file__).parent
-
-quantity("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture")
-quantity("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix")
-quantity("a_TT", "Pa m6/kg2/K2", "second temperature derivative of a_mix")
-quantity("b_mix", "m3/kg", "covolume of the mixture")
-quantity(
-    "shift_mix",
-    "m3/kg",
-    "volume translation of the mixture: v of the equation of state less this is the specific volume; 0 without",
-)
-quantity("Z", "1", "compressibility factor p vol/(R_s T)")
-quantity("vol", "m3/kg", "specific volume")
-quantity("v_free", "m3/kg", "free volume v - b of the equation of state, before translation")
-quantity("inv_free", "kg/m3", "1/v_free")
-quantity("inv_D", "kg2/m6", "1/D, D = (v + delta1 b)(v + delta2 b)")
-quantity(
-    "inv_centred", "kg/m3", "1/(v + (delta1 + delta2) b/2), v before translation: halfway between the poles of 1/D"
-)
-quantity("v_mol", "m3/mol", "molar volume")
-quantity("rho", "kg/m3", "density")
-quantity("p_v_attractive", "Pa kg/m3", "part of p_v that a_mix brings")
-quantity("p_v_repulsive", "Pa kg/m3", "part of p_v that b_mix brings, and the ideal gas")
-quantity("p_v", "Pa kg/m3", "dp/dv at constant T, Y; specific volume")
-quantity("p_T", "Pa/K", "dp/dT at constant specific volume, Y")
-quantity("v_p", "m3/kg/Pa", "dv/dp at constant T, Y; 1/p_v")
-quantity("cubic_L", "kg/m3", "integral of dv/D from v to infinity")
-quantity("e", "J/kg", "internal energy")
-quantity("s", "J/kg/K", "entropy")
-quantity("cv", "J/kg/K", "heat capacity at constant volume")
-quantity("cp", "J/kg/K", "heat capacity at constant pressure")
-quantity("gamma", "1", "cp/cv")
-quantity("rho_p", "kg/m3/Pa", "d rho/dp at constant T, Y")
-quantity("rho_T", "kg/m3/K", "d rho/dT at constant p, Y")
-quantity("h_p", "J/kg/Pa", "dh/dp at constant T, Y")
-quantity("h_T", "J/kg/K", "dh/dT at constant p, Y")
-quantity("c", "m/s", "speed of sound")
-quantity(
-    "phase_flag",
-    "1",
-    "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, dp/dv >= 0",
-)
-quantity("Tc_mix", "K", "pseudo-critical temperature")
-quantity("pc_mix", "Pa", "pseudo-critical pressure")
-quantity("vc_mix", "m3/mol", "pseudo-critical molar volume")
-
-quantity("delta_mix", "1", "delta_1 of the mixture, where it is one of each species")
+for name, unit, what in (
+    ("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture"),
+    ("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix"),
+    ("a_TT", "Pa m6/kg2/K2", "second temperature derivative of a_mix"),
+    ("b_mix", "m3/kg", "covolume of the mixture"),
+    (
+        "shift_mix",
+        "m3/kg",
+        "volume translation of the mixture: v of the equation of state less this is the specific volume; 0 without",
+    ),
+    ("Z", "1", "compressibility factor p vol/(R_s T)"),
+    ("vol", "m3/kg", "specific volume"),
+    ("v_free", "m3/kg", "free volume v - b of the equation of state, before translation"),
+    ("inv_free", "kg/m3", "1/v_free"),
+    ("inv_D", "kg2/m6", "1/D, D = (v + delta1 b)(v + delta2 b)"),
+    ("inv_centred", "kg/m3", "1/(v + (delta1 + delta2) b/2), v before translation: halfway between the poles of 1/D"),
+    ("v_mol", "m3/mol", "molar volume"),
+    ("rho", "kg/m3", "density"),
+    ("p_v_attractive", "Pa kg/m3", "part of p_v that a_mix brings"),
+    ("p_v_repulsive", "Pa kg/m3", "part of p_v that b_mix brings, and the ideal gas"),
+    ("p_v", "Pa kg/m3", "dp/dv at constant T, Y; specific volume"),
+    ("p_T", "Pa/K", "dp/dT at constant specific volume, Y"),
+    ("v_p", "m3/kg/Pa", "dv/dp at constant T, Y; 1/p_v"),
+    ("cubic_L", "kg/m3", "integral of dv/D from v to infinity"),
+    ("e", "J/kg", "internal energy"),
+    ("s", "J/kg/K", "entropy"),
+    ("cv", "J/kg/K", "heat capacity at constant volume"),
+    ("cp", "J/kg/K", "heat capacity at constant pressure"),
+    ("gamma", "1", "cp/cv"),
+    ("rho_p", "kg/m3/Pa", "d rho/dp at constant T, Y"),
+    ("rho_T", "kg/m3/K", "d rho/dT at constant p, Y"),
+    ("h_p", "J/kg/Pa", "dh/dp at constant T, Y"),
+    ("h_T", "J/kg/K", "dh/dT at constant p, Y"),
+    ("c", "m/s", "speed of sound"),
+    (
+        "phase_flag",
+        "1",
+        "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, "
+        "dp/dv >= 0",
+    ),
+    ("Tc_mix", "K", "pseudo-critical temperature"),
+    ("pc_mix", "Pa", "pseudo-critical pressure"),
+    ("vc_mix", "m3/mol", "pseudo-critical molar volume"),
+    ("delta_mix", "1", "delta_1 of the mixture, where it is one of each species"),
+):
+    quantity(name, unit, what)
 
 CUBIC = "the equation's own (records.py; originals not seen)"
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
@@ -66,7 +63,9 @@ PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {K
 
 def shared(name, reads, writes, source, valid, **more):
     """What holds for every equation of state."""
-    point_kernel(name, header=HERE / "cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more)
+    point_kernel(
+        name, header="point/equations/cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more
+    )
 
 
 def kernel(name, reads, writes, source, valid, constants=DELTA, **more):
@@ -85,7 +84,7 @@ kernel(
 )
 point_kernel(
     "cubic_delta",
-    header=HERE / "cubic.h",
+    header="point/equations/cubic.h",
     packs=4,
     reads="Y",
     writes="delta_mix",

@@ -1,17 +1,13 @@
 """The ideal gas as an equation of state (option equation = ideal); its quantities are those of the cubic equations."""
 
-import pathlib
-
 from ...declare import option, point_kernel
 from . import cubic  # noqa: F401
-
-HERE = pathlib.Path(__file__).parent
 
 option("equation", "ideal")
 
 point_kernel(
     "ideal_equation",
-    header=HERE / "ideal_equation.h",
+    header="point/equations/ideal_equation.h",
     packs=4,
     reads="T p R_s cp_ig h_ig",
     writes="Z vol rho h cp cv p_v p_T v_p h_p h_T",
@@ -21,7 +17,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_equation_entropy",
-    header=HERE / "ideal_equation.h",
+    header="point/equations/ideal_equation.h",
     packs=4,
     reads="s_ig",
     writes="s",
@@ -31,7 +27,7 @@ point_kernel(
 )
 point_kernel(
     "ideal_phase_flag",
-    header=HERE / "ideal_equation.h",
+    header="point/equations/ideal_equation.h",
     packs=4,
     reads="vol",
     writes="phase_flag",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...declare import Names, option
-from ...errors import ArgumentError, MixtureError
+from ...errors import ArgumentError, MixtureError, refuse
 from ...species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 FARTHEST = 8 / 9  # of ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2: as far as departure_integral of cubic.h is exact
@@ -117,8 +117,11 @@ class Cubic:
             return {field: getattr(self, field) for field in ("delta_1", "omega_a", "omega_b", "Z_c")}
         delta = self.delta_1(species)
         for name, value in zip(species.names, delta):
-            if not (value > -1 and self.spread(value, by_delta_1(value)) <= FARTHEST):
-                raise MixtureError(f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.")
+            refuse(
+                not (value > -1 and self.spread(value, by_delta_1(value)) <= FARTHEST),
+                f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.",
+                MixtureError,
+            )
         return {"delta_1": delta} | {field: getattr(self, field)(delta) for field in ("omega_a", "omega_b", "Z_c")}
 
     def ab(self, species: SpeciesData) -> tuple[np.ndarray, np.ndarray]:
@@ -134,16 +137,14 @@ CUBICS: dict[str, Cubic] = {}
 FAMILY, BY_SPECIES = Names(), Names()  # all of them, and those with delta_1 by species
 
 
-def add(record: Cubic) -> Cubic:
+def add(record: Cubic) -> None:
     """Make an equation a value of option `equation`. Raises ArgumentError where the name is taken."""
-    if CUBICS.get(record.name, record) != record:
-        raise ArgumentError(f"equation '{record.name}': the name is taken.")
+    refuse(CUBICS.get(record.name, record) != record, f"equation '{record.name}': the name is taken.")
     if record.name not in CUBICS:
         CUBICS[record.name] = record
         FAMILY.append(record.name)
         BY_SPECIES.extend([record.name] * record.by_species)
         option("equation", record.name, "equation of state", needs={record.name: record.needs})
-    return record
 
 
 def by_delta_1(delta_1):
@@ -154,18 +155,11 @@ def by_delta_1(delta_1):
 # ---- Peng-Robinson, Soave-Redlich-Kwong
 
 
-def _light(omega):
-    return 0.37464 + omega * (1.54226 - 0.26992 * omega)
-
-
-def _pr78(omega):
-    heavy = 0.379642 + omega * (1.48503 + omega * (-0.164423 + 0.016666 * omega))
-    return np.where(omega <= 0.491, _light(omega), heavy)
-
-
-def _pr_of_cantera(omega):
-    heavy = 0.374642 + omega * (1.487503 + omega * (-0.164423 + 0.016666 * omega))
-    return np.where(omega <= 0.491, _light(omega), heavy)
+def _pr78(omega, first=0.379642, second=1.48503):
+    """first, second: of heavy species, as published."""
+    light = 0.37464 + omega * (1.54226 - 0.26992 * omega)
+    heavy = first + omega * (second + omega * (-0.164423 + 0.016666 * omega))
+    return np.where(omega <= 0.491, light, heavy)
 
 
 add(
@@ -176,7 +170,7 @@ add(
         omega_a=OMEGA_A,
         omega_b=OMEGA_B,
         Z_c=OMEGA_VC,
-        alpha=Soave(kappa=_pr78, others={"cantera": _pr_of_cantera}),
+        alpha=Soave(kappa=_pr78, others={"cantera": lambda omega: _pr78(omega, 0.374642, 1.487503)}),
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
         needs=CRITICAL,

@@ -1,42 +1,41 @@
 """Chung's dense-gas viscosity and conductivity."""
 
-import pathlib
-
 import numpy as np
 
 from ...declare import Constants, constants, option, point_kernel, quantity
 from ...species import GAS_CONSTANT as R, OMEGA_VC
-
-HERE = pathlib.Path(__file__).parent
 
 option("viscosity", "chung", "viscosity; the laws of dilute gases also give the conductivity")
 option(
     "chung", "polefree published cantera", "Chung's rules: without poles in composition, as published, as in Cantera"
 )
 
-quantity("mu", "Pa s", "viscosity")
-quantity("lam", "W/m/K", "thermal conductivity")
-quantity("sigma_m", "A", "Chung's collision diameter of the mixture (angstrom)")
-quantity("eps_m", "K", "Chung's well depth over k of the mixture")
-quantity("omega_m", "1", "acentric factor of the mixture, Chung's rule")
-quantity("M_m", "g/mol", "Chung's pseudo molar mass (g/mol)")
-quantity("mu_r4", "1", "reduced dipole moment to the fourth")
-quantity("kappa_m", "1", "association factor of the mixture")
-quantity("inv_eps_m", "1/K", "1/eps_m")
-quantity("inv_M_m", "mol/g", "1/M_m")
-quantity("scale_m", "(g/mol)^(1/2)/A2", "sqrt(M_m)/sigma_m^2")
-quantity(
-    "unit_m",
-    "(g K/mol)^(1/2)/A2",
-    "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional",
-)
-quantity("fill_m", "m3/kg", "Chung's y divided by the density: a sixth of the critical volume, per mass")
-quantity("T_star", "1", "reduced temperature T/eps_m")
-quantity("inv_T_star", "1", "eps_m/T")
-quantity("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2")
-quantity("eta0", "Pa s", "low-pressure viscosity")
-quantity("fill", "1", "Chung's y = rho_mol Vc_m/6")
-quantity("gap3", "1", "(1 - y)^3")
+for name, unit, what in (
+    ("mu", "Pa s", "viscosity"),
+    ("lam", "W/m/K", "thermal conductivity"),
+    ("sigma_m", "A", "Chung's collision diameter of the mixture (angstrom)"),
+    ("eps_m", "K", "Chung's well depth over k of the mixture"),
+    ("omega_m", "1", "acentric factor of the mixture, Chung's rule"),
+    ("M_m", "g/mol", "Chung's pseudo molar mass (g/mol)"),
+    ("mu_r4", "1", "reduced dipole moment to the fourth"),
+    ("kappa_m", "1", "association factor of the mixture"),
+    ("inv_eps_m", "1/K", "1/eps_m"),
+    ("inv_M_m", "mol/g", "1/M_m"),
+    ("scale_m", "(g/mol)^(1/2)/A2", "sqrt(M_m)/sigma_m^2"),
+    (
+        "unit_m",
+        "(g K/mol)^(1/2)/A2",
+        "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional",
+    ),
+    ("fill_m", "m3/kg", "Chung's y divided by the density: a sixth of the critical volume, per mass"),
+    ("T_star", "1", "reduced temperature T/eps_m"),
+    ("inv_T_star", "1", "eps_m/T"),
+    ("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2"),
+    ("eta0", "Pa s", "low-pressure viscosity"),
+    ("fill", "1", "Chung's y = rho_mol Vc_m/6"),
+    ("gap3", "1", "(1 - y)^3"),
+):
+    quantity(name, unit, what)
 
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
@@ -45,7 +44,7 @@ CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other viscosity laws have the
 
 point_kernel(
     "chung_mixture",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads="Y W",
     writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
@@ -55,7 +54,7 @@ point_kernel(
 )
 point_kernel(
     "chung_dilute",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
     writes="T_star inv_T_star root_m eta0",
@@ -64,7 +63,7 @@ point_kernel(
 )
 point_kernel(
     "chung_density",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads="rho fill_m",
     writes="fill gap3",
@@ -73,7 +72,7 @@ point_kernel(
 )
 point_kernel(
     "chung_viscosity",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads=POLAR + " unit_m inv_T_star" + DENSE,
     writes="mu",
@@ -85,7 +84,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
@@ -96,7 +95,7 @@ point_kernel(
 )
 point_kernel(
     "chung_conductivity_cantera",
-    header=HERE / "chung.h",
+    header="point/transport/chung.h",
     packs=4,
     reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",

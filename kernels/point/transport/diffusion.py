@@ -1,30 +1,26 @@
 """Binary and mixture-averaged diffusion coefficients."""
 
 import functools
-import pathlib
 
 import numpy as np
 
 from ...declare import Constants, constants, option, point_kernel, quantity, species_number
 from ...species.kinetic_theory import binary_fit, friction_fit
 
-HERE = pathlib.Path(__file__).parent
-
 option("diffusion", "kinetic fuller cantera", "binary diffusion: kinetic theory, Fuller's volumes, Cantera's fit")
 option("takahashi", "smooth table off", "correction of D for pressure: without steps, as in Cantera, or none")
 species_number("lewis", 1.0, "Lewis numbers of D_lewis")
 species_number("schmidt", 0.7, "Schmidt numbers of D_schmidt")
 
-quantity("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", per="ns*ns")
-quantity("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", per="ns")
-quantity(
-    "D_mole", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mole-averaged frame", per="ns"
-)
-quantity(
-    "D_mass", "m2/s", "mixture-averaged diffusion coefficients, mass-fraction gradient, mass-averaged frame", per="ns"
-)
-quantity("D_lewis", "m2/s", "diffusion coefficients from conductivity and constant Lewis numbers", per="ns")
-quantity("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constant Schmidt numbers", per="ns")
+for name, unit, what, *per in (
+    ("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", "ns*ns"),
+    ("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", "ns"),
+    ("D_mole", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mole-averaged frame", "ns"),
+    ("D_mass", "m2/s", "mixture-averaged diffusion coefficients, mass-fraction gradient, mass-averaged frame", "ns"),
+    ("D_lewis", "m2/s", "diffusion coefficients from conductivity and constant Lewis numbers", "ns"),
+    ("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constant Schmidt numbers", "ns"),
+):
+    quantity(name, unit, what, *per)
 
 CONSTANTS = (
     "inv_W W Tc? pc? friction_fit takahashi_cubics? takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?"
@@ -40,7 +36,7 @@ NOTE = (
 
 point_kernel(
     "binary_diffusion",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="T p Y W",
     writes="D_ij",
     constants=CONSTANTS,
@@ -49,7 +45,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="T p Y W",
     writes="D",
     constants=CONSTANTS + " least_mass friction_tiles?",
@@ -61,7 +57,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mole",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="Y W D",
     writes="D_mole",
     constants="inv_W W",
@@ -70,7 +66,7 @@ point_kernel(
 )
 point_kernel(
     "mixture_diffusion_mass",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="T p Y W",
     writes="D_mass",
     constants=CONSTANTS + " friction_tiles?",
@@ -83,7 +79,7 @@ point_kernel(
 )
 point_kernel(
     "lewis_diffusion",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="lam rho cp",
     writes="D_lewis",
     constants="inv_lewis",
@@ -93,7 +89,7 @@ point_kernel(
 )
 point_kernel(
     "schmidt_diffusion",
-    header=HERE / "diffusion.h",
+    header="point/transport/diffusion.h",
     reads="mu rho",
     writes="D_schmidt",
     constants="inv_schmidt",

@@ -1,8 +1,6 @@
 """Transport of dilute gases (option viscosity = sutherland or powerlaw): a viscosity law for each species, Wilke's and
 Mathur's rules for mixtures."""
 
-import pathlib
-
 import numpy as np
 
 from ...declare import Constants, constants, option, point_kernel
@@ -11,13 +9,11 @@ from ...species.kinetic_theory import viscosity_fit
 from ..ideal_gas import NASA
 from . import chung  # noqa: F401  (declares the quantities mu and lam)
 
-HERE = pathlib.Path(__file__).parent
-
 option("viscosity", "sutherland powerlaw")
 
 point_kernel(
     "wilke_transport",
-    header=HERE / "ideal_transport.h",
+    header="point/transport/ideal_transport.h",
     reads="T Y W",
     writes="mu lam",
     constants=NASA + " viscosity_factor viscosity_constant wilke_mass wilke_pair eucken",

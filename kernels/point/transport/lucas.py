@@ -1,21 +1,18 @@
 """Lucas' viscosity (option viscosity = lucas)."""
 
-import pathlib
-
 import numpy as np
 
 from ...declare import Constants, constants, option, point_kernel
 from ...species import GAS_CONSTANT as R
 from . import chung
 
-HERE = pathlib.Path(__file__).parent
 QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}  # Q of quantum gases
 
 option("viscosity", "lucas")
 
 point_kernel(
     "lucas_viscosity",
-    header=HERE / "lucas.h",
+    header="point/transport/lucas.h",
     reads="T p Y W",
     writes="mu",
     constants="inv_W lucas_Tc lucas_Zc lucas_Vc lucas_omega lucas_polar lucas_polar_warm lucas_tenth_over_Tc "

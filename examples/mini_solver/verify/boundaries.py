@@ -1,0 +1,113 @@
+"""Sides of the domain: what outlets let out, inlets in, and walls make of a flow."""
+
+import math
+
+import numpy as np
+
+from .tools import OXYGEN_METHANE, advance, flow_of, largest, line, nitrogen_of_layer, off, rows
+
+
+def outlet(quick, pictures):
+    """A sound pulse in N2 (5 MPa, 300 K, M 0.1) leaves through the non-reflecting outlet: what comes back."""
+    pulse = dict(T=300, p="5e6*(1 + 1e-4*exp(-((x - 0.5)/0.05)**2))", u=30)
+    f = flow_of([200], [0.0], [1.0], pulse, 6e-3, boundary={"x": {"kind": "outlet", "p": 5e6}})
+    start = off("p", 5e6)(f)
+    advance(f, 4e-3)  # the waves need 1.5e-3 s and 1.7e-3 s to the sides
+    return rows("outlet", ("|p - p0| left of a pulse", off("p", 5e6)(f) / start, 2e-2))
+
+
+def channel(quick, pictures):
+    """Plane channel of N2 at 5 MPa: parabolic inlet by velocity and enthalpy, isothermal no-slip walls, non-reflecting
+    outlet; steady: the pressure falls by 8 mu u_max/H^2, mass in equals mass out."""
+    H, nx, ny = 1e-3, 48, 16
+    q = nitrogen_of_layer("rho h c", 300.0)
+    top = 0.05 * q["c"]
+    mu = q["rho"] * top * H / 30  # Re 30 on the largest velocity: the profile is Poiseuille's from the start
+    profile = f"{4 * top / H**2!r}*y*({H!r} - y)"
+    end = (8 if quick else 25) * 3 * H / q["c"] / 0.25
+    f = flow_of(
+        [nx, ny],
+        [0.0, 0.0],
+        [3 * H, H],
+        dict(T=300, p=f"5e6 + {8 * mu * top / H**2!r}*({3 * H!r} - x)", u=profile),
+        end,
+        viscous=True,
+        mu=mu,
+        lam=mu * 1000.0 * 1.4,
+        boundary={
+            "x_low": {"kind": "inlet", "h": q["h"], "velocity": [profile, 0, 0]},
+            "x_high": {"kind": "outlet", "p": 5e6},
+            "y": {"kind": "wall", "T": 300.0},
+        },
+        runge_kutta="ssp43",
+        cfl=1.2,
+    )
+    advance(f, end)
+    p, u, rho = f.field("p")[0], f.field("u")[0], f.field("rho")[0]
+    x, y, _ = f.coordinates()
+    slope = np.polyfit(x[0, 0][nx // 3 : -6], p.mean(0)[nx // 3 : -6], 1)[0]
+    flux, middle, y = (rho * u).mean(0), u[:, nx // 2], y[0, :, 0]
+    parabola = 6 * y / H * (1 - y / H)
+    return rows(
+        "channel",
+        ("pressure gradient against 8 mu u_max/H^2", abs(slope / (-8 * mu * top / H**2) - 1), 0.03),
+        ("mass flow along the channel", float(np.abs(flux / flux.mean() - 1).max()), 0.01),
+        ("profile against the parabola", float(np.abs(middle / middle.mean() - parabola).max()), 0.02),
+    )
+
+
+def supersonic(quick, pictures):
+    """A layered stream of CH4 and O2 above Mach 2.6 drives a uniform one out: behind it p and u are uniform, and what
+    entered is what is there."""
+    layer = "0.5*(1 - tanh((y - 0.5)/0.1))"
+    inlet = {
+        "kind": "supersonic_inlet",
+        "p": 1e7,
+        "T": f"320 - 120*{layer}",
+        "velocity": [1200, 0, 0],
+        "X": {"O2": f"0.9*{layer}", "CH4": "rest"},
+    }
+    f = flow_of(
+        [24, 24],
+        [0.0] * 2,
+        [1.0] * 2,
+        dict(p=1e7, u=1200, T=300, X={"CH4": 1}),
+        3 / 1200,
+        mixture=OXYGEN_METHANE,
+        boundary={"x_low": inlet, "x_high": "supersonic_outlet", "y": "slip_wall"},
+    )
+    p, u = largest(f, 3 / 1200, off("p", 1e7), off("u", 1200))
+    X = 0.45 * (1 - np.tanh((f.coordinates()[1] - 0.5) / 0.1))
+    W = f.mixture.species.W
+    Y = X * W[1] / (X * W[1] + (1 - X) * W[0])
+    return rows(
+        "supersonic stream",
+        ("|p/p0 - 1|", p, 1e-10),
+        ("|u/u0 - 1|", u, 1e-10),
+        ("lowest Mach number", float(f.field("mach").min()), 2.5, "above"),
+        # the sharp front that passed left waves of the grid's length behind, which hardly move
+        ("mass fraction of what entered", float(np.abs(f.field("Y_O2") - Y).max()), 1e-4),
+        ("T of what entered", float(np.abs(f.field("T") / (320 - 120 * X / 0.9) - 1).max()), 1e-4),
+    )
+
+
+def couette(quick, pictures):
+    """Dense N2 between a wall at rest and one that moves, both at 300 K: u straight, and T = 300 K + mu V^2/(2 lam) s
+    (1 - s) by friction."""
+    H, N, mu, lam, V = 1e-6, 10 if quick else 24, 1e-3, 0.1, 60.0
+    walls = {"x_low": {"kind": "wall", "T": 300.0}, "x_high": {"kind": "wall", "T": 300.0, "velocity": [0, V, 0]}}
+    start = dict(T=300, p=5e6, v=f"{V / H!r}*x")
+    f = flow_of([N], [0.0], [H], start, 1.0, viscous=True, mu=mu, lam=lam, boundary=walls)
+    heat = float((f.field("cv_vol") / f.field("rho")).mean())
+    rho = float(f.field("rho").mean())
+    slowest = max(1.6 * rho * heat / lam, rho / mu)  # cp is 1.6 cv at most here
+    advance(f, 2.5 * H * H / math.pi**2 * slowest * (2 if quick else 3))
+    s, T = (np.arange(N) + 0.5) / N, line(f, "T")
+    rise = mu * V * V / (2 * lam) * s * (1 - s)
+    return rows(
+        "Couette flow",
+        ("u against a straight line", float(np.abs(line(f, "v") / V - s).max()), 1e-3),
+        ("warmest point [K] above the walls", float(T.max()) - 300, 4.0, "above"),
+        ("T against friction's parabola", float(np.abs(T - 300 - rise).max() / rise.max()), 2e-2),
+        ("p uniform", off("p", f.field("p").mean())(f), 1e-4),
+    )

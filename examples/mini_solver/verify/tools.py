@@ -1,0 +1,118 @@
+"""What the checks share: flows in a few words, steps to an end, rows of the table, figures."""
+
+import contextlib
+import math
+import pathlib
+
+import numpy as np
+
+from kernels import Mixture
+from kernels.species.cantera_yaml import read_cantera_yaml
+
+from ..case import Case
+from ..flow import Flow
+from ..output import pyplot
+from ..riemann import Gas, R
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
+OXYGEN_METHANE = {"file": CH4_O2, "species": ["CH4", "O2"]}
+# An ideal gas of constant heat capacity, and its state at rest.
+GAMMA, W, T0, P0 = 1.4, 0.028, 300.0, 1e5
+RHO0, SOUND = P0 * W / (R * T0), math.sqrt(GAMMA * R * T0 / W)
+IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
+
+
+def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
+    transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
+    data = dict(
+        mixture=mixture or {"file": N2},
+        domain=dict(cells=cells, lower=lower, upper=upper),
+        initial=initial,
+        time={"end": end},
+        numerics=numerics,
+        transport=transport,
+        boundary=boundary or {},
+    )
+    return Flow(Case(data), source=source)
+
+
+def viscous_ideal(mu) -> dict:
+    """Words for `flow_of`: the ideal gas with this viscosity and Prandtl number 0.71."""
+    lam = mu * GAMMA * R / W / (GAMMA - 1) / 0.71
+    return dict(mixture=IDEAL, viscous=True, mu=mu, lam=lam, runge_kutta="ssp43", cfl=1.2)
+
+
+def advance(flow, end, watch=None):
+    while flow.time < end * (1 - 1e-12):
+        flow.step(end - flow.time)
+        if watch:
+            watch(flow)
+    return flow
+
+
+def largest(flow, end, *measures):
+    """Advance to `end`; the largest value of each measure(flow) after any step."""
+    found = []
+    advance(flow, end, lambda flow: found.append([measure(flow) for measure in measures]))
+    return np.max(found, axis=0)
+
+
+def off(name, value):
+    """A measure: the largest relative distance of a field from this value."""
+    return lambda flow: float(np.abs(flow.field(name) / value - 1).max())
+
+
+def line(flow, name) -> np.ndarray:
+    """A field of a flow in one dimension."""
+    return flow.field(name)[0, 0]
+
+
+def changed(flow, start) -> float:
+    """Change of the total energy since `start` (sums), over the heat content then."""
+    return abs(flow.sums()[-2] - start[-2]) / start[-1]
+
+
+def lost(flow, start) -> float:
+    """Largest relative change of a species' mass since `start` (sums)."""
+    return float(np.abs(flow.sums()[: flow.ns] / start[: flow.ns] - 1).max())
+
+
+def order(errors, cells) -> float:
+    """Order of convergence, from the last two grids."""
+    return math.log(errors[-2] / errors[-1]) / math.log(cells[-1] / cells[-2])
+
+
+def nitrogen() -> Gas:
+    """N2 by the textbook's Peng-Robinson equation, without the layer."""
+    return Gas(read_cantera_yaml(ROOT / N2)[0])
+
+
+def nitrogen_of_layer(names, T) -> dict:
+    """Properties of N2 at T [K] and 5 MPa, by the layer."""
+    values = Mixture.from_yaml(ROOT / N2).properties(names, T=np.array([T]), p=5e6, Y=np.ones((1, 1)))
+    return {name: float(value[0]) for name, value in values.items()}
+
+
+def rows(of, *table):
+    """Rows of `of`: (what, measured, bound), and "above" where the bound is the lowest value."""
+    for what, measured, bound, *sense in table:
+        yield f"{of}: {what}", measured, bound, *(sense or ["below"])
+
+
+@contextlib.contextmanager
+def figure(path, *grid, **how):
+    """Axes of a new figure, which is written to `path` at the end."""
+    made, axes = pyplot().subplots(*grid, layout="constrained", **how)
+    yield axes
+    made.savefig(path, dpi=120)
+
+
+def curves(axis, *drawn, size=2.5, legend=True, **words):
+    """Draw (x, y, style, name of the curve). size: of markers; words: title, xlabel, ylabel."""
+    for x, y, style, name in drawn:
+        axis.plot(x, y, style, lw=1, ms=size, label=name)
+    axis.set(**words)
+    axis.grid(alpha=0.3)
+    if legend:
+        axis.legend(frameon=False)
