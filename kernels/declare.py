@@ -233,18 +233,17 @@ def _condition(when) -> When:
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     """Declare a field. Raises ArgumentError where it is already declared with another unit or shape."""
-    new = Quantity(name, unit, what, per)
-    old = None if name in _replaceable else quantities.get(name)
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    if old is None:
-        quantities[name] = old = new
-        _replaceable.discard(name)
+    new = Quantity(name, unit, what, per)
+    known = new if name in _replaceable else quantities.get(name, new)
     refuse(
-        (old.unit, old.per) != (unit, per),
-        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{old.unit}, per "
-        f"{old.per or 'point'}].",
+        (known.unit, known.per) != (unit, per),
+        f"quantity '{name}' [{unit}, per {per or 'point'}] is already declared as [{known.unit}, per "
+        f"{known.per or 'point'}].",
     )
-    return old
+    _replaceable.discard(name)
+    quantities[name] = known
+    return known
 
 
 def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
@@ -298,15 +297,17 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
     launch before it was set is refused. Raises ArgumentError for a name that is taken, or values that do not fit."""
     new = Settable(name, unit, what, None, count)
-    if not name.isidentifier() or any(name in known.names for known in providers) or name in RESERVED:
-        raise ArgumentError(f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
-    if not 1 <= new.size <= MOST_NUMBERS:
-        raise ArgumentError(f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
+    taken = name in RESERVED or any(name in known.names for known in providers)
+    refuse(
+        taken or not name.isidentifier(),
+        f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.",
+    )
+    refuse(not 1 <= new.size <= MOST_NUMBERS, f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
     if default is not None:
         new = dataclasses.replace(new, default=tuple(_checked(new, default).tolist()))
-    if settable.get(name, new) != new and name not in _replaceable:
-        raise ArgumentError(f"constant '{name}' is already declared as {settable[name]}.")
-    if settable.get(name) != new:
+    known = settable.get(name, new)
+    refuse(known != new and name not in _replaceable, f"constant '{name}' is already declared as {known}.")
+    if known != new:
         _values.pop(name, None)
         for program in [program for program in users if name in program.settable]:
             users.discard(program)  # programs of the former one keep its values
@@ -320,24 +321,23 @@ def _checked(known: Settable, value) -> np.ndarray:
         numbers = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"constant '{known.name}' = {value!r}; wanted numbers.") from None
-    if numbers.size != known.size or numbers.ndim != (known.count is not None):
-        wanted = "one number" if known.count is None else f"an array of {known.count}"
-        came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
-        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
-    if not np.isfinite(numbers).all():
-        raise ArgumentError(f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
+    wanted = "one number" if known.count is None else f"an array of {known.count}"
+    came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
+    refuse(came != wanted, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
+    finite = np.isfinite(numbers).all()
+    refuse(not finite, f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
     return numbers.reshape(-1)
 
 
 def set_constant(name: str, value) -> None:
     """Set a declared constant, in SI. The next launch of every program that reads it has the new value, also of those
     that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
-    if name not in settable:
-        close = difflib.get_close_matches(name, settable, 1)
-        raise ArgumentError(
-            f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
-            f"{', '.join(settable) or 'none: register the kernels first'}."
-        )
+    close = difflib.get_close_matches(name, settable, 1)
+    refuse(
+        name not in settable,
+        f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
+        f"{', '.join(settable) or 'none: register the kernels first'}.",
+    )
     numbers = _checked(settable[name], value)
     if not np.array_equal(numbers, value_of(name)):
         _values[name] = numbers
@@ -426,8 +426,8 @@ def point_kernel(
         unknown, f"kernel '{name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what)."
     )
     refuse(not new.writes, f"kernel '{name}' writes nothing.")
-    old = new if name in _replaceable else kernels.get(name, new)
-    refuse(old != new, f"kernel '{name}' is already declared in {old.header}.")
+    known = kernels.get(name, new)
+    refuse(known != new and name not in _replaceable, f"kernel '{name}' is already declared in {known.header}.")
     _replaceable.discard(name)
     kernels[name] = new
     return new

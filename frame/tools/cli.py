@@ -47,7 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
     given = parser.parse_args(arguments)
-    given.wrong_usage = parser.error
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
         if given.command in MODULES:

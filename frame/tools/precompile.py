@@ -38,14 +38,16 @@ ARGUMENTS = {
 }
 
 
-def main(given, mixture: kernels.Mixture | None) -> None:
+def main(given, mixture: kernels.Mixture | None) -> int:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
     left out. Without a mixture: the host's own kernels only.
 
-    Errors: ArgumentError for a block call whose outputs cannot be made; wrong usage without mixture and kernels.
+    Returns the exit status, 2 where there is neither a mixture nor a host's kernels. Errors: ArgumentError for a block
+    call whose outputs cannot be made.
     """
     if mixture is None and not given.register:
-        given.wrong_usage("nothing to compile: give --mixture FILE, --register FILE, or both.")
+        print("python -m frame compile: error: give --mixture FILE, --register FILE, or both", file=sys.stderr)
+        return 2
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
@@ -75,3 +77,4 @@ def main(given, mixture: kernels.Mixture | None) -> None:
             raise refused
         print(f"{backend}  {name}: {' '.join(sorted(outputs))}")
     print(f"kernel cache: {cache.folder()}")
+    return 0

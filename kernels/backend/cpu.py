@@ -93,8 +93,8 @@ def shared_object(source: Source) -> pathlib.Path:
             BackendError,
         )
         file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
-        own = [f"-idirafter{f}" for f in source.folders]  # the project's own headers come first
-        command = [program, *flags, f"-I{HERE}", *own, str(file), "-o", str(path)]
+        where = [f"-I{HERE}", *(f"-idirafter{folder}" for folder in source.folders)]
+        command = [program, *flags, *where, str(file), "-o", str(path)]
         try:
             file.write_text(source.text)
             done = subprocess.run(
