@@ -32,7 +32,7 @@ USED = -1
 class Filling:
     """The content that one call gave to one or more views. stripe: (first, last) of its points; count: number of points
     filled. For results of a launch, maker: its name; basis: the (view, filling) pairs that they were computed from.
-    Results are stale as soon as one of these views is filled again. when: launches and fetches before the filling; USED
+    Results are stale as soon as one of these views is filled again. when: launches before the filling; USED
     once one of them has worked with it, and for results."""
 
     __slots__ = ("stripe", "count", "basis", "maker", "when")
@@ -124,7 +124,7 @@ class TVImpl:
         self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
-        self._uses = 0  # launches and fetches so far
+        self._uses = 0  # launches so far
         self._offset = 0  # first column of the views in use
         self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
         self.threads.add(self)
@@ -203,16 +203,12 @@ class TVImpl:
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
 
     def _another(self, view: View, block) -> bool:
-        """Whether this array belongs to another block than the one that the view was filled from. It does if the host
-        worked with that content and now names another array. A row of Q may have an array of its own beside Q's."""
-        source = view.source
-        if source == block or view.filled.when != USED:
-            return False
-        q = self.views.get("Q")
-        return q is None or q is view or source is not q.source or source.points != block.points
+        """Whether this array belongs to another block than the one that the view was filled from. It does if a launch
+        used that content and the host now names another array: also for T of its own after T of Q."""
+        return view.source != block and view.filled.when == USED
 
     def _begin_block(self, name: str) -> None:
-        """Another block begins: what was filled before the last launch or fetch belongs to the one before."""
+        """Another block begins: what was filled before the last launch belongs to the one before."""
         for view in self.views.values():
             filled = view.filled
             if filled.when < self._uses:
@@ -251,9 +247,6 @@ class TVImpl:
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
-        for read in view.parts or (view,):
-            read.filled.when = USED
-        self._uses += 1
         self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, self._part(view.matrix))
 
     def _problem(self, view: View, count: int, stripe) -> str:

@@ -1,6 +1,7 @@
 """Threads, blocks and forks of compiled hosts: each thread has its own views, a block's inputs do not serve the next,
 and neither the GIL nor a fork stops a host."""
 
+import functools
 import os
 import re
 import subprocess
@@ -151,7 +152,7 @@ def test_os_fork(gil, calls):
 
 def test_cuda_after_a_fork_is_refused_by_name(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-    monkeypatch.setattr(backends, "_made", {})
+    monkeypatch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
     monkeypatch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(tmp_path))
     be = get_backend("cuda")
     read, write = os.pipe()
