@@ -12,7 +12,7 @@ from .errors import StateError
 
 SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
 POSITIVE = ("T", "p", "rho")
-POSITIVE_RESULTS = ("cp", "cv", "mu", "lam")  # of a stable state that the models hold for
+NOT_NEGATIVE = ("cp", "cv", "mu", "lam")  # results
 
 
 class Check:
@@ -56,8 +56,8 @@ class Check:
         for kernel, name in order:
             values = backend.to_host(by_name[name].matrix)[:, :n]
             bad = ~np.isfinite(values)
-            if name in POSITIVE_RESULTS:
-                bad |= values <= 0
+            if name in NOT_NEGATIVE:
+                bad |= values < 0
             if not bad.any():
                 continue
             t = int(np.argmax(bad.any(axis=0)))

@@ -72,9 +72,6 @@ template <class M, class R> POINT_FN void chung_density(const M &, const R rho, 
     gap3 = gap * gap * gap;
 }
 
-// The forms with poles are negative on one side of them.
-template <class R> POINT_FN R positive(const R x) { return select(x > 0.0, x, R(NOT_A_NUMBER)); }
-
 // The dense-gas function 9-6.22 / 10-5.8 of the first five coefficients is numerator/(y denominator). minus_c4 is the
 // fourth coefficient with its sign changed.
 template <class R> struct ChungShape {
@@ -130,7 +127,6 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     const R n = G.numerator, d = G.denominator, dilute = eta0 * d * (d + E6 * n);
     const R dense = (unit_m * E7) * (n * n) * two_to(E8 + inv_T_star * (E9 + inv_T_star * E10), R(1.0));
     mu = (unit * root_of_Tc / c) * (fill * inverse(n * d)) * (dilute + dense);
-    if constexpr (!M::chung_polefree) mu = positive(mu);
 }
 
 // 10-5.5 to 10-5.8 and Psi under 10-3.14, Table 10-3. cv_mol is the ideal-gas cv [J/mol/K] (chung = cantera: the
@@ -157,9 +153,7 @@ POINT_FN R chung_lambda(const R cv_mol, const R omega_m, const R mu_r4, const R 
             above = below + alpha * (0.215 + 0.28288 * alpha - 1.061 * beta + 0.26665 * zeta);
     const R n = H.numerator, d = H.denominator, n_below = n * below, dilute = (eta0 * d) * above * (d + B6 * n),
             dense = (root_m * B7) * n * n_below;
-    const R lambda = factor * inv_M_m * (fill * inverse(d * n_below)) * (dilute + dense);
-    if constexpr (M::chung_polefree) return lambda;
-    else return positive(lambda);
+    return factor * inv_M_m * (fill * inverse(d * n_below)) * (dilute + dense);
 }
 
 template <class M, class R>
