@@ -12,6 +12,7 @@ from .errors import StateError
 
 SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
 POSITIVE = ("T", "p", "rho")
+NOT_NEGATIVE = ("cp", "cv", "mu", "lam")  # results
 
 
 class Check:
@@ -47,14 +48,16 @@ class Check:
                 f"{wanted}."
             )
 
-    def computed(self, launcher, n: int, backend, block, first: int) -> None:
-        """Check the results of a launch. Errors: StateError with field, value, point, rank, kernel and the point's
-        inputs."""
+    def computed(self, launcher, n: int, backend, block, first: int, species=None) -> None:
+        """Check the results of a launch. Errors: StateError with field, value, point, rank, kernel, the point's inputs,
+        and the range of the species' polynomials if the point has left it."""
         by_name = {view.name: view for view in launcher.writes}
         order = [(k, w) for k in launcher.program.kernels for w in kernels.registry.kernels[k].writes if w in by_name]
         for kernel, name in order:
             values = backend.to_host(by_name[name].matrix)[:, :n]
             bad = ~np.isfinite(values)
+            if name in NOT_NEGATIVE:
+                bad |= values < 0
             if not bad.any():
                 continue
             t = int(np.argmax(bad.any(axis=0)))
@@ -66,7 +69,22 @@ class Check:
             raise StateError(
                 f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
                 f"{self._where(block, first, t)}; there {state or 'no scalar inputs'}."
+                + self._left(launcher, t, backend, species)
             )
+
+    @staticmethod
+    def _left(launcher, t: int, backend, species) -> str:
+        views = {v.name: v for v in (*launcher.reads, *launcher.writes)}
+        if species is None or "T" not in views:
+            return ""
+        T = float(backend.to_host(views["T"].matrix)[0, t])
+        left = (T < species.T_min) | (T > species.T_max)
+        if "Y" in views:
+            left &= backend.to_host(views["Y"].matrix)[:, t] != 0
+        if not left.any():
+            return ""
+        low, high = species.T_min[left].max(), species.T_max[left].min()
+        return f" T is outside {low:g} to {high:g} K, the range of the polynomials of {species.named(left)}."
 
     def _where(self, block, first: int, t: int) -> str:
         return f"point (i, j, k) = {stripes.point(block, first - 1 + t)} of rank {self.rank}"

@@ -398,7 +398,8 @@ class TVImpl:
             for view in results:
                 view.filled = filling
         if self.check.on and stripe:
-            self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0])
+            species = self.mixture and self.mixture.species
+            self.check.computed(launcher, n_active, self.backend, self.geometry, stripe[0], species)
 
     def _refuse(self, launcher: Launcher, n_active: int) -> None:
         refuse(

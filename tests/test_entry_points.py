@@ -191,6 +191,7 @@ def test_species_arrays_of_the_host(tmp_path):
         (None, "cannot be read"),
         ("phases: [", "YAML"),
         ("{}", "phases"),
+        ("phases: &p [*p]", "its aliases stand for too much, or for themselves"),
         ("phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\nspecies: []", "Peng-Robinson"),
     ],
 )
@@ -299,6 +300,18 @@ def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
     assert {f.name: f.stat().st_mtime_ns for f in cache.iterdir() if not f.name.endswith(".lock")} == {
         n: t for n, t in before.items() if not n.endswith(".lock")
     }
+
+
+def test_a_cache_that_others_may_write_is_status_4(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    given = (compiled("mixture.f90"), MIXTURES / "n2.yaml", 1, 5, 8, tmp_path / "out")
+    done = run(*given, FRAME_CACHE=str(cache), FRAME_CACHE_SHARED=None)
+    assert (
+        done.returncode == 74 and "has mode 0777 (chmod go-w" in done.stderr and "FRAME_CACHE_SHARED=1" in done.stderr
+    )
+    assert list(cache.iterdir()) == []
 
 
 @pytest.mark.parametrize(

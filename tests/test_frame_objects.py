@@ -1,7 +1,10 @@
 """Frame, TVProperties, TVImpl from Python: the record of filled and stale views, Q and its rows, check mode, timers,
 life cycle."""
 
+import gc
+import resource
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -669,6 +672,43 @@ def test_check_of_results_names_the_kernel(tmp_path):
     host.frame.set_parameter("check", 0)
     host.launch("shifted_root")
     kernels.registry.kernels.pop("shifted_root")  # the registry belongs to the process
+
+
+@pytest.mark.parametrize("T", [10000.0, 9000.0])
+def test_check_names_the_range_that_was_left(T):
+    """N2's polynomials end at 5000 K. Beyond, they give a negative cp; c is then NaN, not negative."""
+    host = Host()
+    Q, c = state(), field(1)
+    Q[1, 2, 0, 4] = T
+    host.put("Q", Q)
+    host.launch("thermal")
+    host.get("c", c)
+    assert np.argwhere(np.isnan(c)).tolist() == [[1, 2, 0]] and (host.get("gamma", field(1))[~np.isnan(c)] > 1).all()
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(
+        StateError, match=rf"'c[pv]' = -.* at point \(i, j, k\) = \(2, 3, 1\) of rank 0; there .*T = {T}"
+    ) as error:
+        host.launch("thermal")
+    assert str(error.value).endswith("T is outside 300 to 5000 K, the range of the polynomials of N2.")
+
+
+def test_mixtures_that_come_and_go_leave_no_memory():
+    """A library is loaded once: each load kept 7.5 KB. What Python itself keeps differs by some 100 KB."""
+    host = Host(ns=1, chunk=8)
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    def change(times):
+        for _ in range(times):
+            host.frame.load_mixture(str(MIXTURES / "n2.yaml"), "")
+            host.frame.properties.impl.launcher("rho_h_from_T_p")
+        gc.collect()
+        return resident(), len(Path("/proc/self/maps").read_text().splitlines())
+
+    before, mapped = change(60)
+    after, mapped_after = change(200)
+    assert mapped_after <= mapped + 2 and after - before < 200 * 4000
 
 
 # ---- timers -------------------------------------------------------------------------------------------------------

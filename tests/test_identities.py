@@ -171,3 +171,20 @@ def test_derivative(ns, model, law):
     assert (error <= tolerance).all(), f"{law}: {left[worst]} and {right[worst]} at {T[worst]} K, {p[worst]} Pa"
     beyond = np.maximum(error - rounding, 0)  # 0 of van der Waals' a, which does not depend on T
     assert np.median(beyond / np.maximum(np.abs(right), 1e-300)) < 1e-11
+
+
+@pytest.mark.parametrize("equation", ["pr", "ideal"])
+def test_beyond_the_polynomials(equation):
+    """cp and cv are negative far above the polynomials' range, of half of the species. c and gamma are NaN
+    there, never negative; where both heat capacities are positive, c is real."""
+    mix = mixture(10, equation=equation)
+    T, p = np.geomspace(20, 20000, 60)[:, None], np.array([1e5, 1e7])
+    Y = np.eye(10)[:, :, None, None]
+    got = mix.properties("cp cv gamma c", T=T, p=p, Y=Y, backend="cpu")
+    real = (got["cp"] > 0) & (got["cv"] > 0)
+    assert real[:, (T[:, 0] > 80) & (T[:, 0] < 3500)].all() and (~real).mean() > 0.05
+    for name in ("gamma", "c"):
+        assert np.isnan(got[name][~real]).all() and (got[name][real] > 0).all(), name
+    density = mix.kernel("sound_speed_from_density_and_enthalpy")
+    slopes = mix.properties("rho rho_p rho_T h_p h_T", T=T, p=p, Y=Y, backend="cpu")
+    assert not (density(**slopes)["c"][slopes["h_T"] < 0] >= 0).any()

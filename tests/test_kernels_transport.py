@@ -344,3 +344,20 @@ def test_tolerance_is_what_the_module_says():
     wrong = value(q.mu).astype(float) * (1 + 1e-11)
     with pytest.raises(AssertionError):
         assert_close(wrong, q.mu, N)
+
+
+@pytest.mark.parametrize("law", ["chung", "lucas", "sutherland", "powerlaw"])
+def test_positive_inside_the_validity(law):
+    """From pure species to all ten, 60 to 3500 K, 0.01 to 10000 bar: where the declarations hold. Liquids are NaN by
+    Lucas' rule."""
+    mix, rng, n = mixture(10, viscosity=law), np.random.default_rng(5), 20000
+    Y = rng.dirichlet(np.full(10, 0.1), n).T
+    Y[:, : n // 4] = np.eye(10)[:, rng.integers(0, 10, n // 4)]
+    T, p = np.exp(rng.uniform(np.log(60), np.log(3500), n)), 10 ** rng.uniform(3, 9, n)
+    dense = law in ("chung", "lucas")
+    got = mix.properties("mu lam" + " T_star fill" * dense, T=T, p=p, Y=Y, backend="cpu")
+    inside = (got["fill"] < 1) & (got["T_star"] >= 0.3) & (got["T_star"] <= 100) if dense else np.ones(n, bool)
+    assert inside.mean() > 0.7
+    for name in ("mu", "lam"):
+        values = got[name][inside]
+        assert not (values <= 0).any() and (law == "lucas" or np.isfinite(values).all()), name

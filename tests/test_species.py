@@ -2,7 +2,10 @@
 
 import copy
 import json
+import os
+import random
 import re
+import time
 import warnings
 
 import numpy as np
@@ -11,7 +14,7 @@ from mixtures_for_tests import KIJ, ROOT, changed, species_set, write_yaml
 from ruamel.yaml import YAML
 
 from kernels.errors import ArgumentError, MixtureError
-from kernels.species import GAS_CONSTANT, SpeciesData, nasa7
+from kernels.species import GAS_CONSTANT, SpeciesData, data as species_data, kinetic_theory, nasa7
 from kernels.species.cantera_yaml import read_cantera_yaml
 from kernels.species.units import Units, parse
 
@@ -503,6 +506,129 @@ def test_missing_file_directory_and_phase(tmp_path):
         read_cantera_yaml(tmp_path)
     with pytest.raises(MixtureError, match=r"mix.yaml: has no phase 'liquid', wanted one of 'gas'"):
         read(tmp_path, BASE, "liquid")
+
+
+LAUGHS = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 10))
+MERGED = "".join(f"a{k}: &a{k}\n  <<: [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a0: &a0 [x, x]\n" + LAUGHS + "phases: *a9\n",
+        BASE + "a0: &a0 [x, x]\n" + LAUGHS + "elements: *a9\n",
+        BASE + "a0: &a0 {x: 1}\n" + MERGED,
+        "phases: &p [*p]\n",
+        "phases: &p [{name: *p, thermo: Peng-Robinson}]\n",
+    ],
+)
+def test_aliases_without_end(text, tmp_path):
+    """Each stands for 1e10 items, or for itself; without a limit: 5 GB, and no end."""
+    begin = time.process_time()
+    with pytest.raises(MixtureError, match="mix.yaml: is not valid YAML: its aliases stand for too much"):
+        read(tmp_path, text)
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (BASE + "elements: 3\n", "elements: got 3, wanted a list"),
+        (BASE.replace("7.3773e+06", "1 bar^999999999"), "CO2': critical-parameters: critical-pressure: got '1 bar"),
+        (BASE.replace("7.3773e+06", "1 bar^x"), "'x' in 'bar\\^x' is no power"),
+        (BASE.replace("7.3773e+06", "1e308 TPa"), "wanted a finite number in Pa"),
+        (BASE.replace("7.3773e+06", "0x" + "F" * 5000), "critical-pressure: .*4300 digits"),
+        (BASE.replace("7.3773e+06", "59:" * 20000 + "0"), r"critical-pressure: got '.{1,80}, wanted a number"),
+        (BASE.replace("- [3.5", "- [0x" + "F" * 400).replace("[[3.5", "[[0x" + "F" * 400), "data: got .{1,80}, wanted"),
+        ("phases: !!bool x", "is not valid YAML"),
+        ("phases: !!float ''", "is not valid YAML"),
+        ("? {a: b}\n: 4\n", "is not valid YAML"),
+        ("a: 2001-13-45", "is not valid YAML: month must be"),
+    ],
+)
+def test_numbers_and_types_that_make_no_sense(text, message, tmp_path):
+    with pytest.raises(MixtureError, match=message) as caught:
+        read(tmp_path, text)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text", ["root:$6$secret:1:\n", "password: secret\npassword: secret\n", "- [secret\n", "secret"]
+)
+def test_messages_do_not_quote_a_file_that_is_no_mixture(text, tmp_path):
+    with pytest.raises(MixtureError) as caught:
+        read(tmp_path, text)
+    assert "secret" not in str(caught.value)
+
+
+def test_files_without_end(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", 2**26 + 1)
+    for file in ("/dev/zero", tmp_path / "fifo", tmp_path / "large"):
+        with pytest.raises(MixtureError, match=r"cannot be read \(no regular file, or larger than 64 MiB\)"):
+            read_cantera_yaml(file)
+
+
+ODD = (None, -1, 0, 1e999, "", "x", "3 bar^999999999", [], {}, [[]], {"a": 1}, True, 2**4000, "nan bar", "all", {1: 2})
+SIGNS = ["[", "]", "{", ":", "\n", "\t", "&a ", "*a ", "<<: ", "!!int ", "? ", "- ", "0x", "---\n", ".nan", "'", "\0"]
+
+
+def test_mutated_copies_of_the_examples(tmp_path):
+    """Whatever a file holds, it is read, or refused by MixtureError within a second."""
+    chance, tree = random.Random(1), YAML(typ="safe", pure=True).load(SHIPPED[-1].read_text())
+    text = SHIPPED[-1].read_text()
+
+    def places(node, path=()):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+            yield (*path, key)
+            yield from places(value, (*path, key))
+
+    for case in range(150):
+        if case % 2:
+            data = copy.deepcopy(tree)
+            *path, last = chance.choice(list(places(data)))
+            node = data
+            for key in path:
+                node = node[key]
+            node[last] = copy.deepcopy(chance.choice(ODD))
+        else:
+            at, end = chance.randrange(len(text)), chance.randrange(40)
+            data = text[:at] + chance.choice(SIGNS) + text[at + end :]
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                read(tmp_path, data)
+            except MixtureError as error:
+                assert len(str(error)) < 1000, data
+        assert time.process_time() - begin < 2, data  # the dump of the tree is in it
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+
+def test_memory_of_pairs_is_checked_before_it_is_taken(monkeypatch):
+    """4000 species: the fit of all pairs at once took 90 GB, and the system ended the process."""
+    monkeypatch.setattr(species_data, "free_memory", lambda: 2.0**32)
+    rows = np.full((4000, 7), 3.5)
+    with pytest.raises(MixtureError, match="pairs of 4000 species take 6.0 GiB, 4.0 GiB are free"):
+        SpeciesData.from_arrays([f"s{k}" for k in range(4000)], 0.03, 0.1, rows, rows, 1000.0, Tc=300.0, pc=5e6)
+
+
+def test_free_memory_is_that_of_the_machine_or_less():
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 2**20 < species_data.free_memory() <= machine
+
+
+def test_pairs_are_fitted_in_slabs(monkeypatch):
+    data = species_set(10)
+    for fit in (kinetic_theory.friction_fit, kinetic_theory.binary_fit):
+        whole = fit(data, 200.0, 3000.0)
+        monkeypatch.setattr(kinetic_theory, "SLAB", 7)
+        # a product of matrices of another size may round otherwise, and the fit's condition number is some 1e5
+        np.testing.assert_allclose(fit(data, 200.0, 3000.0), whole, rtol=1e-9)
+        monkeypatch.undo()
 
 
 # ---- arrays of a host -----------------------------------------------------------------------------------------------

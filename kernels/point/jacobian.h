@@ -134,7 +134,8 @@ template <class M, class R>
 POINT_FN void sound_speed_from_density_and_enthalpy(const M &, const R rho, const R rho_p, const R rho_T, const R h_p,
                                                     const R h_T, R &c) {
     const R rho_h_T = rho * h_T;
-    c = sqrt(rho_h_T / (rho_p * rho_h_T + rho_T * (1.0 - rho * h_p)));
+    const R squared = rho_h_T / (rho_p * rho_h_T + rho_T * (1.0 - rho * h_p));
+    c = sqrt(select(rho_h_T > 0.0, squared, R(NOT_A_NUMBER)));
 }
 
 template <class M, class R> POINT_FN void no_preconditioning(const M &, const R rho_p, R &rho_p_prime) {

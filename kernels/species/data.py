@@ -1,9 +1,12 @@
 """Species data of a mixture. The constants of every model are computed from them."""
 
+import contextlib
 import dataclasses
 import math
+import resource
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +19,8 @@ OMEGA_VC = 0.307401308698703833  # critical compressibility of the same equation
 ONE_ATM = 101325.0
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
 KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
+
+PAIR_BYTES = 400  # of each pair of species, for the matrices of all models while they are made
 
 # field: (unit, lowest, highest, what). The bounds admit every real molecule and catch a number in another unit.
 BOUNDS = {
@@ -47,6 +52,18 @@ OPTIONAL = (
     "fuller_volume",
     "volume_translation",
 )
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take from the machine, its control group and its own limit."""
+    free = [limit for limit in resource.getrlimit(resource.RLIMIT_AS)[:1] if limit != resource.RLIM_INFINITY]
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free.append(next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")))
+    with contextlib.suppress(OSError, ValueError):  # ValueError: no limit
+        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{what}").read_text()) for what in ("max", "current"))
+        free.append(limit - used)
+    return min(free, default=math.inf)
 
 
 def _column(field, k):
@@ -160,6 +177,11 @@ class SpeciesData:
         ns = len(names)
         good = ns and all(isinstance(n, str) and n for n in names)
         refuse(not good, f"species names are {names!r}, wanted at least one non-empty string.")
+        need, free = PAIR_BYTES * ns**2, free_memory()
+        refuse(
+            need > 2**28 and need > free,
+            f"matrices over the pairs of {ns} species take {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free.",
+        )
         twice = sorted({n for n in names if names.count(n) > 1})
         refuse(twice, f"species {', '.join(map(repr, twice))} given more than once.")
         unknown = set(optional) - set(OPTIONAL)

@@ -25,6 +25,7 @@ N_TEMPERATURES = 50  # equally spaced in T, ends included: Cantera's choice
 DEGREE = 4  # of binary_fit
 FRICTION_NODES = 60  # temperatures of friction_fit
 FRICTION_DEGREE = 3
+SLAB = 4096  # pairs that are fitted at a time: each takes 12 kB on the way, those of 4000 species 90 GB
 
 
 @lru_cache(maxsize=1)
@@ -158,10 +159,10 @@ def binary_fit(species, T_low, T_high):
     ns = len(species.names)
     i, j = np.triu_indices(ns)
     T = np.linspace(T_low, T_high, N_TEMPERATURES)
-    value = binary_diffusion(species, T, i, j) / T**1.5
     log_low, log_high = np.log(T_low), np.log(T_high)
     middle, half = 0.5 * (log_high + log_low), 0.5 * (log_high - log_low)
-    return _symmetric(_relative_fit(np.log(T), value, middle, half, DEGREE), i, j, ns)
+    value = lambda i, j: binary_diffusion(species, T, i, j) / T**1.5
+    return _symmetric(_relative_fit(np.log(T), value, i, j, middle, half, DEGREE), i, j, ns)
 
 
 def friction_fit(species, T_low, T_high):
@@ -180,9 +181,8 @@ def friction_fit(species, T_low, T_high):
     middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[0] - ends[1])
     tau = middle + half * np.cos(np.pi * (np.arange(FRICTION_NODES) + 0.5) / FRICTION_NODES)
     T = tau**-4
-    return _symmetric(
-        _relative_fit(tau, T**1.5 / binary_diffusion(species, T, i, j), middle, half, FRICTION_DEGREE), i, j, ns
-    )
+    value = lambda i, j: T**1.5 / binary_diffusion(species, T, i, j)
+    return _symmetric(_relative_fit(tau, value, i, j, middle, half, FRICTION_DEGREE), i, j, ns)
 
 
 def pair_fit(species, model):
@@ -200,14 +200,16 @@ def _check_range(T_low, T_high):
     )
 
 
-def _relative_fit(x, value, middle, half, degree):
-    """Coefficients (pairs, degree + 1), in powers of x, of the least-squares fits to value (pairs, points) with
+def _relative_fit(x, value, i, j, middle, half, degree):
+    """Coefficients (pairs, degree + 1), in powers of x, of the least-squares fits to value(i, j) (pairs, points) with
     relative residuals. The fit is done in (x - middle)/half, which lies in [-1, 1]: in powers of ln T itself the
     condition number exceeds 1e7."""
     columns = np.vander((x - middle) / half, degree + 1, increasing=True)
-    # divide each row by its value, so that the right-hand side is one
-    q, r = np.linalg.qr(columns / value[:, :, None])
-    fit = np.linalg.solve(r, q.sum(axis=1)[..., None])[..., 0]
+    fit = np.empty((len(i), degree + 1))
+    for slab in (slice(k, k + SLAB) for k in range(0, len(i), SLAB)):
+        # divide each row by its value, so that the right-hand side is one
+        q, r = np.linalg.qr(columns / value(i[slab], j[slab])[:, :, None])
+        fit[slab] = np.linalg.solve(r, q.sum(axis=1)[..., None])[..., 0]
     shift = np.zeros((degree + 1, degree + 1))  # powers of (x - middle)/half written in x
     power = np.array([1.0])
     for k in range(degree + 1):

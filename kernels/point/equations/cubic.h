@@ -388,10 +388,12 @@ POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, con
     cp = cv - T * p_T * p_T * v_p;
 }
 
-// gamma = cp/cv and c^2 = (d p/d rho)_s = -v^2 gamma p_v from one root: with s = -p_v cp, c = v s/sqrt(s cv)
+// gamma = cp/cv and c^2 = (d p/d rho)_s = -v^2 gamma p_v from one root: with s = -p_v cp, c = v s/sqrt(s cv). NaN where
+// cv is not positive: far beyond the polynomials' range cp and cv are both negative, and s cv again is not.
 template <class M, class R>
 POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
-    const R rigid = 0.0 - p_v * cp, inverse = inverse_root(rigid * cv), share = rigid * inverse;
+    const R rigid = 0.0 - p_v * cp, inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER)),
+            share = rigid * inverse;
     gamma = cp * inverse * share;
     c = vol * share;
 }

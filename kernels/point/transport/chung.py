@@ -40,6 +40,7 @@ for name, unit, what in (
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
 POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
+VALID = "rho Vc/6 < 1, 0.3 <= T_star <= 100; chung published and cantera: where the result is positive"
 CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other viscosity laws have their own conductivity
 
 point_kernel(
@@ -77,10 +78,11 @@ point_kernel(
     reads=POLAR + " unit_m inv_T_star" + DENSE,
     writes="mu",
     source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN,
-    valid="rho Vc/6 < 1",
+    valid=VALID,
     when={"viscosity": "chung"},
     note="the published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, "
-    "kappa in E_i only and has no poles; it also takes E_2 >= 0: otherwise mu <= 0 in cold water",
+    "kappa in E_i only and has no poles; it also takes E_2 >= 0: otherwise mu <= 0 in cold water. The other forms are "
+    "negative on one side of their poles, and there outside their validity",
 )
 point_kernel(
     "chung_conductivity",
@@ -89,7 +91,7 @@ point_kernel(
     reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
     source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN,
-    valid="rho Vc/6 < 1",
+    valid=VALID,
     when={"chung": "polefree published"} | CONDUCTIVITY,
     note="the default takes B_7 >= 0: otherwise lam <= 0 in cold mixtures of hydrogen and water",
 )
@@ -100,7 +102,7 @@ point_kernel(
     reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
     source="Cantera 3.2 high-pressure-Chung, with its departures from the book",
-    valid="rho Vc/6 < 1",
+    valid=VALID,
     when={"chung": "cantera"} | CONDUCTIVITY,
 )
 
