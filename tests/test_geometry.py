@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from hosts import COMPILERS, MODULE, MPIS, SOURCES, asked, compile_with_module, need, run
+from hosts import COMPILERS, MODULE, MPIS, OWN_KERNEL, SOURCES, compile_with_module, need, run
 
 COPIES = SOURCES / "copies.py"
 PLAIN = {"gfortran": ("-O1",), "flang": ("-O1",)}
@@ -65,15 +65,11 @@ def test_every_geometry_under_mpi(compiler, mpi, tmp_path):
         check(run(host, COPIES, mpi=mpi, ranks=ranks), compiler, ranks)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("mpi", [None, *MPIS], ids=lambda m: m.name if m else "serial")
-def test_own_kernel_with_either_compiler(compiler, mpi, tmp_path):
-    """The host of test_entry_points with the module of that compiler; flang's under no MPI that has only a module."""
-    if compiler == "gfortran" or mpi is not None:
-        pytest.skip("test_entry_points.py runs it with gfortran; it uses the MPI's module")
-    from hosts import OWN_KERNEL
-
-    done, host = compile_with_module(compiler, tmp_path, "blocks.f90", "-O2")
+@pytest.mark.parametrize("flags", [("flang", "-O2"), ("gfortran", "-O3", "-flto")], ids=" ".join)
+def test_own_kernel(flags, tmp_path):
+    """The host of test_entry_points.py, old style and new, with other compilers and options."""
+    compiler, *flags = flags
+    done, host = compile_with_module(compiler, tmp_path, "blocks.f90", *flags)
     assert done.returncode == 0, done.stderr
     got = run(host, OWN_KERNEL)
     assert got.returncode == 0 and "wrong values: 0" in got.stdout, got.stdout + got.stderr
@@ -98,8 +94,10 @@ REFUSED = {
     "an expression to get": ("real(8) :: x(5)", "call frame_get('T', x + 1)"),
 }
 SAYS = {
-    "gfortran": r"There is no specific (function|subroutine) for the generic .frame_\w+.|must be definable|non-variable",
-    "flang": r"No specific (function|subroutine) of generic 'frame_\w+' matches the actual arguments|is not definable",
+    "gfortran": r"There is no specific (function|subroutine) for the generic .frame_\w+.",
+    "flang": r"No specific (function|subroutine) of generic 'frame_\w+' matches the actual arguments|is not definable|"
+    r"the target '.*x' is not an object with POINTER or TARGET attributes|may not be a pointer target|"
+    r"must be a designator or a call to a pointer-valued function",
 }
 
 
@@ -137,7 +135,7 @@ def test_what_compiles_instead(with_module):
 def test_long_integers_in_the_host_alone_do_not_compile(with_module):
     """lo, hi and stat are of the default kind: host and module have to agree on it."""
     done = compiles(with_module, "integer :: stat", "call frame_finalize(stat)", "-fdefault-integer-8")
-    assert done.returncode != 0 and "frame_finalize" in done.stderr or "stat" in done.stderr
+    assert done.returncode != 0 and "stat" in done.stderr
 
 
 def test_the_module_is_standard_fortran(tmp_path):

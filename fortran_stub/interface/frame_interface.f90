@@ -663,6 +663,8 @@ contains
   end subroutine
 
   ! ---- arrays, for every kind and rank: frame_in_8_3 is frame_in of a real(8) array of rank 3 ----
+  ! ASYNCHRONOUS, as for buffers of MPI_ISEND: the memory is used after the return. With it gfortran refuses vector
+  ! subscripts, for which it would pass a copy.
 
   function described_4_1(tag, way, array, first) result(field)
     character(*), intent(in) :: tag
@@ -698,7 +700,7 @@ contains
 
   function frame_in_4_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -706,14 +708,14 @@ contains
 
   function frame_out_4_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_1(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -722,7 +724,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_1(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -788,7 +790,7 @@ contains
 
   function frame_in_4_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -796,14 +798,14 @@ contains
 
   function frame_out_4_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_2(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -812,7 +814,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_2(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -880,7 +882,7 @@ contains
 
   function frame_in_4_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -888,14 +890,14 @@ contains
 
   function frame_out_4_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_3(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -904,7 +906,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_3(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -974,7 +976,7 @@ contains
 
   function frame_in_4_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -982,14 +984,14 @@ contains
 
   function frame_out_4_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_4(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -998,7 +1000,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_4(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1070,7 +1072,7 @@ contains
 
   function frame_in_4_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1078,14 +1080,14 @@ contains
 
   function frame_out_4_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_5(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1094,7 +1096,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_5(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1158,7 +1160,7 @@ contains
 
   function frame_in_8_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1166,14 +1168,14 @@ contains
 
   function frame_out_8_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_1(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1182,7 +1184,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_1(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1248,7 +1250,7 @@ contains
 
   function frame_in_8_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1256,14 +1258,14 @@ contains
 
   function frame_out_8_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_2(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1272,7 +1274,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_2(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1340,7 +1342,7 @@ contains
 
   function frame_in_8_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1348,14 +1350,14 @@ contains
 
   function frame_out_8_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_3(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1364,7 +1366,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_3(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1434,7 +1436,7 @@ contains
 
   function frame_in_8_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1442,14 +1444,14 @@ contains
 
   function frame_out_8_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_4(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1458,7 +1460,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_4(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1530,7 +1532,7 @@ contains
 
   function frame_in_8_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1538,14 +1540,14 @@ contains
 
   function frame_out_8_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_5(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1554,7 +1556,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_5(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status

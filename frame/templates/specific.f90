@@ -32,7 +32,7 @@
 
   function frame_in_{n}(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real({real}), pointer, intent(in) :: array({shape})
+    real({real}), pointer, asynchronous, intent(in) :: array({shape})
     real({real}), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -40,14 +40,14 @@
 
   function frame_out_{n}(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real({real}), pointer, intent(in) :: array({shape})
+    real({real}), pointer, asynchronous, intent(in) :: array({shape})
     real({real}), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_{n}(array, stat, first)
-    real({real}), pointer, intent(in) :: array({shape})
+    real({real}), pointer, asynchronous, intent(in) :: array({shape})
     integer, intent(out), optional :: stat
     real({real}), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -56,7 +56,7 @@
   end subroutine
 
   subroutine frame_unpin_{n}(array, stat, first)
-    real({real}), pointer, intent(in) :: array({shape})
+    real({real}), pointer, asynchronous, intent(in) :: array({shape})
     integer, intent(out), optional :: stat
     real({real}), intent(in), target, optional :: first
     integer(c_int) :: status
