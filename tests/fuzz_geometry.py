@@ -29,7 +29,7 @@ BUILD, MODULE = ROOT / "build", ROOT / "fortran_stub" / "interface" / "frame_int
 NAMES, INPUTS = ("T", "Y", "p", "X"), 2
 ARENA = 24 * mmap.PAGESIZE
 SETTINGS = [(1, 37), (2, 8), (3, 1000)]  # species, chunk
-CALLS_OF_A_SETTING = 500
+CALLS_OF_A_SETTING = 200
 PROT_NONE, PROT_ALL = 0, mmap.PROT_READ | mmap.PROT_WRITE
 DONE, BAD_ARGUMENT = 0, 3
 

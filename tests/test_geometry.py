@@ -2,9 +2,10 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
-from hosts import COMPILERS, MODULE, MPIS, OWN_KERNEL, SOURCES, compile_with_module, need, run
+from hosts import COMPILERS, MODULE, MPIS, OWN_KERNEL, ROOT, SOURCES, compile_with_module, library, need, run
 
 COPIES = SOURCES / "copies.py"
 PLAIN = {"gfortran": ("-O1",), "flang": ("-O1",)}
@@ -73,6 +74,16 @@ def test_own_kernel(flags, tmp_path):
     assert done.returncode == 0, done.stderr
     got = run(host, OWN_KERNEL)
     assert got.returncode == 0 and "wrong values: 0" in got.stdout, got.stdout + got.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_random_geometries(compiler):
+    """A part of what the script does by itself: guard pages, old style and new."""
+    script = ROOT / "tests" / "fuzz_geometry.py"
+    command = [sys.executable, script, "--calls", "1000", "--seed", "7", "--compiler", need(compiler)]
+    library()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "1000 calls right" in done.stdout, done.stdout + done.stderr[-3000:]
 
 
 # ---- what does not compile ----------------------------------------------------------------------------------------
