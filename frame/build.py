@@ -249,7 +249,7 @@ def _f_procedure(e: Entry) -> str:
 def _f_generics() -> str:
     """Generic names over every kind and rank. frame_in_8_3, say, is frame_in of real(8) arrays of rank 3."""
     lines = []
-    for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90").read_text()):
+    for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90.in").read_text()):
         lines += [f"  interface {name}"]
         lines += [f"    module procedure {', '.join(f'{name}_{s}_{r}' for r in range(1, RANKS + 1))}" for s in REALS]
         lines += ["  end interface"]
@@ -257,7 +257,7 @@ def _f_generics() -> str:
 
 
 def _f_specific(size: int, rank: int) -> str:
-    """The procedures behind the generic names for one kind and rank, from the template specific.f90."""
+    """The procedures behind the generic names for one kind and rank, from the template specific.f90.in."""
 
     def element(step=0):
         return f"array({', '.join(f'low({d})' + ' + 1' * (d == step) for d in range(1, rank + 1))})"
@@ -267,7 +267,7 @@ def _f_specific(size: int, rank: int) -> str:
         for d in range(1, rank + 1)
     )
     return (
-        (TEMPLATES / "specific.f90")
+        (TEMPLATES / "specific.f90.in")
         .read_text()
         .format(
             n=f"{size}_{rank}",

@@ -420,9 +420,12 @@ class TVImpl:
         StateError for an input that is missing.
         """
         fields = (*inputs, *outputs)
-        if len({tuple(m for m in b.n[:3] if m != 1) if b.points else None for _, b in fields}) > 1:
-            shapes = ", ".join(f"'{n}' {' x '.join(map(str, b.n[:3]))}" for n, b in fields)
-            raise ArgumentError(f"the arrays of a block call select different shapes of points: {shapes}.")
+        shapes = {b.n[:3] for _, b in fields}
+        if len(shapes) > 1:  # extents of 1 do not count, and nothing is like nothing
+            shapes = {tuple(m for m in n if m != 1) if all(n) else None for n in shapes}
+        if len(shapes) > 1:
+            told = ", ".join(f"'{n}' {' x '.join(map(str, b.n[:3]))}" for n, b in fields)
+            raise ArgumentError(f"the arrays of a block call select different shapes of points: {told}.")
         if not outputs:
             raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
         total = fields[0][1].points

@@ -177,7 +177,7 @@ class TVProperties:
         block = self._selections.get(key)
         if block is None:
             rows, extent = self.impl.view(field.name).rows, field.extent
-            if field.name == "Y" and 1 < len(extent) < 5 and extent[-1] == rows - 1:
+            if field.name == "Y" and rows > 1 and 1 < len(extent) < 5 and extent[-1] == rows - 1:
                 rows -= 1
             block = self._keep(key, stripes.block_from_field(field, lo, hi, rows))
         return field.name, block

@@ -160,8 +160,8 @@ def asked(mpi: Mpi, what: str) -> list[str]:
 
 
 def mpi_by_header(mpi: Mpi) -> list[str]:
-    """For a compiler that cannot read the MPI's Fortran module. flang 22 does not take MPI_SIZEOF of Open MPI's whole
-    mpif.h, so that a part of it has to do."""
+    """For a compiler that cannot read the MPI's Fortran module. Open MPI's whole mpif.h has an MPI_SIZEOF that flang 22
+    does not take, so a part of it has to do."""
     header = {"openmpi": "mpif-handles.h", "mpich": "mpif.h"}[mpi.name]
     libraries = [w for w in asked(mpi, "link") if not w.startswith("-lmpi_use")]
     return [f'-DMPIF="{header}"', *asked(mpi, "compile"), *libraries]

@@ -714,6 +714,8 @@ contains
   end subroutine
 
   ! ---- arrays, for every kind and rank: frame_in_8_3 is frame_in of a real(8) array of rank 3 ----
+  ! ASYNCHRONOUS, as for buffers of MPI_ISEND: the memory is used after the return. With it gfortran refuses vector
+  ! subscripts, for which it would pass a copy.
 
   function described_4_1(tag, way, array, first) result(field)
     character(*), intent(in) :: tag
@@ -749,7 +751,7 @@ contains
 
   function frame_in_4_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -757,14 +759,14 @@ contains
 
   function frame_out_4_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_1(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -773,7 +775,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_1(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -839,7 +841,7 @@ contains
 
   function frame_in_4_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -847,14 +849,14 @@ contains
 
   function frame_out_4_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_2(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -863,7 +865,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_2(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -931,7 +933,7 @@ contains
 
   function frame_in_4_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -939,14 +941,14 @@ contains
 
   function frame_out_4_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_3(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -955,7 +957,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_3(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1025,7 +1027,7 @@ contains
 
   function frame_in_4_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1033,14 +1035,14 @@ contains
 
   function frame_out_4_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_4(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1049,7 +1051,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_4(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1121,7 +1123,7 @@ contains
 
   function frame_in_4_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1129,14 +1131,14 @@ contains
 
   function frame_out_4_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_4_5(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1145,7 +1147,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_4_5(array, stat, first)
-    real(c_float), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_float), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1209,7 +1211,7 @@ contains
 
   function frame_in_8_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1217,14 +1219,14 @@ contains
 
   function frame_out_8_1(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_1(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1233,7 +1235,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_1(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1299,7 +1301,7 @@ contains
 
   function frame_in_8_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1307,14 +1309,14 @@ contains
 
   function frame_out_8_2(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_2(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1323,7 +1325,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_2(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1391,7 +1393,7 @@ contains
 
   function frame_in_8_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1399,14 +1401,14 @@ contains
 
   function frame_out_8_3(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_3(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1415,7 +1417,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_3(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1485,7 +1487,7 @@ contains
 
   function frame_in_8_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1493,14 +1495,14 @@ contains
 
   function frame_out_8_4(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_4(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1509,7 +1511,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_4(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1581,7 +1583,7 @@ contains
 
   function frame_in_8_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 0_c_int, array, first)
@@ -1589,14 +1591,14 @@ contains
 
   function frame_out_8_5(tag, array, first) result(field)
     character(*), intent(in) :: tag
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
   end function
 
   subroutine frame_pin_8_5(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status
@@ -1605,7 +1607,7 @@ contains
   end subroutine
 
   subroutine frame_unpin_8_5(array, stat, first)
-    real(c_double), pointer, intent(in) :: array(:, :, :, :, :)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
     real(c_double), intent(in), target, optional :: first
     integer(c_int) :: status

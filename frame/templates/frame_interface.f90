@@ -201,5 +201,7 @@ contains
   end subroutine
 
   ! ---- arrays, for every kind and rank: frame_in_8_3 is frame_in of a real(8) array of rank 3 ----
+  ! ASYNCHRONOUS, as for buffers of MPI_ISEND: the memory is used after the return. With it gfortran refuses vector
+  ! subscripts, for which it would pass a copy.
 !@SPECIFICS
 end module
