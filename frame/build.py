@@ -32,6 +32,7 @@ REALS = {4: "c_float", 8: "c_double"}
 _C = {
     "int": "int {0}",
     "double": "double {0}",
+    "handle": "intptr_t {0}",
     "doubles": "double *{0}",
     "address": "double *{0}",
     "tag": "const char *{0}",
@@ -157,6 +158,7 @@ def c_header() -> str:
         "other arguments. */",
         "#ifndef FRAME_H",
         "#define FRAME_H",
+        "#include <stdint.h>",
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
@@ -190,6 +192,7 @@ def c_header() -> str:
 _F_C = {
     "int": "integer(c_int), value :: {0}",
     "double": "real(c_double), value :: {0}",
+    "handle": "integer(c_intptr_t), value :: {0}",
     "tag": "character(kind=c_char), intent(in) :: {0}(*)",
     "text": "character(kind=c_char), intent(in) :: {0}(*)",
     "doubles": "real(c_double), intent({2}) :: {0}(*)",
@@ -199,6 +202,7 @@ _F_C = {
 _F = {
     "int": "integer, intent(in) :: {0}",
     "double": "real(c_double), intent(in) :: {0}",
+    "handle": "integer(c_intptr_t), intent(in) :: {0}",
     "tag": "character(*), intent(in) :: {0}",
     "text": "character(*), intent(in) :: {0}",
     "doubles": "real(c_double), intent({2}) :: {0}({1})",

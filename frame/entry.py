@@ -5,6 +5,7 @@ and its method.
 Kinds of arguments:
   int      C int by value, checked against low..high (this catches a forgotten %VAL)
   double   C double by value
+  handle   an address or handle by value, 64 bits; 0 is allowed
   doubles  double array by reference of the shape `dims` (Fortran order), arrives in Python as a NumPy array
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
   tag      a name by reference, up to 63 characters, ended by char(0) or a blank
@@ -45,6 +46,7 @@ class Entry:
     short: name in the Fortran module, after `frame_`; "": the module has a hand-written procedure for it.
     old: whether hosts call it by symbol; the others are reached through the module only.
     needs_python: False: it returns at once where no call has started Python yet.
+    repeats: the method may return what repeats the call with the same arguments.
     own: templates/shim.c has own_NAME, which calls Python and keeps the state that the shim itself needs.
     """
 
@@ -58,6 +60,7 @@ class Entry:
     launches: str = ""
     needs_python: bool = True
     own: bool = False
+    repeats: bool = False
 
     @property
     def fortran(self) -> str:
@@ -120,6 +123,12 @@ ENTRIES: tuple[Entry, ...] = (
         "collective.",
         needs_initialize=False,
         own=True,
+    ),
+    Entry(
+        "setstream",
+        (Arg("stream", "handle", "cudaStream_t as an integer of 64 bits; 0: the default stream"),),
+        "set_stream",
+        "Queue this thread's copies and launches on the host's CUDA stream. On a CPU nothing happens.",
     ),
     Entry(
         "finalize",
@@ -281,6 +290,7 @@ ENTRIES: tuple[Entry, ...] = (
         "block",
         "A whole block in one call: the layer runs the chunk loop and computes the named outputs, no others.",
         short="",
+        repeats=True,
     ),
     Entry(
         "pin",
@@ -333,6 +343,7 @@ ENTRIES: tuple[Entry, ...] = (
         "All inputs, all outputs and a collection at once.",
         short="",
         old=False,
+        repeats=True,
     ),
     Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
     Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),

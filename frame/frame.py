@@ -20,8 +20,8 @@ def _asked(entry: Entry):
     name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
     doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
 
-    def method(self, *arguments) -> None:
-        getattr(self._properties, name)(*first, *arguments)
+    def method(self, *arguments):
+        return getattr(self._properties, name)(*first, *arguments)
 
     method.__name__, method.__doc__ = entry.serves, doc
     return method
@@ -91,6 +91,11 @@ class Frame:
             self.backend = backend
             self._make_properties()
 
+    def set_stream(self, stream: int) -> None:
+        """Queue this thread's copies and launches on the host's CUDA stream: cudaStream_t as an integer, 0 for the
+        default one. finalize goes back to that. On a CPU nothing happens."""
+        self.backend.set_stream(stream)
+
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
@@ -114,6 +119,11 @@ class Frame:
         if self._properties is None:
             raise StateError("initialize first.")
         return self._properties
+
+    @property
+    def replays(self) -> dict:
+        """What repeats block calls of this thread, by their arguments; see TVImpl.block."""
+        return self.properties.impl.replays
 
     # ---- configuration ----
 

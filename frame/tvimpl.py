@@ -11,9 +11,11 @@ import copy
 import difflib
 import functools
 import weakref
+from itertools import pairwise
 from typing import Any
 
 import kernels
+from kernels.backend.base import Lent, Pointer
 from kernels.marshal import Marshal
 
 from . import stripe as stripes
@@ -92,6 +94,11 @@ def _known(what: str, name: str, names) -> None:
         raise ArgumentError(f"unknown {what} '{name}'{hint}; known: {' '.join(names)}. Is //char(0) missing?")
 
 
+def _apart(ranges) -> bool:
+    """Whether no two of these (address, end) share memory."""
+    return all(end <= start for (_, end), (start, _) in pairwise(sorted(ranges)))
+
+
 def _launchable(name: str) -> None:
     _known("kernel or collection", name, [*kernels.registry.collections, *kernels.registry.kernels])
 
@@ -126,6 +133,7 @@ class TVImpl:
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
         self._uses = 0  # launches so far
         self._offset = 0  # first column of the views in use
+        self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
         self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
         self.threads.add(self)
 
@@ -294,6 +302,7 @@ class TVImpl:
         for thread in self.threads:
             thread.mixture = mixture
             thread.launchers.clear()
+            thread.replays.clear()
             for view in thread.views.values():  # results of an earlier mixture are void
                 if view.filled.basis:
                     view.filled = EMPTY
@@ -410,14 +419,15 @@ class TVImpl:
         problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
         raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
 
-    def block(self, name: str, inputs, outputs) -> None:
+    def block(self, name: str, inputs, outputs):
         """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
         points.
 
         One program computes the named outputs, and no others, from the inputs of the collection. Outputs that the
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
-        StateError for an input that is missing.
+        StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
+        order of the current stream and without a wait; then what repeats the call is returned.
         """
         fields = (*inputs, *outputs)
         shapes = {b.n[:3] for _, b in fields}
@@ -431,10 +441,14 @@ class TVImpl:
         total = fields[0][1].points
         if not total:  # a rank without points of this block still takes part
             _launchable(kernels.registry.name_of(name))
-            return
+            return None
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
+        run = self._resident(launcher, inputs, outputs)
+        if run is not None:
+            self._timed("", launcher.name, total, run, total)
+            return lambda: self._again(name, inputs, outputs, run, total)
         self._empty()  # an input that this call lacks must not come from an earlier one
         with self.marshal.session([b for _, b in fields]) as lanes:
             # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
@@ -453,6 +467,35 @@ class TVImpl:
             finally:
                 self._offset = 0
                 self._empty()  # the views hold no stripe of the host's now, after success or failure
+
+    def _resident(self, launcher: Launcher, inputs, outputs):
+        """run(points) on the host's own arrays, without views and copies; None where that cannot be. It can where all
+        arrays lie on the device, their points one behind the other, in the views' type, and no two share memory."""
+        if self.backend.memory != "device" or self.check.on:
+            return None
+        arrays: dict[str, Lent] = {}
+        ranges = []
+        for tag, block in (*inputs, *outputs):
+            view, rows = self.views[tag], block.n[3]
+            fits = rows == view.rows and block.size == self.dtype.itemsize and block.whole and tag not in arrays
+            if not fits or self.marshal.reach(block) != "own" or (view.parts and self.nq == self.ns + 4):
+                return None
+            ranges.append(block.range)
+            at, row = block.first, block.size * block.strides[3]
+            for part in view.parts or (view,):  # the rows of Q, one after the other
+                arrays[part.name] = Lent(Pointer(at), (part.rows, block.points), (row, block.size), self.dtype)
+                at += part.rows * row
+        program, brought, made = launcher.program, self._names(inputs), {tag for tag, _ in outputs}
+        if set(program.reads) <= brought and set(program.writes) == made and _apart(ranges):
+            return program.bind(arrays)
+        return None
+
+    def _again(self, name: str, inputs, outputs, run, total: int) -> None:
+        """The same block call with the same arrays."""
+        if self.check.on or self.timers is not None:
+            self.block(name, inputs, outputs)
+        else:
+            run(total)
 
     def _names(self, fields) -> set[str]:
         """Names of the views that the arrays of a block call belong to, the rows of Q included."""

@@ -255,7 +255,7 @@ class TVProperties:
 
     def block(
         self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
-    ) -> None:
+    ):
         """A whole block in one call: compute the named outputs and no others.
 
         in_tags, out_tags: names separated by commas. in_data (nx, ny, nz, nv_in) holds the variables of the inputs one
@@ -276,14 +276,14 @@ class TVProperties:
                 at += rows
             return out
 
-        self.impl.block(
+        return self.impl.block(
             collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags")
         )
 
-    def block_of_fields(self, collection, fields, lo, hi) -> None:
+    def block_of_fields(self, collection, fields, lo, hi):
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
         the bounds of each array, None: not given."""
-        self.impl.block(
+        return self.impl.block(
             collection,
             [self._field(f, lo, hi) for f in fields if not f[1]],
             [self._field(f, lo, hi) for f in fields if f[1]],

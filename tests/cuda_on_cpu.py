@@ -214,7 +214,7 @@ class Pinned(np.ndarray):
 
 def make():
     """The module to stand in for cupy."""
-    memory, calls = Memory(), []
+    memory, calls, streams = Memory(), [], []
 
     class CUDARuntimeError(RuntimeError):
         pass
@@ -387,6 +387,16 @@ def make():
         def synchronize(self):
             calls.append("wait")
 
+        def use(self):
+            current[0] = self
+
+    class ExternalStream(Stream):
+        def __init__(self, ptr, device):
+            self.ptr = ptr
+
+    Stream.null = Stream()
+    current = [Stream.null]
+
     class Module:
         def load_file(self, path):
             self.library = ctypes.CDLL(path)
@@ -411,6 +421,7 @@ def make():
         )
         name, run, size = functions[function]
         calls.append(name)
+        streams.append(stream)
         record, items = (ctypes.c_void_p * 2).from_address(arguments)
         held = ctypes.create_string_buffer(ctypes.string_at(record, size), size)  # copied at the launch
         count = ctypes.c_long.from_buffer_copy(ctypes.string_at(items, 8))
@@ -429,8 +440,9 @@ def make():
         Module=Module,
         Event=Event,
         Stream=Stream,
+        ExternalStream=ExternalStream,
         alloc_pinned_memory=alloc_pinned_memory,
-        get_current_stream=Stream,
+        get_current_stream=lambda: current[0],
         get_elapsed_time=lambda a, b: 1e3 * (b.time - a.time),
     )
     module = types.ModuleType("cupy")
@@ -441,6 +453,7 @@ def make():
         asarray=asarray,
         asnumpy=asnumpy,
         calls=calls,
+        streams=streams,
         memory=memory,
         array=lambda a, order=None: asarray(np.array(a)),
         ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),

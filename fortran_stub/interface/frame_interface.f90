@@ -34,6 +34,7 @@ module frame_interface
   public :: frame_lasterror, frame_laststatus
   public :: frame_initialize
   public :: frame_setcomm
+  public :: frame_setstream
   public :: frame_finalize
   public :: frame_report
   public :: frame_setoption
@@ -126,6 +127,13 @@ module frame_interface
       import
       integer(c_int), value :: keep
       integer(c_int), value :: fcomm
+      integer(c_int) :: status
+    end function
+    function c_setstream(keep, stream) &
+        bind(c, name='framec_setstream') result(status)
+      import
+      integer(c_int), value :: keep
+      integer(c_intptr_t), value :: stream
       integer(c_int) :: status
     end function
     function c_finalize(keep) &
@@ -401,6 +409,15 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_setcomm(keep(present(stat)), int(fcomm, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Queue this thread's copies and launches on the host's CUDA stream. On a CPU nothing happens.
+  subroutine frame_setstream(stream, stat)
+    integer(c_intptr_t), intent(in) :: stream   ! cudaStream_t as an integer of 64 bits; 0: the default stream
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_setstream(keep(present(stat)), stream)
     if (present(stat)) stat = status
   end subroutine
 

@@ -155,6 +155,9 @@ class Backend(abc.ABC):
         return np.asarray(array, dtype=dtype)
 
     # ---- time
+    def set_stream(self, stream: int) -> None:
+        """Queue what this thread does from now on a stream of the host's; 0: the default one. A CPU has none."""
+
     def synchronize(self) -> None:
         """Wait for what was queued."""
 
@@ -202,6 +205,19 @@ class Backend(abc.ABC):
 
     def release(self) -> None:
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""
+
+
+class Lent(typing.NamedTuple):
+    """An array over memory of the host's that a device's kernels reach: what `check_rows` and `address` ask of one."""
+
+    data: Pointer
+    shape: tuple[int, int]
+    strides: tuple[int, int]
+    dtype: np.dtype
+
+
+class Pointer(typing.NamedTuple):
+    ptr: int
 
 
 def check_rows(name, array, rows: int, dtype=DOUBLE):

@@ -266,6 +266,11 @@ class CudaBackend(CudaTarget):
         """The current stream's address."""
         return self.arrays.cuda.get_current_stream().ptr
 
+    def set_stream(self, stream):
+        self.use()
+        cuda = self.arrays.cuda
+        (cuda.ExternalStream(stream, self.device) if stream else cuda.Stream.null).use()
+
     def synchronize(self):
         self.use()
         self._runtime.streamSynchronize(self.stream)
@@ -300,8 +305,12 @@ class CudaBackend(CudaTarget):
     # ---- the host's memory
     @contextlib.contextmanager
     def session(self, ranges):
-        """Two streams, so that copies in, kernels and copies out of different stripes overlap."""
+        """Two streams, so that copies in, kernels and copies out of different stripes overlap. Without the host's
+        memory there is nothing to overlap and nothing to wait for."""
         self.use()
+        if not ranges:
+            yield (contextlib.nullcontext(),)
+            return
         streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
         self.synchronize()  # what was queued before is done before the streams begin
         with self._pinned.lasting(ranges):
@@ -335,6 +344,7 @@ class CudaBackend(CudaTarget):
 
     def release(self):
         self.synchronize()
+        self.set_stream(0)
         self._pinned.release()
         self.arrays.get_default_memory_pool().free_all_blocks()
         self.arrays.get_default_pinned_memory_pool().free_all_blocks()

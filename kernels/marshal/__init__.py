@@ -54,6 +54,16 @@ class Block:
     def points(self) -> int:
         return self.n[0] * self.n[1] * self.n[2]
 
+    @property
+    def whole(self) -> bool:
+        """Whether the selected points lie one behind the other in memory."""
+        step = 1
+        for n, stride in zip(self.n[:3], self.strides):
+            if n > 1 and stride != step:
+                return False
+            step *= n
+        return True
+
     @functools.cached_property
     def range(self) -> tuple[int, int]:
         """Addresses of the selection's lowest byte and of the one behind its highest."""
@@ -83,7 +93,7 @@ class Marshal:
     def _move(self, name: str, block: Block, start: int, count: int, view) -> None:
         if count < 1:
             return
-        reach, row = self._reach(block), _row(view, block, count)
+        reach, row = self.reach(block), _row(view, block, count)
         if reach != "no":
             self._launch(name, block, start, count, view, row)
             if reach == "shared" and not self._deferred:
@@ -107,7 +117,7 @@ class Marshal:
     def session(self, blocks):
         """For a caller who knows that these blocks outlive the session: copies to and from them are not waited for
         before its end. Yields lanes, see Backend.session."""
-        with self.backend.session([b.range for b in blocks if not b.on_device]) as lanes:
+        with self.backend.session([b.range for b in blocks if self.reach(b) != "own"]) as lanes:
             self._deferred = True
             try:
                 yield lanes
@@ -126,7 +136,8 @@ class Marshal:
             slot.free()
         self._staged = []
 
-    def _reach(self, block: Block) -> str:
+    def reach(self, block: Block) -> str:
+        """How kernels come to the block's memory, see Backend.reach."""
         return "own" if block.on_device else self.backend.reach(*block.range)
 
     @functools.cached_property

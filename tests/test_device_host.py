@@ -1,0 +1,177 @@
+"""Hosts whose arrays live on the device: block calls work on them in place, in the order of the host's stream."""
+
+# ruff: noqa: F811  the fixture of test_gpu.py is an argument here
+import ctypes.util
+import glob
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hosts import BUILD, MIXTURES, SOURCES, library
+from kernel_cases import states
+from mixtures_for_tests import species_set
+from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
+
+import kernels
+from frame.stripe import Field
+from frame.tvproperties import TVProperties
+
+NS, SHAPE, NOWHERE = 10, (6, 5, 4), (None,) * 4
+NAMES = "T p Y rho h mu".split()
+
+
+class Host:
+    """Fortran arrays of a block, each on the device as one piece of memory."""
+
+    def __init__(self, be, shape=SHAPE, chunk=50, nq=1, dtype=np.float64):
+        self.be, self.shape = be, shape
+        self.properties = TVProperties(be, chunk, NS, nq, False, {})
+        self.properties.impl.set_mixture(kernels.Mixture(species_set(NS)))
+        points = int(np.prod(shape))
+        given = states(NS, points)
+        rows = {"Y": given["Y"], "T": given["T"][None], "p": given["p"][None]}
+        rows |= {name: np.full((1, points), np.nan) for name in ("rho", "h", "mu")}
+        self.arrays = {name: be.from_host(np.ascontiguousarray(rows[name]), np.dtype(dtype)) for name in NAMES}
+
+    def field(self, name, shape=None, lower=1):
+        array, size = self.arrays[name], self.arrays[name].dtype.itemsize
+        shape = (shape or self.shape) + ((NS,) if name == "Y" else ())
+        strides = tuple(int(s) for s in size * np.cumprod((1, *shape[:-1])))
+        return Field(
+            name, name in ("rho", "h", "mu"), self.be.address(array), shape, strides, (lower,) * len(shape), size
+        )
+
+    def block(self, lo=NOWHERE, hi=NOWHERE, names=NAMES):
+        return self.properties.block_of_fields("thermal_viscous", [self.field(name) for name in names], lo, hi)
+
+    def result(self, name):
+        return self.be.to_host(self.arrays[name])[0]
+
+
+def expected(be, host, names="rho h mu"):
+    given = {name: be.to_host(host.arrays[name]) for name in ("T", "p", "Y")}
+    return kernels.Mixture(species_set(NS)).properties(
+        names, T=given["T"][0], p=given["p"][0], Y=given["Y"], backend=be
+    )
+
+
+def watched(be, work):
+    """work()'s result, the kernels that it queued, the streams and the waits (the stand-in alone can tell)."""
+    cupy = be.arrays
+    if is_gpu(be):
+        return work(), None, None
+    del cupy.calls[:], cupy.streams[:]
+    done = work()
+    return done, list(cupy.calls), set(cupy.streams)
+
+
+def test_whole_arrays_are_worked_on_in_place(be):
+    host = Host(be)
+    host.block()  # makes the program
+    host.arrays["rho"][...] = np.nan
+    again, calls, _ = watched(be, host.block)
+    assert calls is None or calls == ["frame_run"]  # no copy, no wait, no chunks
+    for name, wanted in expected(be, host).items():
+        np.testing.assert_array_equal(host.result(name), wanted)
+    host.arrays["T"][...] = 450.0
+    _, calls, _ = watched(be, again)
+    assert calls is None or calls == ["frame_run"]
+    np.testing.assert_array_equal(host.result("rho"), expected(be, host)["rho"])
+
+
+def test_rows_of_q_are_found_in_place(be):
+    host = Host(be, nq=NS + 5)
+    given = [be.to_host(host.arrays[name]) for name in ("p", "T", "Y")]
+    points = host.arrays["T"].shape[1]
+    Q = np.concatenate([given[0], np.zeros((3, points)), given[1], given[2]])
+    host.arrays["Q"] = be.from_host(np.ascontiguousarray(Q))
+    size, shape = 8, (*SHAPE, NS + 5)
+    q = Field("Q", False, be.address(host.arrays["Q"]), shape, (8, 48, 240, 960), (1,) * 4, size)
+    fields = [q, host.field("rho"), host.field("mu")]
+    call = lambda: host.properties.block_of_fields("thermal_viscous", fields, NOWHERE, NOWHERE)
+    call()
+    again, calls, _ = watched(be, call)
+    assert again is not None and (calls is None or calls == ["frame_run"])
+    for name in ("rho", "mu"):
+        np.testing.assert_array_equal(host.result(name), expected(be, host)[name])
+
+
+def test_a_selection_is_copied_on_the_device_without_a_wait(be):
+    host = Host(be)
+    box = (2, 2, 1, None), (5, 4, 4, None)
+    host.block(*box)
+    host.arrays["rho"][...] = -1.0
+    again, calls, _ = watched(be, lambda: host.block(*box))
+    assert again is None and (calls is None or "wait" not in calls)
+    rho = host.result("rho").reshape(SHAPE, order="F")
+    inside = np.zeros(SHAPE, bool)
+    inside[1:5, 1:4, :] = True
+    assert (rho[~inside] == -1).all()
+    wanted = expected(be, host)["rho"].reshape(SHAPE, order="F")
+    np.testing.assert_array_equal(rho[inside], wanted[inside])
+
+
+@pytest.mark.parametrize("case", ["shared memory", "single precision", "check mode"])
+def test_what_cannot_be_in_place_goes_through_the_views(be, case):
+    host = Host(be, dtype=np.float32 if case == "single precision" else np.float64)
+    if case == "shared memory":
+        host.arrays["rho"] = host.arrays["T"]  # the result takes the place of the input
+    host.properties.impl.check.on = case == "check mode"
+    wanted = expected(be, host)["rho"]
+    assert host.block(names=["T", "p", "Y", "rho"]) is None
+    tolerance = 1e-4 if case == "single precision" else 0  # rho is stiff in T near saturation: 1e-7 times some hundreds
+    np.testing.assert_allclose(host.result("rho"), wanted, rtol=tolerance)
+
+
+def test_a_new_mixture_forgets_what_repeats_calls(be):
+    host = Host(be)
+    host.properties.impl.replays["a call"] = host.block()
+    host.properties.impl.set_mixture(kernels.Mixture(species_set(NS), equation="srk"))
+    assert not host.properties.impl.replays
+
+
+def test_work_goes_to_the_stream_of_the_host(be):
+    host = Host(be)
+    host.block()
+    cuda = be.arrays.cuda
+    stream = cuda.Stream(non_blocking=True) if is_gpu(be) else cuda.ExternalStream(77, 0)
+    try:
+        be.set_stream(stream.ptr)
+        _, _, streams = watched(be, host.block)
+        assert be.stream == stream.ptr and (streams is None or streams == {stream.ptr})
+        be.synchronize()
+        np.testing.assert_array_equal(host.result("rho"), expected(be, host)["rho"])
+    finally:
+        be.set_stream(0)
+    assert be.stream == 0
+
+
+def cudart():
+    """NVIDIA's runtime library: of the system, or of CuPy's wheels."""
+    wheels = [path for folder in sys.path for path in glob.glob(f"{folder}/nvidia/**/libcudart.so*", recursive=True)]
+    return [
+        *wheels,
+        *glob.glob("/usr/local/cuda*/lib64/libcudart.so*"),
+        *filter(None, [ctypes.util.find_library("cudart")]),
+    ]
+
+
+@pytest.mark.gpu
+def test_a_c_host_with_cuda_malloc(tmp_path):
+    """One launch a call, and next to nothing beside it. 10 us: what the issue of a launch may cost the host."""
+    found, made = cudart(), tmp_path / "device"
+    if not found:
+        pytest.skip("no libcudart.so on this machine")
+    library()
+    link = ["-o", str(made), f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}", "-ldl"]
+    subprocess.run(["gcc", "-O2", f"-I{BUILD}", str(SOURCES / "device.c"), *link], check=True)
+    sizes = [(16, 16, 16, 2000), (256, 256, 16, 400)]
+    for size in sizes:
+        command = [str(made), found[0], str(MIXTURES / "ch4_o2.yaml"), *map(str, size)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        print(size, done.stdout)
+        assert "same 1" in done.stdout, done.stdout + done.stderr
+        call = float(re.search(r"call (\S+) us", done.stdout)[1])
+        assert size[0] > 16 or call < 10, done.stdout
