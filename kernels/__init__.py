@@ -26,11 +26,13 @@ from .errors import ArgumentError, BackendError, FrameError, MixtureError, State
 from .mixture import Mixture
 from .program import Program
 from .species import NoSpecies, SpeciesData
+from .tensor import Contraction, contract
 
 __all__ = [
     "ArgumentError",
     "BackendError",
     "Constants",
+    "Contraction",
     "FrameError",
     "Mixture",
     "MixtureError",
@@ -42,6 +44,7 @@ __all__ = [
     "collection",
     "collections",
     "constants",
+    "contract",
     "dtype_of",
     "get_backend",
     "load_declarations",
