@@ -16,7 +16,7 @@ from ..backend import get_backend
 from ..backend.record import record
 from ..errors import ArgumentError
 from . import orders, render_packs
-from .plan import Array, Program, describe
+from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
 
 TYPES = ("float64", "float32")
@@ -94,8 +94,8 @@ class Contraction:
             chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
             low = orders.lower(e, self.sizes, chosen)
             sizes = dict(self.sizes) | ({e.batch: 1} if e.batch else {})
-            arrays = describe(e, low.statements, self.sizes)
-            yield Program(e, low.statements, arrays, sizes, self.dtype.name)
+            statements = mirrored(e, low.statements)
+            yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name)
 
     @functools.cached_property
     def source(self):
@@ -247,9 +247,9 @@ class Contraction:
                 f"{found.cost} multiply-adds an entry (dearest {found.dearest}, all loops at once {found.direct})"
             )
             sets = [frozenset(f.indices) for f in t.factors]
-            kept = frozenset(e.statements[k].out.indices)
+            left = frozenset(e.statements[k].out.indices)
             for tree in found.cheapest:
-                price, _ = orders.cost(tree, sets, kept, self.program.sizes, e.batch)
+                price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
                 lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops")
         groups = orders.families(e)
         if any(g > 1 for g in groups):

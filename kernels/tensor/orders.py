@@ -113,7 +113,7 @@ def same_up_to_names(factors, kept, batch, symmetric=frozenset()):
     groups = [list(g) for _, g in itertools.groupby(sorted(factors, key=lambda f: str(f[0])), key=lambda f: f[0])]
     for arranged in itertools.product(*(itertools.permutations(group) for group in groups)):
         flat = [f for group in arranged for f in group]
-        turned = [(f[1], (*f[1][:-2], f[1][-1], f[1][-2])) if f[0] in symmetric else (f[1],) for f in flat]
+        turned = [(f[1], exchanged(f[1], batch)) if f[0] in symmetric else (f[1],) for f in flat]
         for indices in itertools.product(*turned):
             number: dict[str, int] = {}
             for i in itertools.chain.from_iterable(indices):
@@ -135,6 +135,14 @@ def families(e: Expression) -> list[int]:
         if len(t.factors) > 1 and not s.function
     )
     return sorted(keys.values(), reverse=True)
+
+
+def exchanged(indices, batch):
+    """The last two indices, but the batch's, exchanged."""
+    *_, i, j = (place for place, index in enumerate(indices) if index != batch)
+    made = list(indices)
+    made[i], made[j] = made[j], made[i]
+    return tuple(made)
 
 
 # ---- statements of two factors --------------------------------------------------------------------------------------

@@ -316,6 +316,14 @@ template <int Q, int P> static void scatter(const scalar *from, scalar *to, long
         for (int p = 0; p < P; ++p) to[q * ld + p] = from[q * P + p];
 }
 
+// The lower half of the last two of Q x N x N numbers (packs, with L lanes), in both halves.
+template <int Q, int N, int L> static void mirror(const scalar *from, scalar *to) {
+    for (int q = 0; q < Q; ++q, from += N * N * L, to += N * N * L)
+        for (int i = 0; i < N; ++i)
+            for (int j = 0; j < N; ++j)
+                memcpy(to + (i * N + j) * L, from + (i > j ? i * N + j : j * N + i) * L, L * sizeof(scalar));
+}
+
 // work(first, last, scratch) on every thread, for its part of `count`. Returns 0, or 1 where there is no memory.
 template <long SCRATCH, class Work> static int over_batch(long count, int threads, const Work &work) {
     int failed = 0;

@@ -12,7 +12,12 @@ import math
 from typing import NamedTuple
 
 from ..errors import ArgumentError
-from .text import Expression, Reference, Statement
+from .text import Expression, Reference, Statement, Term
+
+# A step of an index in front of the batch index is so many times the array's `ld`, known at run time. Such steps are
+# counted in this unit, where a renderer asks for them (far=True); others gather an entry first.
+FAR = 1 << 40
+MIRROR = "%mirror"  # the function of a statement that fills both halves of a symmetric array from one
 
 
 class Loop(NamedTuple):
@@ -114,7 +119,7 @@ def view(r: Reference, array: Array, batch: str | None) -> str:
     return r.name
 
 
-def steps(r: Reference, array: Array, batch: str | None) -> dict[str, int]:
+def steps(r: Reference, array: Array, batch: str | None, far: bool = False) -> dict[str, int]:
     """Step of each index but the batch's, within an entry; an index that stands twice adds both."""
     found: dict[str, int] = {}
     step = 1
@@ -122,7 +127,9 @@ def steps(r: Reference, array: Array, batch: str | None) -> dict[str, int]:
         index = r.indices[place]
         if index != batch:
             found[index] = found.get(index, 0) + step
-        if index != batch or array.mixed:
+        if far and place == array.place and array.kind == "argument":
+            step = FAR
+        elif index != batch or array.mixed:
             step *= array.extents[place] or 1
     return found
 
@@ -155,20 +162,34 @@ def describe(e: Expression, statements, sizes) -> dict[str, Array]:
     return found
 
 
-def nest(p: Program, s: Statement, renamed=None) -> Nest:
-    """The loops of a statement, joined where every array allows it. renamed: arrays to read by another name."""
-    names, all_steps = [s.out.name], [steps(s.out, p.arrays[s.out.name], p.batch)]
+def mirrored(e: Expression, statements) -> tuple[Statement, ...]:
+    """The statements with symmetric arrays read from a copy that was made of one half."""
+    copies = {}
+    for name in sorted(e.symmetric):
+        r = e.references[name][0]
+        copies[name] = Reference(f"{name}_whole", r.indices)
+    first = [Statement(copy, (Term(1.0, (e.references[name][0],)),), False, MIRROR) for name, copy in copies.items()]
+    held = lambda f: Reference(copies[f.name].name, f.indices) if f.name in copies else f
+    return (
+        *first,
+        *(s._replace(terms=tuple(Term(t.number, tuple(map(held, t.factors))) for t in s.terms)) for s in statements),
+    )
+
+
+def nest(p: Program, s: Statement, far: bool = False) -> Nest:
+    """The loops of a statement, joined where every array allows it. far: see FAR."""
+    names, all_steps = [s.out.name], [steps(s.out, p.arrays[s.out.name], p.batch, far)]
     products = []
     for t in s.terms:
         first = len(names)
         for f in t.factors:
             names.append(view(f, p.arrays[f.name], p.batch))
-            all_steps.append(steps(f, p.arrays[f.name], p.batch))
+            all_steps.append(steps(f, p.arrays[f.name], p.batch, far))
         products.append((t, tuple(range(first, len(names)))))
     loop = lambda i: Loop(p.sizes[i], tuple(own.get(i, 0) for own in all_steps))
     outer = joined([loop(i) for i in s.out.indices if i != p.batch])
     made = tuple(Product(t.number, factors, joined([loop(i) for i in t.sums(s.out)])) for t, factors in products)
-    return Nest(s, tuple((renamed or {}).get(n, n) for n in names), outer, made)
+    return Nest(s, tuple(names), outer, made)
 
 
 def joined(loops) -> tuple[Loop, ...]:
@@ -189,7 +210,8 @@ def places(p: Program, names, multiple: int = 16) -> tuple[dict[str, int], int]:
     share memory; those of kind "shared" live always, and what holds given values lives from the start."""
     live, last = p.live(), len(p.statements)
     given = {*p.expression.inputs, *p.expression.updated}
-    span = lambda n: (-1, last) if p.arrays[n].kind == "shared" else (-1 if n in given else live[n][0], live[n][1])
+    always = lambda n: n not in live or p.arrays[n].kind == "shared"
+    span = lambda n: (-1, last) if always(n) else (-1 if n in given else live[n][0], live[n][1])
     put: dict[str, tuple[int, int]] = {}
     for name in sorted(names, key=lambda n: -p.arrays[n].size):
         size = -(-p.arrays[name].size // multiple) * multiple

@@ -12,7 +12,7 @@ import math
 
 from ..backend.base import Source
 from ..backend.record import structure
-from .plan import Array, Loop, Nest, Product, Program, nest, places, steps
+from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, places, steps
 from .text import Reference, Statement, Term
 
 UNIT = "vector operations"
@@ -45,6 +45,8 @@ def turned(p: Program, ways) -> tuple[Program, tuple[str, ...]]:
 
         def held(f: Reference) -> Reference:
             array = arrays[f.name]
+            if s.function == MIRROR:
+                return f
             if way != "along" or lane not in f.indices or array.mixed and p.batch in f.indices:
                 return f
             if nest_step(p, f, lane) in (0, 1):
@@ -87,8 +89,7 @@ def effort(n: Nest, way: str, width: int) -> float:
     if way == "lanes":
         return n.size * turns / width
     if way == "folded":
-        packs = sum(-(-q.sums[0].extent // width) for q in n.products)
-        return n.size * (packs + 3.0)
+        return n.size * (sum(-(-q.sums[0].extent // width) for q in n.products) + 3.0)
     lane = n.loops[-1].extent if n.loops and n.loops[-1].step[0] == 1 else 1
     rest = lane % width
     packs: float = lane // width + (0 if not rest else 1.0 if rest > width / 2 else 0.6 if rest > width / 4 else 0.4)
@@ -148,7 +149,7 @@ def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) 
     body = _Body(p, how.name == "lanes")
     for k, (s, way) in enumerate(zip(p.statements, ways)):
         body.statement(k, s, way)
-    functions = any(s.function for s in p.statements)
+    functions = any(s.function not in ("", MIRROR) for s in p.statements)
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         *(['#include "numbers/pack.h"'] if functions else []),
@@ -188,6 +189,13 @@ class _Body:
     # ---- one statement
     def statement(self, k: int, s: Statement, way: str) -> None:
         n = nest(self.p, s)
+        if s.function == MIRROR:
+            a = self.p.arrays[s.out.name]
+            extent = [x for x in a.extents if x is not None][-1]
+            wide = "W" if self.lanes and a.kind == "local" else "1"
+            call = f"mirror<{a.size // extent**2}, {extent}, {wide}>(at_{n.names[1]}, at_{n.names[0]});"
+            (self.once if self.p.once(s) else self.each).append(call)
+            return
         lines = [f"{{ // {s}"]
         mode = {"along": "ALONG", "folded": "FOLDED", "lanes": "BATCH"}[
             way if not self.p.once(s) or way != "lanes" else "along"

@@ -323,7 +323,9 @@ def _check(e: Expression) -> None:
     for name, refs in e.references.items():
         if len({len(r.indices) for r in refs}) > 1:
             fail(f"'{name}' has different numbers of indices")
-        if name in e.symmetric and len(refs[0].indices) < 2:
+        if name in e.symmetric and (e.batch_place(name) is None) != all(e.batch not in r.indices for r in refs):
+            fail(f"'{name}' is named symmetric and has the batch index in several places")
+        if name in e.symmetric and len(refs[0].indices) - (e.batch_place(name) is not None) < 2:
             fail(f"'{name}' is named symmetric and has not two indices")
         if any(r.indices.count(e.batch) > 1 for r in refs if e.batch):
             fail(f"the batch index '{e.batch}' stands twice in '{name}'")
