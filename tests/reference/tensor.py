@@ -20,7 +20,7 @@ class Value:
 
 
 def evaluate(statements, arrays) -> dict[str, Value]:
-    """Values of all names that the statements write, from arrays by name (inputs, and old values of what is added to)."""
+    """Values of all names that the statements write, from arrays by name (inputs, and old values)."""
     known = {name: Value(a) for name, a in arrays.items()}
     extents = {
         i: x
@@ -53,7 +53,7 @@ def evaluate(statements, arrays) -> dict[str, Value]:
 
 
 def close(found, wanted: Value, eps: float) -> bool:
-    """Within 4 K eps sum|terms|, K roundings in a row: half an eps each in a sum, and products of values that are off."""
+    """Within 4 K eps sum|terms|, K roundings in a row."""
     found = np.asarray(found, np.float64)
     return bool(np.all(np.abs(found - wanted.value) <= 4 * max(wanted.steps, 1) * eps * wanted.size))
 
