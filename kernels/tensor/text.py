@@ -6,8 +6,8 @@
     map q[i j] = f(s[i], s[j], c[i j])                                              a host's own function, pointwise
 
 Statements end at `;` or at the end of a line, `#` begins a comment. An index that the left side does not have is summed
-over its term. A name without brackets has the indices that it had before, else those of the left side; `a[]` is one
-number.
+over its term. A name without brackets has the indices that it was written with, else those of the left side; `a[]` is
+one number.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
     named = {key: words(names) for key, names in marks.items()}
-    statements = _einsum(text) if "->" in text or not re.search(r"[=\[(]", text) else _statements(text)
+    statements = _einsum(text) if "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text) else _statements(text)
     if point:
         shared = named.get("constant", frozenset())
         statements = _with_point(statements, point, layout, shared)
@@ -249,9 +249,7 @@ class _Reader:
         return Statement(out, (Term(1.0, made),), False, function)
 
     def complete(self, factor: Reference, out: Reference) -> Reference:
-        indices = out.indices if factor.indices is None else factor.indices
-        self.known.setdefault(factor.name, indices)
-        return Reference(factor.name, indices)
+        return Reference(factor.name, out.indices if factor.indices is None else factor.indices)
 
     def term(self, negative: bool) -> Term:
         number, factors, begin = -1.0 if negative else 1.0, [], self.at
