@@ -205,13 +205,19 @@ def joined(loops) -> tuple[Loop, ...]:
     return tuple(made)
 
 
-def places(p: Program, names, multiple: int = 16) -> tuple[dict[str, int], int]:
+def places(p: Program, names, multiple: int = 16, lasting=()) -> tuple[dict[str, int], int]:
     """(offset of each local in the scratch of an entry, numbers needed). Arrays that never live at the same time may
-    share memory; those of kind "shared" live always, and what holds given values lives from the start."""
+    share memory; those of kind "shared" live always, what holds given values lives from the start, and `lasting` to
+    the end."""
     live, last = p.live(), len(p.statements)
     given = {*p.expression.inputs, *p.expression.updated}
     always = lambda n: n not in live or p.arrays[n].kind == "shared"
-    span = lambda n: (-1, last) if always(n) else (-1 if n in given else live[n][0], live[n][1])
+
+    def span(n):
+        if always(n):
+            return -1, last
+        return -1 if n in given else live[n][0], last if n in lasting else live[n][1]
+
     put: dict[str, tuple[int, int]] = {}
     for name in sorted(names, key=lambda n: -p.arrays[n].size):
         size = -(-p.arrays[name].size // multiple) * multiple

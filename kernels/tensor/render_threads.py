@@ -380,7 +380,7 @@ class _Teams:
         own = [
             a.name for a in p.arrays.values() if a.kind == "local" or (a.kind == "argument" and a.name in self.staged)
         ]
-        self.places, room = places(p, own, 2)
+        self.places, room = places(p, own, 2, p.expression.outputs)
         shared = [a.name for a in p.arrays.values() if a.kind == "shared"] + self.matrices
         self.shared_places, self.fixed = places(dataclasses.replace(p, statements=()), shared, 2) if shared else ({}, 0)
         self.fixed *= size

@@ -155,7 +155,9 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
     named = {key: words(names) for key, names in marks.items()}
-    statements = _einsum(text) if "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text) else _statements(text)
+    statements = (
+        _einsum(text) if "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text) else _statements(text)
+    )
     if point:
         shared = named.get("constant", frozenset())
         statements = _with_point(statements, point, layout, shared)
