@@ -184,10 +184,13 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
         scalar sums[ROOM];
         UNROLL
         for (int i = 0; i < ROOM; i += L) leave<L>(sums + i, folded<L / 2>(flat + i));
-        EACH_SUM(s) {
-            scalar &to = out[r * S::row + c * S::column];
-            to = S::ADD ? to + sums[r * C + c] : sums[r * C + c];
-        }
+        if constexpr (S::column == 1 && !S::ADD) {
+            UNROLL
+            for (int r = 0; r < R; ++r) memcpy(out + r * S::row, sums + r * C, C * sizeof(scalar));
+        } else EACH_SUM(s) {
+                scalar &to = out[r * S::row + c * S::column];
+                to = S::ADD ? to + sums[r * C + c] : sums[r * C + c];
+            }
     } else {
         constexpr int STEP = S::MODE == ALONG ? W : 1, N = Sums::lanes;
         EACH_SUM(s) {
@@ -199,29 +202,52 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
     }
 }
 
-// ---- work(tile, row, column) for all tiles of a statement; rows and columns are shared out evenly
-constexpr int SUMS_HELD = VECTOR_BYTES == 64 ? 24 : 12; // of 32 or 16 registers
-constexpr int shared_out(int n, int most) {
-    return n <= most ? n : (n + (n + most - 1) / most - 1) / ((n + most - 1) / most);
+// ---- work(tile, row, column) for all tiles of a statement
+struct Extents {
+    int rows, columns;
+};
+// The tile that covers so many rows and columns in the fewest turns of the processor, roughly: a multiply-add takes
+// one, but a tile of fewer than 8 has to wait for its results; a load takes half a one.
+constexpr Extents best_tile(int rows, int columns) {
+    constexpr int HELD = VECTOR_BYTES == 64 ? 24 : 12, MOST = VECTOR_BYTES == 64 ? 12 : 6; // of 32 or 16 registers
+    Extents best = {1, 1};
+    double least = 1e30;
+    for (int r = 1; r <= MOST && r <= rows; ++r)
+        for (int c = 1; c <= 8 && c <= columns && r * c <= HELD; ++c) {
+            double sum = 0;
+            for (int edge = 0; edge < 4; ++edge) { // the tiles within, and those of what is left over on the two sides
+                const int h = edge & 1 ? rows % r : r, w = edge & 2 ? columns % c : c;
+                const int many = (edge & 1 ? h > 0 : rows / r) * (edge & 2 ? w > 0 : columns / c);
+                sum += many * ((h * w > 8 ? h * w : 8) + 0.5 * (h + w));
+            }
+            if (sum < least) least = sum, best = {r, c};
+        }
+    return best;
 }
 template <int R, int C, int N, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
     Tile<R, C, N> s;
     work(s, r, c);
 }
-template <class S, int R, class Work> POINT_FN void row_of_tiles(const Work &work, int r) {
+template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Work &work, int r) {
     constexpr bool packs = S::MODE == ALONG;
-    constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, C = shared_out(all, SUMS_HELD / R < 1 ? 1 : SUMS_HELD / R),
-                  step = packs ? W : 1;
-    if constexpr (all > 0) {
-        for (int c = 0; c + C <= all; c += C) tile_at<R, C, W>(work, r, c * step);
-        if constexpr (all % C > 0) tile_at<R, all % C, W>(work, r, all / C * C * step);
-    }
-    if constexpr (packs && S::COLUMNS % W > 0) tile_at<R, 1, S::COLUMNS % W>(work, r, all * W);
+    constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, step = packs ? W : 1;
+    for (int c = 0; c + C <= all; c += C) tile_at<R, C, W>(work, r, c * step);
+    if constexpr (all % C > 0) tile_at<R, all % C, W>(work, r, all / C * C * step);
 }
 template <class S, class Work> POINT_FN void tiles(const Work &work) {
-    constexpr int R = shared_out(S::ROWS, VECTOR_BYTES == 64 ? 12 : 4);
-    for (int r = 0; r + R <= S::ROWS; r += R) row_of_tiles<S, R>(work, r);
-    if constexpr (S::ROWS % R > 0) row_of_tiles<S, S::ROWS % R>(work, S::ROWS / R * R);
+    constexpr bool packs = S::MODE == ALONG;
+    constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, rest = packs ? S::COLUMNS % W : 0;
+    if constexpr (all > 0) {
+        constexpr Extents t = best_tile(S::ROWS, all);
+        for (int r = 0; r + t.rows <= S::ROWS; r += t.rows) row_of_tiles<S, t.rows, t.columns>(work, r);
+        if constexpr (S::ROWS % t.rows > 0)
+            row_of_tiles<S, S::ROWS % t.rows, t.columns>(work, S::ROWS / t.rows * t.rows);
+    }
+    if constexpr (rest > 0) { // the last pack of each row, which is not full
+        constexpr int R = best_tile(S::ROWS, 1).rows;
+        for (int r = 0; r + R <= S::ROWS; r += R) tile_at<R, 1, rest>(work, r, all * W);
+        if constexpr (S::ROWS % R > 0) tile_at<S::ROWS % R, 1, rest>(work, S::ROWS / R * R, all * W);
+    }
 }
 
 // ---- arrays turned: scratch[point][lane] of W entries that are `step` apart, of which `count` are there. A point is
@@ -258,6 +284,22 @@ template <int Q, int P> static void turn_in(const scalar *from, long ld, long st
             for (int e = 0; e < W; ++e) to[p * W + e] = e < count ? from[e * step + p] : 0;
         to += P * W;
     }
+}
+// to[r * row + c] = from[r + c * lane]
+template <int ROWS, int COLUMNS> static void turn(const scalar *from, long lane, scalar *to, long row) {
+    typedef Pack<W> V;
+    constexpr int R = ROWS / W * W, C = COLUMNS / W * W;
+    for (int c = 0; c < C; c += W)
+        for (int r = 0; r < R; r += W) {
+            V x[W];
+            UNROLL
+            for (int i = 0; i < W; ++i) x[i] = fetch<V, W, 1>(from + (c + i) * lane + r);
+            transpose(x);
+            UNROLL
+            for (int i = 0; i < W; ++i) leave<W>(to + (r + i) * row + c, x[i]);
+        }
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = r < R ? C : 0; c < COLUMNS; ++c) to[r * row + c] = from[r + c * lane];
 }
 template <class V> POINT_FN void stream(scalar *to, V x);
 template <int Q, int P> static void turn_out(const scalar *from, scalar *to, long ld, long step, int count, bool past) {

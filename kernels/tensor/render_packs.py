@@ -128,7 +128,7 @@ def _with_copies(p, s, n, way, width) -> float:
         changed, _ = turned(dataclasses.replace(p, statements=(s,)), ("along",))
         if len(changed.statements) > 1:
             price = effort(nest(changed, changed.statements[-1]), way, width)
-            price += sum(1.5 * changed.arrays[c.out.name].size for c in changed.statements[:-1] if not changed.once(c))
+            price += sum(0.4 * changed.arrays[c.out.name].size for c in changed.statements[:-1] if not changed.once(c))
     return price
 
 
@@ -203,12 +203,11 @@ class _Body:
         outer, row, column = _levels(n, mode)
         scale = lambda place: self._scale(n.names[place]) if mode == "BATCH" else ""
         step = lambda place, loop: _times(loop.step[place] if loop else 0, scale(place))
-        lanes_only = 1 if mode == "ALONG" and not column else 0  # no index for the lanes: one number
         self.types.append(
             f"struct S{k} {{\n    static constexpr Mode MODE = {mode};\n"
             f"    static constexpr int ROWS = {row.extent if row else 1}, COLUMNS = {column.extent if column else 1};\n"
             f"    static constexpr bool ADD = {str(s.add).lower()};\n"
-            f"    static constexpr long row = {step(0, row)}, column = {step(0, column) if not lanes_only else 0};\n}};"
+            f"    static constexpr long row = {step(0, row)}, column = {step(0, column)};\n}};"
         )
         for depth, loop in enumerate(outer):
             lines.append(f"for (int x{depth} = 0; x{depth} < {loop.extent}; ++x{depth})")
@@ -217,19 +216,34 @@ class _Body:
             moves = [f" + x{d} * ({step(place, loop)})" for d, loop in enumerate(outer) if loop.step[place]]
             kind = "scalar" if place == 0 else "const scalar"
             lines.append(f"{kind} *const f{place} = at_{name}{''.join(moves)};")
-        lines.append(f"tiles<S{k}>([&](auto &s, int r, int c) __attribute__((always_inline)) {{")
-        if s.function:
-            lines.append(self._map(k, n, mode, row, column, step))
-        for m, q in enumerate(n.products) if not s.function else ():
+        if self._turns(n, mode, row, column):
+            lines.append(f"turn<{row.extent}, {column.extent}>(f1, {column.step[1]}, f0, {row.step[0]});")
+        else:
+            lines += self._tiles(k, n, mode, row, column, scale, step)
+        lines.append("}\n}")
+        (self.once if self.p.once(s) else self.each).append("\n".join(lines))
+        if s.out.name in self.last and self.last[s.out.name] == k:
+            self.each += self._leave(s.out.name)
+
+    def _tiles(self, k: int, n: Nest, mode, row, column, scale, step) -> list[str]:
+        lines = [f"tiles<S{k}>([&](auto &s, int r, int c) __attribute__((always_inline)) {{"]
+        if n.statement.function:
+            lines.append(self._map(n, mode, row, column, step))
+        for m, q in enumerate(n.products) if not n.statement.function else ():
             if not q.factors:
                 lines.append(f"add_number(s, {str(m == 0).lower()}, {q.number!r});")
                 continue
             self._term(f"S{k}T{m}", n, q, mode, row, column, scale)
             lines.append(f"add<S{k}T{m}, {str(m == 0).lower()}>(s, r, c, {', '.join(f'f{f}' for f in q.factors)});")
-        lines.append(f"put<S{k}>(s, r, c, f0);\n}});\n}}\n}}")
-        (self.once if self.p.once(s) else self.each).append("\n".join(lines))
-        if s.out.name in self.last and self.last[s.out.name] == k:
-            self.each += self._leave(s.out.name)
+        return [*lines, f"put<S{k}>(s, r, c, f0);\n}});"]
+
+    @staticmethod
+    def _turns(n: Nest, mode, row, column) -> bool:
+        """Whether a statement does nothing but exchange two directions of its one factor."""
+        if mode != "ALONG" or n.statement.function or n.statement.add or len(n.products) != 1 or not (row and column):
+            return False
+        (q,) = n.products
+        return len(q.factors) == 1 and not q.sums and q.number == 1 and row.step[1] == 1 and column.step[1] > 1
 
     def _scale(self, name: str) -> str:
         array = self.p.arrays.get(name)
@@ -258,7 +272,7 @@ class _Body:
             f"                          lane[] = {listed(lane)}, sum[][{len(sums)}] = {by_factor};\n}};"
         )
 
-    def _map(self, k, n: Nest, mode, row, column, step) -> str:
+    def _map(self, n: Nest, mode, row, column, step) -> str:
         """A function of the host's, on whole packs of which `lanes` numbers count."""
         values = []
         stride = "W" if mode == "ALONG" else "1"
@@ -374,7 +388,8 @@ def _levels(n: Nest, mode: str):
                 loops.remove(column)
             else:
                 column = None
-    row = max(loops, key=lambda loop: (kept(loop), min(loop.extent, 12)), default=None)
+    side = lambda loop: len(loop.step) == 2 and loop.step[1] == 1  # of a copy, along which its factor lies
+    row = max(loops, key=lambda loop: (side(loop), kept(loop), min(loop.extent, 12)), default=None)
     if row:
         loops.remove(row)
     return loops, row, column
