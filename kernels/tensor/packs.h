@@ -342,6 +342,10 @@ template <long COUNT> static void copy_past(scalar *to, const scalar *from) {
     static_assert(COUNT % W == 0, "whole vectors");
     for (long i = 0; i < COUNT; i += W) stream(to + i, fetch<Pack<W>, W, 1>(from + i));
 }
+// Asks for `count` numbers that the next entry will read.
+POINT_FN void ask_for(const scalar *from, int count) {
+    for (int i = 0; i < count; i += 64 / int(sizeof(scalar))) __builtin_prefetch(from + i, 0, 2);
+}
 POINT_FN void end_of_streams() {
 #if defined(__AVX__)
     _mm_sfence();

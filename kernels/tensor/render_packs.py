@@ -149,6 +149,7 @@ def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) 
     body = _Body(p, how.name == "lanes")
     for k, (s, way) in enumerate(zip(p.statements, ways)):
         body.statement(k, s, way)
+    body.ask_ahead()
     functions = any(s.function not in ("", MIRROR) for s in p.statements)
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
@@ -171,7 +172,6 @@ class _Body:
         self.types: list[str] = []
         self.once: list[str] = []
         self.each: list[str] = []
-        self.ends: dict[int, list[str]] = collections.defaultdict(list)
         e = p.expression
         # arguments that are worked on in scratch: turned; or lying a batch apart; or outputs that pass the caches by
         batched = [a for a in p.arguments if a.place is not None]
@@ -287,6 +287,17 @@ class _Body:
             "for (int y = 0; y < s.rows; ++y) for (int z = 0; z < s.columns; ++z) {\n"
             f"    const vec v = {call};\n    memcpy(&s.at[y][z], &v.v, sizeof s.at[y][z]);\n}}"
         )
+
+    def ask_ahead(self) -> None:
+        """Before each statement, ask for a part of what the next entry will read, where entries come from memory."""
+        inputs = [self.p.arrays[x] for x in self.p.expression.inputs]
+        many = len(self.each)
+        for k in range(many) if not self.lanes and self.past else ():
+            for a in inputs:
+                first, last = (a.size * j // many for j in (k, k + 1))
+                if a.place == 0 and last > first:
+                    call = f"ask_for(at_{a.name} + a.step_{a.name} + {first}, {last - first})"
+                    self.each[k] = f"if constexpr (PAST) {call};\n{self.each[k]}"
 
     # ---- functions
     def _leave(self, name: str) -> list[str]:
