@@ -293,10 +293,8 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
                 f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
             )
         arrays = dict(zip(names, operands))
-        if out is not None:
-            arrays["out"] = out
-    elif out is not None:
-        raise ArgumentError("out= belongs to an einsum string; name the output of a text.")
+    if out is not None:
+        arrays["out"] = out
     device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
     be = (
         get_backend(backend or ("cuda" if device else "cpu"))

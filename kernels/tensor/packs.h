@@ -7,28 +7,16 @@
 //
 // A statement S has MODE, ROWS, COLUMNS, the output's steps row and column, and whether it adds (ADD). A term T has
 // FACTORS, SUMS and their extents, the steps of each factor along row, column, lane and sums, and the number before it.
-// Steps and places are in numbers.
+// Steps and places are in numbers. A source includes numbers/pack.h first.
 #pragma once
 #include <stdlib.h>
 #include <string.h>
 #include "numbers/launch.h"
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
 
-#ifndef VECTOR_BYTES
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-#define VECTOR_BYTES 64
-#elif defined(__AVX__)
-#define VECTOR_BYTES 32
-#else
-#define VECTOR_BYTES 16 // SSE2, NEON
-#endif
-#endif
-constexpr int W = VECTOR_BYTES / sizeof(scalar); // lanes of a pack
+constexpr int W = VECTOR_LANES; // of a pack
 enum Mode { ALONG, FOLDED, BATCH };
 
 template <int BYTES> struct Vector {

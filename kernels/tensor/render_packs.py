@@ -150,10 +150,9 @@ def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) 
     for k, (s, way) in enumerate(zip(p.statements, ways)):
         body.statement(k, s, way)
     body.ask_ahead()
-    functions = any(s.function not in ("", MIRROR) for s in p.statements)
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
-        *(['#include "numbers/pack.h"'] if functions else []),
+        '#include "numbers/pack.h"',
         '#include "tensor/packs.h"',
         *(f'#include "{h}"' for h in headers),
         structure("Arguments", members(p)),

@@ -1,4 +1,4 @@
-"""`bench tensor`: tensor expressions beside numpy.einsum, numpy.matmul and, where it is installed, libxsmm, on one core.
+"""`bench tensor`: tensor expressions on one core, beside numpy.einsum, numpy.matmul and libxsmm where it is installed.
 
 Values of ours and of every rival are checked first. Then all run in turns in one thread; medians of its processor time
 count, which is not the time that other processes took. Start it with OPENBLAS_NUM_THREADS=1 in the environment: threads
