@@ -377,6 +377,24 @@ def test_every_cuda_organisation_compiles(monkeypatch):
     assert seen == {"flat", "team", "lines", "tiles", "slices"}
 
 
+@pytest.mark.gpu
+def test_on_a_gpu():
+    """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
+    backend = get_backend("cuda")
+    for seed in range(8):
+        assert check_random(backend, seed)
+    for n in (2, 7, 12, 17):
+        arrays, sizes = nekbone(n, 37, whole=True)
+        for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
+            assert np.array_equal(run(plan, {**arrays, **empty(plan, 37)}, 37)["w"], ax(arrays)), plan.how
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-3, 4, (20, rows, 216)).astype("float32") for rows in (125, 27))
+    wanted = np.einsum("clp,crp->clr", left, right)
+    for plan in organisations("o[c l r] = a[c l p] b[c r p]", dict(l=125, r=27, p=216), backend, dtype="float32"):
+        found = run(plan, {"a": left, "b": right, **empty(plan, 20)}, 20)
+        assert np.array_equal(found["o"], wanted), plan.how
+
+
 def main(count: int, where: str = "cpu"):
     """So many random expressions, six in a kernel."""
     done, seed = 0, 1000
