@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
+import statistics
 
 import numpy as np
 
 from ..backend import get_backend
 from ..backend.record import record
+from ..codegen import tune
 from ..errors import ArgumentError
 from . import orders, render_packs
 from .plan import Array, Program, describe, mirrored
@@ -28,7 +30,7 @@ class Contraction:
 
     sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
     symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or None: the model's choice. `constant` inputs are copied by `bind` on a device.
+    how: an organisation's name, or None: the model's choice. quick: compile fast rather than for speed. `constant` inputs are copied by `bind` on a device.
     Raises ArgumentError for what the text or the sizes lack.
     """
 
@@ -167,10 +169,7 @@ class Contraction:
                 self.backend.product
             ):
                 raise ArgumentError(f"array '{name}' is not where backend {self.backend} works.")
-        if n is None:
-            first = arrays[e.outputs[0]]
-            place = p.arrays[e.outputs[0]].place
-            n = first.shape[place] if e.batch and first.ndim > place else 1
+        n = self._entries(arrays) if n is None else n
         if n < 0 or (not e.batch and n != 1):
             raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
         values, spans = {}, []
@@ -193,6 +192,12 @@ class Contraction:
                     raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
         values["past"] = int(self._past(values, n))
         return self._launches(arrays, values, n)
+
+    def _entries(self, arrays) -> int:
+        """Of the first output."""
+        name = self.expression.outputs[0]
+        place = self.program.arrays[name].place
+        return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
 
     def _past(self, values, n) -> bool:
         """Whether outputs go past the caches: they are large, and each entry begins on a cache line."""
@@ -224,7 +229,7 @@ class Contraction:
         return sum(
             f
             for f, once in (
-                orders._flops(s, self.program.sizes, self.expression.batch) for s in self.program.statements
+                orders.flops_of(s, self.program.sizes, self.expression.batch) for s in self.program.statements
             )
             if not once
         )
@@ -236,8 +241,9 @@ class Contraction:
         batched = [a for a in self.program.arguments if a.place is not None or not e.batch]
         return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
 
-    def explain(self) -> str:
-        """What was considered and chosen: orders, products computed once, organisations, flops and bytes."""
+    def explain(self, arrays=None, n: int | None = None) -> str:
+        """What was considered and chosen: orders, products computed once, organisations, flops and bytes. With arrays
+        (see `bind`) it also runs a few times, outputs and all, and tells what it reached."""
         e, lines = self.expression, [f"statement: {s}" for s in self.expression.statements]
         lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
         for k, m, found in orders.choices(e, self.sizes):
@@ -263,7 +269,15 @@ class Contraction:
             mark = "  <- chosen" if how is self.how else ""
             lines.append(f"organisation {how}: {price:.0f} {self._renderer.UNIT} an entry{mark}")
         lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
-        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops a byte")
+        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        if arrays is not None:
+            run = self.bind(arrays, n)
+            count = self._entries(arrays) if n is None else n
+            time = statistics.median([tune.seconds(self.backend, run) for _ in range(6)][1:])
+            lines.append(
+                f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
+                f"{self.bytes * count / time * 1e-9:.4g} GB/s"
+            )
         return "\n".join(lines)
 
 

@@ -180,12 +180,12 @@ def lower(e: Expression, sizes, chosen=None, share: bool = True) -> Lowered:
         twice = frozenset(key for key, times in seen.items() if times > 1)
     made = _Lowering(e, sizes, known, twice, collections.Counter())
     statements = made.run()
-    work = [_flops(s, sizes, e.batch) for s in statements]
+    work = [flops_of(s, sizes, e.batch) for s in statements]
     total = lambda shared: sum(flops for flops, once in work if once is shared)
     return Lowered(tuple(statements), frozenset(made.made), tuple(sorted(known.items())), total(False), total(True))
 
 
-def _flops(s: Statement, sizes, batch) -> tuple[int, bool]:
+def flops_of(s: Statement, sizes, batch) -> tuple[int, bool]:
     """(additions and multiplications, whether they are done once for the whole batch)."""
     flops = 0
     for t in s.terms:
