@@ -28,11 +28,13 @@ from .errors import ArgumentError, BackendError, FrameError, MixtureError, State
 from .mixture import Mixture
 from .program import Program
 from .species import NoSpecies, SpeciesData
+from .tensor import Contraction, contract
 
 __all__ = [
     "ArgumentError",
     "BackendError",
     "Constants",
+    "Contraction",
     "FrameError",
     "Mixture",
     "MixtureError",
@@ -45,6 +47,7 @@ __all__ = [
     "collections",
     "constant",
     "constants",
+    "contract",
     "dtype_of",
     "get_backend",
     "load_declarations",

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hosts import BUILD, MIXTURES, SOURCES, library
+from hosts import BUILD, ROOT, SOURCES, library
 from kernel_cases import states
 from mixtures_for_tests import species_set
 from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
@@ -169,7 +169,7 @@ def test_a_c_host_with_cuda_malloc(tmp_path):
     subprocess.run(["gcc", "-O2", f"-I{BUILD}", str(SOURCES / "device.c"), *link], check=True)
     sizes = [(16, 16, 16, 2000), (256, 256, 16, 400)]
     for size in sizes:
-        command = [str(made), found[0], str(MIXTURES / "ch4_o2.yaml"), *map(str, size)]
+        command = [str(made), found[0], str(ROOT / "examples" / "mixtures" / "ch4_o2.yaml"), *map(str, size)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=200)
         print(size, done.stdout)
         assert "same 1" in done.stdout, done.stdout + done.stderr

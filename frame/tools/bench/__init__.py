@@ -15,7 +15,7 @@ import sys
 
 from ...config import PRECISIONS
 from ...errors import ArgumentError
-from . import inputs, species_loops
+from . import inputs, species_loops, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -102,6 +102,8 @@ def add(commands) -> None:
         "species-loops", help="nested species loops: every strategy and layout beside a copy of memory"
     )
     species_loops.add_arguments(loops, bench=True)
+    expressions = benches.add_parser("tensor", help="tensor expressions beside einsum, matmul and libxsmm, on one core")
+    tensor.add_arguments(expressions)
 
 
 def _check(given) -> None:
@@ -132,6 +134,8 @@ def main(given) -> None:
     """Run what was asked for, print the tables, write the JSON and the page. Raises the layer's errors."""
     if given.bench == "species-loops":
         return species_loops.run(given)
+    if given.bench == "tensor":
+        return tensor.run(given)
     from kernels import get_backend
 
     from . import page, report, scaling

@@ -1,0 +1,10 @@
+"""Tensor expressions: texts of statements over named indices, compiled like every other family of kernels.
+
+text.py reads; orders.py finds the cheapest evaluation; plan.py makes loops; render_packs.py with packs.h and
+render_threads.py with threads.h write them for a CPU and for CUDA; contraction.py is what callers use. intrepid.py and
+named.py hold contractions that are known by a name.
+"""
+
+from .contraction import Contraction, contract
+
+__all__ = ["Contraction", "contract"]

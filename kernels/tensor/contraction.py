@@ -1,0 +1,365 @@
+"""Contraction: a tensor expression, planned, rendered, compiled and bound to arrays; contract: the same in one call.
+
+plan = Contraction("V[e i j k] += A[l k] B[m j] C[n i] U[e l m n]", sizes=dict.fromkeys("ijklmn", 10))
+run = plan.bind(dict(A=A, B=B, C=C, U=U, V=V), n)
+run()
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+
+import numpy as np
+
+from ..backend import get_backend
+from ..backend.record import record
+from ..codegen import tune
+from ..errors import ArgumentError
+from . import orders, render_packs
+from .plan import Array, Program, describe, mirrored
+from .text import Expression, Reference, parse, words
+
+TYPES = ("float64", "float32")
+STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores pass the caches by: twice a large L2
+
+
+class Contraction:
+    """One kernel from a text (see text.py), for extents that are compiled in, and a batch of any extent.
+
+    sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
+    symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
+    how: an organisation's name, or None: the model's choice. quick: the compiler's time counts more than the code's.
+    `constant` inputs are copied by `bind` on a device.
+    Raises ArgumentError for what the text or the sizes lack.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        sizes,
+        dtype="float64",
+        batch: str | None = None,
+        backend=None,
+        how: str | None = None,
+        headers=(),
+        folders=(),
+        quick: bool = False,
+        **options,
+    ):
+        self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.dtype = np.dtype(dtype)
+        if self.dtype.name not in TYPES:
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
+        self.expression = e = parse(text, batch, **options)
+        self.sizes = {}
+        for index in e.indices:
+            if index == e.batch:
+                continue
+            extent = sizes.get(index)
+            if extent is None or int(extent) != extent or extent < 1:
+                raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
+            self.sizes[index] = int(extent)
+        describe(e, e.statements, self.sizes)
+        self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
+        self.candidates = sorted(self._candidates(), key=lambda c: c[0])
+        able = [c for c in self.candidates if how is None or c[1].name == how]
+        if not able:
+            names = sorted({c[1].name for c in self.candidates})
+            raise ArgumentError(f"tensor expression: no organisation '{how}' here; able: {', '.join(names)}.")
+        self.price, self.how, self.program = able[0]
+        for a in self.program.arrays.values():
+            if a.size >= 2**31:
+                raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
+
+    @property
+    def _renderer(self):
+        if self.backend.style == "packs":
+            return render_packs
+        from . import render_threads
+
+        return render_threads
+
+    def _candidates(self):
+        """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
+        best: dict[str, tuple] = {}
+        for program in self._programs():
+            for price, how in self._renderer.choices(program):
+                if how.name not in best or price < best[how.name][0]:
+                    best[how.name] = (price, how, program)
+        return best.values()
+
+    def _programs(self):
+        """Programs of the cheapest orders; those of several terms are taken in step, the first of each, and so on."""
+        e, found = self.expression, orders.choices(self.expression, self.sizes)
+        for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
+            chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
+            low = orders.lower(e, self.sizes, chosen)
+            sizes = dict(self.sizes) | ({e.batch: 1} if e.batch else {})
+            statements = mirrored(e, low.statements)
+            yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name)
+
+    @functools.cached_property
+    def source(self):
+        return self._render(self.program, self.how)
+
+    # ---- arrays
+    def shape(self, name: str, n: int) -> tuple[int, ...]:
+        """Of an array for n entries."""
+        a = self.program.arrays[name]
+        return tuple(n if x is None else x for x in a.extents)
+
+    def _place(self, name: str, array, n: int) -> tuple[int, int]:
+        """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
+        a, shape = self.program.arrays[name], tuple(array.shape)
+        if array.dtype != self.dtype:
+            raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {self.dtype.name}.")
+        if len(shape) != len(a.extents):
+            raise ArgumentError(
+                f"array '{name}': {len(shape)} dimensions {shape}, wanted {len(a.extents)}: [{' '.join(a.indices)}]."
+            )
+        for place, (found, wanted, index) in enumerate(zip(shape, a.extents, a.indices)):
+            batch = place == a.place
+            if found < n if batch else found != wanted:
+                raise ArgumentError(
+                    f"array '{name}', index '{index}': extent {found}, wanted {n if batch else wanted}"
+                    + (" or more." if batch else ".")
+                )
+        size = self.dtype.itemsize
+        step, expected = a.after, 1
+        ld = math.prod(shape[a.place :]) if a.place is not None else 0
+        for place in reversed(range(len(shape))):
+            stride = array.strides[place]
+            if place == a.place:
+                if a.place == 0 and shape[0] > 1 and stride >= expected * size and stride % size == 0:
+                    step = stride // size  # entries may lie further apart
+                elif shape[place] > 1 and stride != expected * size:
+                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
+                expected *= shape[place]
+            else:
+                if shape[place] > 1 and n > 0 and stride != expected * size:
+                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
+                expected *= shape[place]
+        return step, ld
+
+    @staticmethod
+    def _scattered(name, a: Array, place, stride, wanted) -> str:
+        return (
+            f"array '{name}', index '{a.indices[place]}': neighbours are {stride} bytes apart, wanted {wanted}: "
+            "contiguous but for the batch index in front."
+        )
+
+    def bind(self, arrays, n: int | None = None):
+        """run() for the first n entries of the batch (None: all that the first output has).
+
+        Shapes, types and contiguity are checked here, once; what is missing, too short, scattered, or an output that
+        shares memory with another array, raises ArgumentError that names array, index, found and wanted extent.
+        """
+        e, p = self.expression, self.program
+        wanted = (*e.inputs, *e.outputs)
+        for name in arrays:
+            if name not in wanted:
+                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        for name in wanted:
+            if name not in arrays:
+                raise ArgumentError(f"array '{name}' is missing.")
+            if not hasattr(arrays[name], "strides") or not hasattr(arrays[name], "dtype"):
+                raise ArgumentError(f"array '{name}': wanted an array of {self.backend.arrays.__name__}.")
+            if hasattr(arrays[name], "__cuda_array_interface__") != (self.backend.memory == "device") and (
+                self.backend.product
+            ):
+                raise ArgumentError(f"array '{name}' is not where backend {self.backend} works.")
+        n = self._entries(arrays) if n is None else n
+        if n < 0 or (not e.batch and n != 1):
+            raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
+        values, spans = {}, []
+        for a in p.arguments:
+            array = arrays[a.name]
+            values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
+            values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
+            if a.name in e.outputs and not getattr(array.flags, "writeable", True):
+                raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
+            if array.size:
+                bytes_ = sum((x - 1) * abs(s) for x, s in zip(array.shape, array.strides)) + array.dtype.itemsize
+                spans.append((address, address + bytes_, a.name))
+            if a.mixed and n not in {
+                array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices
+            }:
+                raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
+        for begin, end, name in spans:
+            for other_begin, other_end, other in spans:
+                if name in e.outputs and name != other and begin < other_end and other_begin < end:
+                    raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+        values["past"] = int(self._past(values, n))
+        return self._launches(arrays, values, n)
+
+    def _entries(self, arrays) -> int:
+        """Of the first output."""
+        name = self.expression.outputs[0]
+        place = self.program.arrays[name].place
+        return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
+
+    def _past(self, values, n) -> bool:
+        """Whether outputs go past the caches: they are large, and each entry begins on a cache line."""
+        p, size = self.program, self.dtype.itemsize
+        outs = [p.arrays[name] for name in p.expression.outputs]
+        if n * sum(a.size for a in outs) * size < STREAMED:
+            return False
+        numbers = 64 // size
+        return all(
+            values[f"at_{a.name}"] % 64 == 0
+            and a.name not in p.expression.updated
+            and all(x % numbers == 0 for x in (a.after, values[f"step_{a.name}"]) if a.place == 0)
+            and (a.place == 0 or values[f"ld_{a.name}"] % numbers == 0)
+            for a in outs
+        )
+
+    def _launches(self, arrays, values, n):
+        module = self.backend.compile(self.source)
+        if self.backend.style == "packs":
+            held = record(render_packs.members(self.program), **values)
+            run = module.bind("contraction", None, held, keep=list(arrays.values()))
+            return functools.partial(run, n)
+        return self._renderer.launch(self, module, arrays, values, n)
+
+    # ---- what was decided
+    @property
+    def flops(self) -> int:
+        """Of one entry."""
+        return sum(
+            f
+            for f, once in (
+                orders.flops_of(s, self.program.sizes, self.expression.batch) for s in self.program.statements
+            )
+            if not once
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Of one entry that have to move: inputs once, outputs once, twice where they are added to."""
+        e = self.expression
+        batched = [a for a in self.program.arguments if a.place is not None or not e.batch]
+        return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
+
+    def explain(self, arrays=None, n: int | None = None) -> str:
+        """What was considered and chosen: orders, products computed once, organisations, flops and bytes. With arrays
+        (see `bind`) it also runs a few times, outputs and all, and tells what it reached."""
+        e, lines = self.expression, [f"statement: {s}" for s in self.expression.statements]
+        lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
+        for k, m, found in orders.choices(e, self.sizes):
+            t = e.statements[k].terms[m]
+            lines.append(
+                f"orders of {' '.join(map(str, t.factors))}: {found.count}, {len(found.cheapest)} cheapest with "
+                f"{found.cost} multiply-adds an entry (dearest {found.dearest}, all loops at once {found.direct})"
+            )
+            sets = [frozenset(f.indices) for f in t.factors]
+            left = frozenset(e.statements[k].out.indices)
+            for tree in found.cheapest:
+                price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
+                lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops")
+        groups = orders.families(e)
+        if any(g > 1 for g in groups):
+            kept = len([s for s in self.program.statements if s.out.name not in e.references])
+            lines.append(
+                f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
+                "computed once for all who read them"
+            )
+        lines += [f"done: {s}" for s in self.program.statements]
+        for price, how, _ in self.candidates:
+            mark = "  <- chosen" if how is self.how else ""
+            lines.append(f"organisation {how}: {price:.0f} {self._renderer.UNIT} an entry{mark}")
+        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
+        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        if arrays is not None:
+            run = self.bind(arrays, n)
+            count = self._entries(arrays) if n is None else n
+            time = statistics.median([tune.seconds(self.backend, run) for _ in range(6)][1:])
+            lines.append(
+                f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
+                f"{self.bytes * count / time * 1e-9:.4g} GB/s"
+            )
+        return "\n".join(lines)
+
+
+def _shown(tree, factors) -> str:
+    return factors[tree].name if isinstance(tree, int) else f"({_shown(tree[0], factors)} {_shown(tree[1], factors)})"
+
+
+# ---- one call -------------------------------------------------------------------------------------------------------
+
+
+def contract(text: str, *operands, batch: str | None = None, backend=None, how=None, out=None, **arrays):
+    """Evaluate a text on NumPy's or CuPy's arrays: named ones, or the operands of an einsum string in their order.
+
+    Outputs that are not given are made and returned: one, or a tuple in the text's order. Outputs that are given are
+    written in place, and returned too. Options of text.parse (point, layout, local, constant, symmetric, headers,
+    folders) go by their names. The plan is kept for the next call with the same extents. Raises ArgumentError.
+    """
+    named = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
+    options = {key: arrays.pop(key) for key in named if key in arrays}
+    options |= {key: words(options[key]) for key in ("local", "constant", "symmetric") if key in options}
+    marks = {k: v for k, v in options.items() if k not in ("headers", "folders", "quick")}
+    e = parse(text, batch, **marks)
+    if operands:
+        names = [f"operand{k}" for k in range(len(e.inputs))]
+        if arrays or sorted(e.inputs) != sorted(names) or len(operands) != len(names):
+            raise ArgumentError(
+                f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
+            )
+        arrays = dict(zip(names, operands))
+    if out is not None:
+        arrays["out"] = out
+    device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
+    be = (
+        get_backend(backend or ("cuda" if device else "cpu"))
+        if backend is None or isinstance(backend, str)
+        else backend
+    )
+    if "->" in text or operands:  # einsum takes whatever NumPy makes an array of, and strided ones
+        kinds = [getattr(a, "dtype", np.dtype(float)) for a in arrays.values()]
+        dtype = np.dtype("float32") if all(k == np.float32 for k in kinds) else np.dtype("float64")
+        xp = be.arrays
+        arrays = {k: a if k == "out" else xp.ascontiguousarray(be.from_host(a, dtype)) for k, a in arrays.items()}
+    else:
+        for name, a in arrays.items():
+            if not hasattr(a, "dtype") or not hasattr(a, "strides"):
+                raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
+        dtype = np.dtype(next(iter(arrays.values())).dtype) if arrays else np.dtype("float64")
+    sizes, n = _extents(e, arrays)
+    plan = _plan(
+        text, tuple(sorted(sizes.items())), dtype.name, batch, be, how, tuple(sorted(options.items())), e.batch
+    )
+    for name in e.updated:
+        if name not in arrays:
+            raise ArgumentError(f"array '{name}' is added to, so it has to be given.")
+    made = {name: be.empty(plan.shape(name, n), dtype) for name in e.outputs if name not in arrays}
+    plan.bind({**arrays, **made}, n)()
+    results = tuple({**arrays, **made}[name] for name in e.outputs)
+    return results[0] if len(results) == 1 else results
+
+
+@functools.lru_cache(256)
+def _plan(text, sizes, dtype, batch, backend, how, options, _):
+    return Contraction(text, dict(sizes), dtype, batch, backend, how, **dict(options))
+
+
+def _extents(e: Expression, arrays) -> tuple[dict[str, int], int]:
+    """(extent of each index, of the batch) as the arrays have them. Raises ArgumentError where two disagree."""
+    found: dict[str, tuple[int, str]] = {}
+    for name, array in arrays.items():
+        for r in e.references.get(name, ()):
+            _take(r, tuple(array.shape), found, e.batch)
+    sizes = {index: extent for index, (extent, _) in found.items()}
+    return sizes, sizes.pop(e.batch, 1) if e.batch else 1
+
+
+def _take(r: Reference, shape, found, batch) -> None:
+    if len(shape) != len(r.indices):
+        raise ArgumentError(f"array '{r.name}': {len(shape)} dimensions {shape}, wanted {len(r.indices)}: {r}.")
+    for index, extent in zip(r.indices, shape):
+        known, other = found.setdefault(index, (extent, r.name))
+        if known != extent:
+            raise ArgumentError(
+                f"array '{r.name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
+            )

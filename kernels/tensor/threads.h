@@ -1,0 +1,32 @@
+// Tensor expressions on CUDA devices. An entry of the batch belongs to a thread (flat), or to a team of threads of a
+// block, which share what lies in shared memory (team, lines), or to several blocks (tiles). The renderer writes which
+// loop goes to what; here is what they call.
+#pragma once
+#include "numbers/launch.h"
+
+extern __shared__ double shared_memory[];
+
+// A line in registers: to[o] = or += number * sum over k of m[o, k] from[k]. Steps: of the matrix MO, MK; of the lines
+// `ahead` and `along`.
+template <int O, int K, int MO, int MK, bool ADD>
+POINT_FN void line(const scalar *m, const scalar *from, long ahead, scalar *to, long along, double number) {
+    scalar held[K];
+    UNROLL
+    for (int k = 0; k < K; ++k) held[k] = from[k * ahead];
+    UNROLL
+    for (int o = 0; o < O; ++o) {
+        scalar sum = m[o * MO] * held[0];
+        UNROLL
+        for (int k = 1; k < K; ++k) sum += m[o * MO + k * MK] * held[k];
+        sum *= scalar(number);
+        to[o * along] = ADD ? to[o * along] + sum : sum;
+    }
+}
+
+// The lower half of the last two of Q x N x N numbers, in both halves. me, of `all` threads.
+template <int Q, int N> POINT_FN void mirror(const scalar *from, scalar *to, int me, int all) {
+    for (int x = me; x < Q * N * N; x += all) {
+        const int q = x / (N * N), i = x / N % N, j = x % N;
+        to[x] = from[q * N * N + (i > j ? i * N + j : j * N + i)];
+    }
+}

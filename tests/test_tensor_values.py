@@ -1,0 +1,410 @@
+"""Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
+
+Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
+    python tests/test_tensor_values.py 10000 [cpu|cuda]      so many random expressions
+"""
+
+import contextlib
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import cuda_on_cpu
+import numpy as np
+import pytest
+from reference import tensor as reference
+
+from kernels import Contraction, backend as backends, contract, get_backend
+from kernels.backend import cuda
+from kernels.errors import ArgumentError
+from kernels.tensor import named
+
+machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
+EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
+LG3 = {"ur": "il,ekjl->ekji", "us": "jl,ekli->ekji", "ut": "kl,elji->ekji"}
+LG3T = ("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji")
+
+
+@contextlib.contextmanager
+def on_stand_in(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
+        patch.setattr(backends, "_made", {})
+        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(folder))
+        yield get_backend("cuda")
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
+        yield backend
+
+
+def organisations(text, sizes, backend, **options):
+    """A plan for each organisation that can serve; compiled in haste."""
+    first = Contraction(text, sizes, backend=backend, quick=True, **options)
+    for _, how, _ in first.candidates:
+        yield Contraction(text, sizes, backend=backend, quick=True, how=how.name, **options)
+
+
+def run(plan, arrays, n):
+    """Outputs, from copies of the arrays on the plan's backend."""
+    backend = plan.backend
+    held = {a.name: backend.from_host(np.array(arrays[a.name]), plan.dtype) for a in plan.program.arguments}
+    plan.bind(held, n)()
+    return {name: np.array(backend.to_host(held[name])) for name in plan.expression.outputs}
+
+
+def check_random(backend, seed, count=6):
+    """`count` random statements in one kernel, by every organisation; returns how many results were compared."""
+    rng = np.random.default_rng(seed)
+    layout, dtype, batch = ("right", "left")[seed % 2], ("float64", "float32")[seed // 2 % 2], int(rng.integers(0, 20))
+    statements, extents = reference.random_statements(rng, count, layout)
+    if not statements:
+        return 0
+    text = reference.text(statements, ("[]", "()")[seed // 4 % 2])
+    arrays = reference.random_arrays(rng, statements, extents, batch, dtype)
+    wanted, compared = reference.evaluate(statements, arrays), 0
+    for plan in organisations(text, extents, backend, dtype=dtype, batch="e"):
+        found = run(plan, arrays, batch)
+        for s in statements:
+            name = s[0][0]
+            assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, plan.how.name, reference.text([s]))
+            compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_expressions(seed):
+    assert check_random(get_backend("cpu"), seed)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_expressions_on_the_stand_in(stand_in, seed):
+    assert check_random(stand_in, seed)
+
+
+def nekbone(n, batch, dtype="float64", whole=False):
+    """(arrays, sizes): D, u, six factors, of n points a direction."""
+    rng = np.random.default_rng(n)
+    fill = (
+        (lambda *s: rng.integers(-3, 4, s).astype(dtype)) if whole else (lambda *s: (rng.random(s) - 0.5).astype(dtype))
+    )
+    arrays = {"D": fill(n, n), "u": fill(batch, n, n, n)}
+    arrays |= {f"g{k}": fill(batch, n, n, n) for k in range(1, 7)}
+    return arrays, dict.fromkeys("ijkl", n)
+
+
+def empty(plan, n):
+    """Outputs full of NaN: `=` never reads them."""
+    return {name: np.full(plan.shape(name, n), np.nan, plan.dtype) for name in plan.expression.outputs}
+
+
+def ax(a):
+    D, g = a["D"], [a[f"g{k}"] for k in range(1, 7)]
+    r, s, t = (np.einsum(text, D, a["u"]) for text in LG3.values())
+    r, s, t = g[0] * r + g[1] * s + g[2] * t, g[1] * r + g[3] * s + g[4] * t, g[2] * r + g[4] * s + g[5] * t
+    return sum(np.einsum(text, D, x) for text, x in zip(LG3T, (r, s, t)))
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("n, batch", [(3, 1), (2, 9), (7, 5), (13, 3), (17, 2)])
+def test_nekbone_in_whole_numbers(stand_in, n, batch, where):
+    """Lg3, Lg3t and Ax exactly, by every organisation; outputs were NaN."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    arrays, sizes = nekbone(n, batch, whole=True)
+    text, options = named.AX.replace("w[", "w[", 1), named.TEXTS["ax"].options
+    wanted = {name: np.einsum(text, arrays["D"], arrays["u"]) for name, text in LG3.items()} | {"w": ax(arrays)}
+    options = {**options, "local": "wr ws wt"}  # ur, us, ut are stored too
+    for plan in organisations(text, sizes, backend, **options):
+        found = run(plan, {**arrays, **empty(plan, batch)}, batch)
+        for name in ("ur", "us", "ut", "w"):
+            assert np.array_equal(found[name], wanted[name]), (plan.how, name)
+
+
+def test_adjoints_and_derivatives():
+    """<Lg3 u, v> = <u, Lg3t v>; Ax is symmetric, and not negative for factors that are so; slopes of a polynomial."""
+    n, batch = 5, 4
+    arrays, _ = nekbone(n, batch)
+    rng = np.random.default_rng(1)
+    v = rng.random((3, batch, n, n, n)) - 0.5
+    D, u = arrays["D"], arrays["u"]
+    slopes = contract(named.LG3, D=D, u=u)
+    back = contract(named.LG3T, D=D, ur=v[0], us=v[1], ut=v[2])
+    left, right = sum(np.vdot(a, b) for a, b in zip(slopes, v)), np.vdot(u, back)
+    assert abs(left - right) < 1e-12 * sum(abs(a).sum() for a in slopes)
+    root = rng.random((3, 3, batch, n, n, n)) - 0.5
+    square = np.einsum("xyekji,zyekji->xzekji", root, root)  # positive
+    g = {
+        f"g{k}": np.ascontiguousarray(square[p])
+        for k, p in enumerate([(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)], 1)
+    }
+    apply = lambda x: contract(named.AX, D=D, u=x, **g, **named.TEXTS["ax"].options)
+    first, second = apply(u), apply(np.ascontiguousarray(v[0]))
+    scale = abs(first).sum()
+    assert abs(np.vdot(v[0], first) - np.vdot(u, second)) < 1e-12 * scale and np.vdot(u, first) > -1e-12 * scale
+    x = np.cos(np.pi * np.arange(n) / (n - 1))  # Chebyshev points: exact slopes up to degree n - 1
+    c = np.array([2.0, *[1.0] * (n - 2), 2.0]) * (-1.0) ** np.arange(n)
+    slope = np.outer(c, 1 / c) / (x[:, None] - x + np.eye(n))
+    slope -= np.diag(slope.sum(axis=1))
+    f = lambda z, y, x: x**3 * y - 2 * z**2 + y**2 * z
+    z, y, xs = np.meshgrid(x, x, x, indexing="ij")
+    ur, us, ut = contract(named.LG3, D=slope, u=f(z, y, xs)[None])
+    for found, wanted in ((ur, 3 * xs**2 * y), (us, xs**3 + 2 * y * z), (ut, -4 * z + y**2)):
+        assert np.allclose(found[0], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_eqn1_with_six_extents(stand_in, dtype, where):
+    """All different, one of them 1; += reads the old values once."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    sizes, batch = dict(l=3, k=4, m=5, j=1, n=6, i=7), 11
+    shapes = dict(A="lk", B="mj", C="ni", U="elmn", V="eijk")
+    rng = np.random.default_rng(0)
+    arrays = {
+        name: rng.integers(-2, 3, [sizes.get(i, batch) for i in indices]).astype(dtype)
+        for name, indices in shapes.items()
+    }
+    wanted = arrays["V"] + np.einsum("lk,mj,ni,elmn->eijk", *(arrays[a] for a in "ABCU"))
+    for plan in organisations(named.TEXTS["eqn1_add"].text, sizes, backend, dtype=dtype, **named.TEXTS["eqn1"].options):
+        assert np.array_equal(run(plan, arrays, batch)["V"], wanted), plan.how
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_triples_with_seven_extents(stand_in, where):
+    """One of each kind of NWChem's kernels in whole numbers; the batch index d stands last, and inside, in operands."""
+    from test_tensor_text import triple
+
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    letters = dict(zip("abcdefg", (2, 3, 4, 5, 6, 1, 7)))
+    rng = np.random.default_rng(0)
+    for kind, number in (("s1", 5), ("d1", 4), ("d2", 9))[where == "cpu" :]:
+        sign, operands, result = triple(kind, number)
+        rename = dict(zip(result, "defabc"))  # the text's names
+        first, second = (rng.integers(-3, 4, [letters[i] for i in o]).astype(float) for o in operands)
+        old = rng.integers(-9, 10, [letters[i] for i in result]).astype(float)
+        wanted = old + (1 if sign == "+" else -1) * np.einsum(f"{','.join(operands)}->{result}", first, second)
+        sizes = {rename.get(i, i): x for i, x in letters.items()}
+        n = sizes.pop("d")
+        for plan in organisations(named.TEXTS[f"{kind}_{number}"].text, sizes, backend, batch="d"):
+            a, b = plan.expression.inputs
+            assert np.array_equal(run(plan, {a: first, b: second, "T3": old}, n)["T3"], wanted), plan.how
+
+
+def test_products_computed_once_for_three_kernels():
+    """d1_1 to d1_3 into one T3: their product is one local; batch indices of operands in several places."""
+    text, n = named.triples("d1", (1, 2, 3)), 3
+    rng = np.random.default_rng(0)
+    t2, v2 = rng.integers(-3, 4, (n,) * 4).astype(float), rng.integers(-3, 4, (n,) * 4).astype(float)
+    wanted = sum(
+        (-1) ** (k + 1) * np.einsum(f"aedg,gfbc->{out}", t2, v2) for k, out in enumerate(("defabc", "defbac", "defbca"))
+    )
+    for plan in organisations(text, dict.fromkeys("abcefg", n), get_backend("cpu"), batch="d"):
+        assert len(plan.program.statements) == 4
+        found = run(plan, {"t2": t2, "v2": v2, "T3": np.zeros((n,) * 6)}, n)
+        assert np.array_equal(found["T3"], wanted)
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_locals_shared_by_the_batch_and_symmetric_operands(stand_in, where):
+    """Half of a symmetric operand is read: the other half is NaN. A local without the batch index is made once."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    rng, n, batch = np.random.default_rng(0), 6, 11
+    fill = lambda *s: rng.integers(-3, 4, s).astype(float)
+    arrays = {"A": fill(n, 4), "B": fill(4, n), "x": fill(batch, n), "a": fill(n, n), "b": fill(batch, n, n)}
+    whole = {k: np.tril(arrays[k]) + np.swapaxes(np.tril(arrays[k], -1), -1, -2) for k in "ab"}
+    for k in "ab":
+        arrays[k][..., ~np.tri(n, dtype=bool)] = np.nan
+    text = (
+        "M[i j] = A[i k] B[k j]; o[e i] = M[i j] x[e j] - a[i j] x[e j]; q[e] = 0.5 b[e i j] x[e i] x[e j] + 2 x[e i]"
+    )
+    M, x = arrays["A"] @ arrays["B"], arrays["x"]
+    wanted = {
+        "o": x @ (M - whole["a"]).T,
+        "q": 0.5 * np.einsum("eij,ei,ej->e", whole["b"], x, x) + 2 * x.sum(axis=1),
+    }
+    options = dict(local="M", symmetric="a b", batch="e", constant="A B")
+    for plan in organisations(text, dict(i=n, j=n, k=4), backend, **options):
+        found = run(plan, {**arrays, **empty(plan, batch)}, batch)
+        assert all(np.array_equal(found[name], wanted[name]) for name in wanted), plan.how
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("layout", ["left", "right"])
+def test_point_layouts_and_functions_of_a_host(stand_in, tmp_path, layout, where):
+    """The species loops, and pair values that a host's function forms at the point, in both layouts."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    (tmp_path / "pair_value.h").write_text(
+        "template <class A, class B, class C> POINT_FN auto pair_value(A s, B r, C c) { return s * r + 2.0 * c; }\n"
+    )
+    rng, ns, n = np.random.default_rng(0), 5, 21
+    fill = lambda *s: rng.integers(-3, 4, s).astype(float)
+    a = {name: fill(ns, n) for name in ("ax", "bx", "ay", "by")} | {"c": fill(ns, ns)}
+    pair = a["ax"][:, None] * a["ax"][None] + 2 * a["c"][:, :, None]
+    wanted = {
+        "out": a["ay"][:, None] * a["ax"] + a["by"][:, None] * a["bx"],
+        "m": np.einsum("yxt,xt->yt", pair, a["bx"]),
+    }
+    text = """out[y x] = ax[x] ay[y] + bx[x] by[y]
+    map q[y x] = pair_value(ax[y], ax[x], c[y x])
+    m[y] = q[y x] bx[x]"""
+    turn = lambda x: x if layout == "left" or x is a["c"] else np.ascontiguousarray(np.moveaxis(x, -1, 0))
+    options = dict(point="t", layout=layout, constant="c", local="q", headers=("pair_value.h",), folders=(tmp_path,))
+    for plan in organisations(text, dict(x=ns, y=ns), backend, **options):
+        found = run(plan, {**{k: turn(v) for k, v in a.items()}, **empty(plan, n)}, n)
+        for name, value in wanted.items():
+            assert np.array_equal(found[name], turn(value)), (plan.how, name)
+
+
+@pytest.mark.parametrize("how", ["rows", "lanes"])
+def test_bits_do_not_depend_on_batch_chunk_launch_or_threads(how):
+    """Nor does a NaN in one entry, or an infinity, reach another. Entries may lie further apart than they are long."""
+    n, batch = 5, 21
+    arrays, sizes = nekbone(n, batch)
+    arrays["u"][3] = np.nan
+    arrays["u"][9, 1, 2, 3] = np.inf
+    plans = [
+        Contraction(named.LG3, sizes, backend=get_backend("cpu", threads=t), how=how, constant="D") for t in (1, 3)
+    ]
+    whole = run(plans[0], {**arrays, **empty(plans[0], batch)}, batch)
+    assert np.array_equal(whole["ur"], run(plans[1], {**arrays, **empty(plans[1], batch)}, batch)["ur"], equal_nan=True)
+    sane = np.isfinite(whole["ur"]).all(axis=(1, 2, 3))
+    assert list(np.flatnonzero(~sane)) == [3, 9]
+    for first, count in ((0, 1), (2, 3), (4, 9), (20, 1), (7, 0)):
+        spaced = np.full((2 * count, n, n, n), np.nan)
+        spaced[::2] = arrays["u"][first : first + count]
+        part = {"D": arrays["D"], "u": spaced[::2], **empty(plans[0], count)}
+        run_part = plans[0].bind(part, count)
+        for _ in range(2):
+            run_part()
+            assert np.array_equal(part["us"], whole["us"][first : first + count], equal_nan=True)
+
+
+def test_outputs_past_the_caches(monkeypatch):
+    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always."""
+    from kernels.tensor import contraction
+
+    for n, ways in ((4, ("rows", "lanes")), (3, ("rows",))):
+        arrays, sizes = nekbone(n, 9)
+        for how in ways:
+            plan = Contraction(named.LG3, sizes, backend="cpu", how=how, constant="D", quick=True)
+            held = {name: plan.backend.empty(plan.shape(name, 9)) for name in plan.expression.outputs}
+            results = []
+            for limit in (1 << 40, 0):
+                monkeypatch.setattr(contraction, "STREAMED", limit)
+                for a in held.values():
+                    a[...] = np.nan
+                plan.bind({"D": arrays["D"], "u": arrays["u"], **held}, 9)()
+                results.append({name: a.copy() for name, a in held.items()})
+            assert all(np.array_equal(results[0][name], results[1][name]) for name in held)
+            assert not np.isnan(results[0]["ut"]).any()
+
+
+def test_contract_as_einsum():
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(-3, 4, (4, 3, 9)).astype(float), rng.integers(-3, 4, (4, 5, 9)).astype(float)
+    out = contract("clp,crp->clr", left, right)
+    assert np.array_equal(out, np.einsum("clp,crp->clr", left, right))
+    assert np.array_equal(contract("ij,jk", left[0], right[0].T), left[0] @ right[0].T)  # not contiguous: copied
+    assert contract("clp,clp->", left, left) == np.vdot(left, left)
+    assert contract("i,i->i", [1.0, 2.0], [3.0, 4.0]).tolist() == [3.0, 8.0]
+    assert contract("clp,crp->clr", left[:0], right[:0]).shape == (0, 3, 5)
+    with pytest.raises(ArgumentError, match="'operand1', index 'p': extent 8, wanted 9 as 'operand0' has it"):
+        contract("clp,crp->clr", left, right[:, :, :8])
+    with pytest.raises(ArgumentError, match="1 arrays in order, wanted 2"):
+        contract("clp,crp->clr", left)
+    with pytest.raises(ArgumentError, match="array 'o' is added to, so it has to be given"):
+        contract("o[c l] += a[c l p]", a=left)
+
+
+def refused(**changes):
+    """What binding says when one thing is changed."""
+    plan = Contraction("o[e i] = a[e i j] m[i j]", dict(i=3, j=4), batch="e", backend="cpu")
+    good = {"a": np.ones((5, 3, 4)), "m": np.ones((3, 4)), "o": np.ones((5, 3))}
+    plan.bind(good, 5)
+    n = changes.pop("n", 5)
+    with pytest.raises(ArgumentError) as error:
+        plan.bind({name: a for name, a in {**good, **changes}.items() if a is not None}, n)
+    return str(error.value)
+
+
+def test_what_binding_refuses():
+    """Each array, index, found and wanted extent by name."""
+    wide = np.ones((5, 3, 8))
+    both = np.ones(100)
+    read_only = np.ones((5, 3))
+    read_only.flags.writeable = False
+    for changes, why in (
+        (dict(m=None), "array 'm' is missing"),
+        (dict(x=np.ones(3)), "array 'x' is not in the tensor expression; it has a, m, o"),
+        (dict(m=[1.0]), "array 'm': wanted an array of numpy"),
+        (dict(m=np.ones((3, 4), np.float32)), "array 'm': type float32, wanted float64"),
+        (dict(m=np.ones(12)), "array 'm': 1 dimensions (12,), wanted 2: [i j]"),
+        (dict(m=np.ones((3, 5))), "array 'm', index 'j': extent 5, wanted 4"),
+        (dict(a=np.ones((4, 3, 4))), "array 'a', index 'e': extent 4, wanted 5 or more"),
+        (dict(n=6), "array 'a', index 'e': extent 5, wanted 6 or more"),
+        (dict(n=-1), "n = -1, wanted 0 or more"),
+        (dict(a=wide[:, :, ::2]), "array 'a', index 'j': neighbours are 16 bytes apart, wanted 8"),
+        (dict(m=np.ones((4, 3)).T), "array 'm', index 'j': neighbours are 24 bytes apart, wanted 8"),
+        (dict(a=np.ones((5, 4, 3)).swapaxes(1, 2)), "array 'a', index 'j'"),
+        (dict(a=both[:60].reshape(5, 3, 4), o=both[50:65].reshape(5, 3)), "output 'o' and array 'a' share memory"),
+        (dict(o=read_only), "array 'o' is read-only"),
+    ):
+        assert why in refused(**changes), why
+
+
+def test_every_cuda_organisation_compiles(monkeypatch):
+    """For sm_90, by NVRTC; nothing is spilled."""
+    monkeypatch.setattr(cuda, "machine_code", machine_code)
+    target = get_backend("cuda", arch="sm_90")
+    field = "o[c l r] = a[c l p] b[c r p]"
+    seen = set()
+    for text, sizes, options in (
+        (named.LG3, dict.fromkeys("ijkl", 12), dict(constant="D")),
+        (named.AX, dict.fromkeys("ijkl", 12), named.TEXTS["ax"].options),
+        (named.TEXTS["eqn1_add"].text, dict.fromkeys("ijklmn", 10), named.TEXTS["eqn1_add"].options),
+        (field, dict(l=125, r=125, p=27), {}),
+    ):
+        for plan in organisations(text, sizes, target, **options):
+            if plan.how.name not in seen or plan.how.name == "lines":
+                report = target.compile(plan.source).report["contraction"]
+                assert report["spill_stores"] == report["spill_loads"] == 0, (plan.how, report)
+                seen.add(plan.how.name)
+    assert seen == {"flat", "team", "lines", "tiles", "slices"}
+
+
+@pytest.mark.gpu
+def test_on_a_gpu():
+    """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
+    backend = get_backend("cuda")
+    for seed in range(8):
+        assert check_random(backend, seed)
+    for n in (2, 7, 12, 17):
+        arrays, sizes = nekbone(n, 37, whole=True)
+        for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
+            assert np.array_equal(run(plan, {**arrays, **empty(plan, 37)}, 37)["w"], ax(arrays)), plan.how
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-3, 4, (20, rows, 216)).astype("float32") for rows in (125, 27))
+    wanted = np.einsum("clp,crp->clr", left, right)
+    for plan in organisations("o[c l r] = a[c l p] b[c r p]", dict(l=125, r=27, p=216), backend, dtype="float32"):
+        found = run(plan, {"a": left, "b": right, **empty(plan, 20)}, 20)
+        assert np.array_equal(found["o"], wanted), plan.how
+
+
+def main(count: int, where: str = "cpu"):
+    """So many random expressions, six in a kernel."""
+    done, seed = 0, 1000
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        backend = get_backend("cpu") if where == "cpu" else stack.enter_context(on_stand_in(pathlib.Path(folder)))
+        while done < count:
+            found = check_random(backend, seed)
+            done, seed = done + found, seed + 1
+            print(f"{done} results of random expressions agree with einsum (seed {seed - 1})", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])
