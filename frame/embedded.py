@@ -114,18 +114,23 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
             out.append(value)
         return method(*out)
 
+    # where the values of names, of arrays with their count behind, and of corners stand
+    kinds = [k for a in entry.args for k in ([a.kind, "count"] if a.kind == "fields" else [a.kind])]
+    names, fields, corners = (
+        [i for i, k in enumerate(kinds) if k in w] for w in (("tag", "text"), ("fields",), ("corner",))
+    )
+    string, buffer = ffi.string, ffi.buffer
+    size, corner = ffi.sizeof("struct frame_field"), 4 * ffi.sizeof("int64_t")
+
     def raw(values):
-        """The same arguments give the same key: names and the bytes behind the addresses of the call's own records."""
-        given, key = iter(values), [entry.name]
-        for arg in entry.args:
-            value = next(given)
-            if arg.kind in ("tag", "text"):
-                value = ffi.string(value)
-            elif arg.kind == "fields":
-                value = bytes(ffi.buffer(value, next(given) * ffi.sizeof("struct frame_field")))
-            elif arg.kind == "corner":
-                value = bytes(ffi.buffer(value, 32))
-            key.append(value)
+        """The same arguments give the same key: names, and the bytes behind the addresses of the call's own records."""
+        key = [*values]
+        for i in names:
+            key[i] = string(key[i])
+        for i in fields:
+            key[i] = bytes(buffer(key[i], size * key[i + 1]))
+        for i in corners:
+            key[i] = bytes(buffer(key[i], corner))
         return tuple(key)
 
     def once(*values):
@@ -133,7 +138,7 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
         return DONE
 
     def perhaps_again(*values):
-        replays, key = frame.replays, raw(values)
+        replays, key = frame.replays, raw(values)  # every microsecond counts here: the device waits for the next launch
         again = replays.get(key)
         if again is not None:
             again()

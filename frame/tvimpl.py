@@ -448,7 +448,14 @@ class TVImpl:
         run = self._resident(launcher, inputs, outputs)
         if run is not None:
             self._timed("", launcher.name, total, run, total)
-            return lambda: self._again(name, inputs, outputs, run, total)
+
+            def again() -> None:
+                if self.check.on or self.timers is not None:
+                    self.block(name, inputs, outputs)
+                else:
+                    run(total)
+
+            return again
         self._empty()  # an input that this call lacks must not come from an earlier one
         with self.marshal.session([b for _, b in fields]) as lanes:
             # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
@@ -489,13 +496,6 @@ class TVImpl:
         if set(program.reads) <= brought and set(program.writes) == made and _apart(ranges):
             return program.bind(arrays)
         return None
-
-    def _again(self, name: str, inputs, outputs, run, total: int) -> None:
-        """The same block call with the same arrays."""
-        if self.check.on or self.timers is not None:
-            self.block(name, inputs, outputs)
-        else:
-            run(total)
 
     def _names(self, fields) -> set[str]:
         """Names of the views that the arrays of a block call belong to, the rows of Q included."""
