@@ -12,7 +12,7 @@
 
 #include "frame.h"
 
-enum { NS = 10, IN = 2 + NS, OUT = 3 };
+enum { NS = 10, IN = 2 + NS, OUT = 3, BATCHES = 20 };
 
 static void *cuda_symbol(void *library, const char *name) {
     void *found = dlsym(library, name);
@@ -32,9 +32,9 @@ static double now(void) {
 int main(int argc, char **argv) {
     void *cudart = argc > 6 ? dlopen(argv[1], RTLD_NOW) : NULL;
     int (*allocate)(void **, size_t), (*copy)(void *, const void *, size_t, int), (*make_stream)(void **, unsigned);
-    int (*wait)(void *), nx, ny, nz, calls, i, s;
+    int (*wait)(void *), nx, ny, nz, calls, batch, i, s;
     size_t n, t;
-    double *in, *out, *back, *device_in, *device_out, begin, queued, done;
+    double *in, *out, *back, *device_in, *device_out, begin, queued, done, least_queued = 0, least_done = 0;
     void *stream;
     if (!cudart) {
         puts(argc > 6 ? dlerror() : "device LIBCUDART MIXTURE NX NY NZ CALLS");
@@ -68,13 +68,17 @@ int main(int argc, char **argv) {
     copy(back, device_out, 8 * n * OUT, 2);
     printf("same %d\n", !memcmp(out, back, 8 * n * OUT));
 
-    begin = now();
-    for (i = 0; i < calls; i++) BLOCK(device_in, device_out);
-    queued = now();
-    wait(stream);
-    done = now();
-    printf("call %.3f us\n", 1e6 * (queued - begin) / calls);
-    printf("pace %.5f ns a point\n", 1e9 * (done - begin) / calls / n);
+    for (batch = 0; batch < BATCHES; batch++) { /* the shortest counts: others work on this machine, too */
+        begin = now();
+        for (i = 0; i < calls; i++) BLOCK(device_in, device_out);
+        queued = now() - begin;
+        wait(stream);
+        done = now() - begin;
+        if (!batch || queued < least_queued) least_queued = queued;
+        if (!batch || done < least_done) least_done = done;
+    }
+    printf("call %.3f us\n", 1e6 * least_queued / calls);
+    printf("pace %.5f ns a point\n", 1e9 * least_done / calls / n);
     frame_finalize_();
     return 0;
 }
