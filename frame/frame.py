@@ -91,11 +91,6 @@ class Frame:
             self.backend = backend
             self._make_properties()
 
-    def set_stream(self, stream: int) -> None:
-        """Queue this thread's copies and launches on the host's CUDA stream: cudaStream_t as an integer, 0 for the
-        default one. finalize goes back to that. On a CPU nothing happens."""
-        self.backend.set_stream(stream)
-
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:

@@ -131,6 +131,7 @@ class TVImpl:
         self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
+        self.waits = True  # until the host has named its stream
         self._uses = 0  # launches so far
         self._offset = 0  # first column of the views in use
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
@@ -427,7 +428,7 @@ class TVImpl:
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
-        order of the current stream and without a wait; then what repeats the call is returned.
+        order of the current stream; then what repeats the call is returned.
         """
         fields = (*inputs, *outputs)
         shapes = {b.n[:3] for _, b in fields}
@@ -448,12 +449,15 @@ class TVImpl:
         run = self._resident(launcher, inputs, outputs)
         if run is not None:
             self._timed("", launcher.name, total, run, total)
+            self.settle()
 
             def again() -> None:
                 if self.check.on or self.timers is not None:
                     self.block(name, inputs, outputs)
-                else:
-                    run(total)
+                    return
+                run(total)
+                if self.waits:
+                    self.settle()
 
             return again
         self._empty()  # an input that this call lacks must not come from an earlier one
@@ -474,6 +478,13 @@ class TVImpl:
             finally:
                 self._offset = 0
                 self._empty()  # the views hold no stripe of the host's now, after success or failure
+        self.settle()
+        return None
+
+    def settle(self) -> None:
+        """Wait for results in arrays of the device, unless the host orders its own work by a stream that it named."""
+        if self.waits and self.backend.memory == "device":
+            self.backend.synchronize()
 
     def _resident(self, launcher: Launcher, inputs, outputs):
         """run(points) on the host's own arrays, without views and copies; None where that cannot be. It can where all

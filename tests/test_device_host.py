@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hosts import BUILD, ROOT, SOURCES, library
+from hosts import BUILD, MODULE, ROOT, SOURCES, library, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
 from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
@@ -30,6 +30,7 @@ class Host:
         self.be, self.shape = be, shape
         self.properties = TVProperties(be, chunk, NS, nq, False, {})
         self.properties.impl.set_mixture(kernels.Mixture(species_set(NS)))
+        self.properties.set_stream(0)
         points = int(np.prod(shape))
         given = states(NS, points)
         rows = {"Y": given["Y"], "T": given["T"][None], "p": given["p"][None]}
@@ -80,6 +81,16 @@ def test_whole_arrays_are_worked_on_in_place(be):
     _, calls, _ = watched(be, again)
     assert calls is None or calls == ["frame_run"]
     np.testing.assert_array_equal(host.result("rho"), expected(be, host)["rho"])
+
+
+def test_until_a_stream_is_named_a_call_waits_for_its_results(be):
+    host = Host(be)
+    host.block()
+    host.properties.impl.waits = True
+    again, calls, _ = watched(be, host.block)
+    assert calls is None or calls == ["frame_run", "wait"]
+    _, calls, _ = watched(be, again)
+    assert calls is None or calls == ["frame_run", "wait"]
 
 
 def test_rows_of_q_are_found_in_place(be):
@@ -147,6 +158,19 @@ def test_work_goes_to_the_stream_of_the_host(be):
     finally:
         be.set_stream(0)
     assert be.stream == 0
+
+
+@pytest.mark.parametrize("directives", ["openacc", "openmp"])
+def test_the_examples_of_hosts_with_directives(tmp_path, directives):
+    """gfortran runs the host's own regions on the CPU, where device addresses are the host's. CUDA Fortran needs
+    nvfortran, which is not here."""
+    library()
+    sources = [MODULE, ROOT / "examples" / "device_host" / f"{directives}.f90"]
+    link = ["-o", "host", f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+    subprocess.run(["gfortran", f"-f{directives}", *sources, *link], cwd=tmp_path, check=True)
+    done = run(tmp_path / "host", cwd=ROOT)
+    wanted = kernels.Mixture.from_yaml(CH4_O2).properties("rho", T=300.0, p=1e7, Y=[0.2, 0.8] + 8 * [0.0])["rho"]
+    assert done.returncode == 0 and np.isclose(float(done.stdout), wanted, rtol=1e-12), done.stdout + done.stderr
 
 
 def cudart():
