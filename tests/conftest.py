@@ -94,7 +94,7 @@ def pytest_runtest_makereport(item):
 
 def pytest_runtest_logreport(report):
     name = pathlib.Path(report.location[0]).name
-    taken[name] = taken.get(name, 0.0) + report.cpu_seconds
+    taken[name] = taken.get(name, 0.0) + getattr(report, "cpu_seconds", 0.0)  # none where a process has crashed
 
 
 def pytest_sessionfinish(session):

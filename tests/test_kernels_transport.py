@@ -12,16 +12,17 @@ from kernels import ArgumentError, Mixture
 from kernels.species import GAS_CONSTANT
 
 
-@pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))
+@pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 2000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))
 def test_every_name(ns, n):
     names = TRANSPORT if ns < 53 else TRANSPORT.replace(" D_ij", "")
     got = mixture(ns).properties(names, **{k: states(ns, n)[k] for k in "TpY"})
     compare(names, got, expected(ns, n), f"NS={ns}")
 
 
-def test_viscosity_and_conductivity_of_53_species():
-    got = mixture(53).properties("mu lam", **{k: states(53, 10000)[k] for k in "TpY"})
-    compare("mu lam", got, expected(53, 10000, pairs=False), "NS=53")
+@pytest.mark.parametrize("n", (2000, 10000))
+def test_viscosity_and_conductivity_of_53_species(n):
+    got = mixture(53).properties("mu lam", **{k: states(53, n)[k] for k in "TpY"})
+    compare("mu lam", got, expected(53, n, pairs=False), "NS=53")
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -39,7 +40,8 @@ def test_every_pure_corner(ns):
     """Each species pure, and with equal traces of all others, against the oracle. The limit of no traces is the pure
     point."""
     names, few = "mu lam D D_mole D_mass rho c", 1e-9
-    T, p = (v.ravel() for v in np.meshgrid([95.0, 150.0, 300.0, 2000.0], [1e5, 60e5, 400e5]))
+    # liquids, gases and what is neither
+    T, p = np.array([[95.0, 1e5], [95.0, 400e5], [150.0, 60e5], [300.0, 1e5], [300.0, 400e5], [2000.0, 60e5]]).T
     W, mix = species_set(ns).W, mixture(ns)
     at_limit = {}
     for X in (np.eye(ns), (1 - ns * few) * np.eye(ns) + few):

@@ -490,10 +490,11 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
     return done
 
 
-def test_ranks_in_processes_give_the_same_bits(tmp_path_factory):
+@pytest.mark.parametrize("most", (2, 4))
+def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
     """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
     done = in_processes(
-        tmp_path_factory, 4, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged")
+        tmp_path_factory, most, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged")
     )
     assert done.returncode == 0, done.stdout + done.stderr
     strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
@@ -501,8 +502,7 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory):
         ("1", False, "same"),
         ("2", True, "same"),
         ("2", False, "same"),
-        ("4", True, "same"),
-        ("4", False, "same"),
+        *((("4", True, "same"), ("4", False, "same")) if most == 4 else ()),
     ]
     assert not done.left
 

@@ -119,7 +119,7 @@ def test_scale_is_the_condition():
 def test_a_wrong_law_fails(monkeypatch):
     laws = {"e = h + p/rho": ("e h rho", lambda q: q["h"] - q["e"] + q["p"] / q["rho"])}
     monkeypatch.setattr(identities, "ALGEBRA", laws)
-    mix = Mixture.from_species(species_set(2))
+    mix = Mixture.from_yaml(N2)
     assert [row.name for row in identities._algebra(job(mix)) if not row.passed] == ["e = h + p/rho"]
     monkeypatch.setattr(identities, "DIFFERENTIAL", {"dh/dT = cv": ("h", "T", lambda q: q["cv"], lambda q: q["cv"])})
     failed = [row for row in identities._derivatives(job(mix, n=300)) if not row.passed]
@@ -141,7 +141,7 @@ class _Wrong(Mixture):
 
 
 def test_an_inexact_kernel_fails():
-    mix = Mixture.from_species(species_set(2))
+    mix = Mixture.from_yaml(N2)
     assert {row.name for row in wide.run(job(mix)) if not row.passed} == set()
     assert {row.name for row in wide.run(job(_Wrong(mix))) if not row.passed} == {"cp", "D"}
 
@@ -231,7 +231,7 @@ def test_command_fails_above_tolerance(monkeypatch, capsys):
 
 def test_maps_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    mix = Mixture.from_species(species_set(1))
+    mix = Mixture.from_yaml(N2)
     rows = wide.run(job(mix, n=1000))
     made = report.draw(rows, tmp_path, "N2")
     assert [path.name for path in made] == ["wide_eps_of_scale.png"] and made[0].stat().st_size > 20000
