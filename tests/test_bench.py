@@ -254,7 +254,8 @@ def test_launch(capsys):
 
 
 def test_operations_of_a_formula():
-    """With s = -p_v cp and r = 1/sqrt(s cv): gamma = cp r (s r), c = vol (s r)."""
+    """With s = -p_v cp and r = 1/sqrt(s cv): gamma = cp r (s r), c = vol (s r). Two choices: NaN where cp or cv is
+    negative."""
     mix = Mixture(species_set(1))
     cost = counting.cost(
         mix,
@@ -266,6 +267,7 @@ def test_operations_of_a_formula():
         "multiply": 6,
         "divide": 1,
         "root": 1,
+        "choice": 2,
     }
     assert cost.bytes == 6 * 8 and cost.flops == 7
 

@@ -4,6 +4,7 @@ Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with
     python tests/test_tensor_values.py 10000 [cpu|cuda]      so many random expressions
 """
 
+import functools
 import contextlib
 import pathlib
 import shutil
@@ -30,7 +31,7 @@ LG3T = ("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji")
 def on_stand_in(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-        patch.setattr(backends, "_made", {})
+        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
         patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(folder))
         yield get_backend("cuda")
 
