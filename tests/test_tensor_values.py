@@ -4,8 +4,8 @@ Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with
     python tests/test_tensor_values.py 10000 [cpu|cuda]      so many random expressions
 """
 
-import functools
 import contextlib
+import functools
 import pathlib
 import shutil
 import sys
