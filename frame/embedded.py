@@ -62,7 +62,8 @@ def serve(ffi, lib, build_folder: str) -> Frame:
 
 
 def _bind(ffi, entry: Entry, method, frame: Frame):
-    """Turn C arguments into Python ones. No pointer into the host's memory is kept after the call."""
+    """Turn C arguments into Python ones. No pointer into the host's memory is used after
+    the call, except by the same call with the same arguments (`repeats`)."""
     if all(a.kind not in _CONVERTED for a in entry.args):
 
         def numbers(*values):

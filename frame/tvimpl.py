@@ -1,8 +1,8 @@
 """TVImpl: named views on the device, launchers by name, and a record of the content of each view: which stripe, how
 many points, computed from which views, filled from which array. Each thread has its own.
 
-It holds no formulas and no units, and keeps no address of the host's memory: a Block is used only in the call that
-passes it.
+It holds no formulas and no units. An address of the host's memory is used only in the call that passes it; what
+repeats a block call is found by that call's own arguments, addresses included.
 """
 
 from __future__ import annotations
