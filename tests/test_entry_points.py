@@ -279,7 +279,8 @@ assert out.all()
 """
 
 
-def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
+@pytest.mark.parametrize("only", ((), ("--only", "eosThermalProperties", "viscous")), ids=("all", "only"))
+def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path, only):
     """python -m frame compile, then hosts without a compiler on PATH; with an empty cache the message tells the
     remedy."""
     file, cache, nowhere = MIXTURES / "n2.yaml", tmp_path / "cache", tmp_path / "bin"
@@ -288,9 +289,10 @@ def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path):
     bare = {"PATH": str(nowhere), "FRAME_CACHE": str(cache)}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
     assert done.returncode == 74 and "python -m frame compile" in done.stderr
-    asked = ("--block", "thermal_viscous=rho,mu")
+    asked = ("--block", "thermal_viscous=rho,mu", *only)
     filled = command("compile", "--mixture", file, "--backend", "cpu", *asked, FRAME_CACHE=str(cache))
     assert filled.returncode == 0 and "thermal_viscous: mu rho" in filled.stdout, filled.stderr
+    assert ("T_from_h_p" in filled.stdout) is not bool(only)
     before = {f.name: f.stat().st_mtime_ns for f in cache.iterdir()}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
     assert done.returncode == 0, done.stderr
@@ -319,6 +321,7 @@ def test_a_cache_that_others_may_write_is_status_4(tmp_path):
     [
         (("compile", "--mixture", "nothing.yaml"), 1, "nothing.yaml"),
         (("compile",), 2, "--mixture"),
+        (("compile", "--mixture", "examples/mixtures/n2.yaml", "--only", "termal"), 1, "did you mean 'thermal'"),
         (("fly",), 2, "invalid choice"),
         (("compile", "--mixture", "examples/mixtures/n2.yaml", "--block", "thermal"), 2, "wanted NAME=OUT,OUT"),
         (("info", "--mixture", "examples/mixtures/n2.yaml", "--root", "upper"), 2, "--root"),

@@ -56,13 +56,9 @@ def source(name, switches, inv_W) -> Source:
     header, arrays, _, used = KERNELS[name]
     ns, used = len(inv_W), used.split()
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
-    lines = [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
-    lines += [
-        f"#define NS_GT_1 {int(ns > 1)}",
-        f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}",
-        '#include "numbers/box.h"',
-        f"constexpr int NS = {ns};",
-    ]
+    lines = ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
+    lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
+    lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     lines += [

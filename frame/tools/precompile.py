@@ -1,6 +1,7 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
 import argparse
+import difflib
 import sys
 
 import kernels
@@ -19,6 +20,19 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
     return name, frozenset(q.strip() for q in outputs.split(","))
 
 
+def _known(name: str) -> str:
+    """The collection or kernel of this name or alias. Errors: ArgumentError for an unknown one."""
+    found = kernels.registry.name_of(name)
+    known = [*kernels.collections, *kernels.registry.kernels]
+    close = difflib.get_close_matches(name, known, 1)
+    kernels.errors.refuse(
+        found not in known,
+        f"--only: unknown collection or kernel '{name}'{f', did you mean {close[0]!r}' if close else ''}; known "
+        f"collections: {', '.join(kernels.collections)}.",
+    )
+    return found
+
+
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
 NEEDS_MIXTURE = False
 ARGUMENTS = {
@@ -28,6 +42,7 @@ ARGUMENTS = {
     "--register": REGISTER,
     "--precision": dict(choices=PRECISIONS, default="double", help="the host's option precision (default: double)"),
     "--kernels": dict(action="store_true", help="compile each single kernel too, not only the collections"),
+    "--only": dict(nargs="+", metavar="NAME", help="compile these collections and kernels only (default: all)"),
     "--block": dict(
         metavar="NAME=OUT,OUT",
         type=_asked,
@@ -55,6 +70,8 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         names += [
             k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
         ]
+    if given.only:
+        names = [_known(name) for name in given.only]
     impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
     if mixture:
         impl.set_mixture(mixture)
