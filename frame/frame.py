@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import kernels
 
@@ -35,8 +36,8 @@ class Frame:
 
     def __init__(self):
         self._config: Config | None = None
-        self.comm = Alone()
-        self.backend = None
+        self.comm: Alone | Communicator = Alone()
+        self.backend: Any = None
         self._properties: TVProperties | None = None
         self._arguments: tuple = ()  # of initialize
 

@@ -73,7 +73,8 @@ class View:
     def __init__(self, name, unit, matrix, flat):
         self.name, self.unit, self.rows, self.matrix = name, unit, matrix.shape[0], matrix
         self.array = matrix[0] if flat else matrix
-        self.parts, self.filled, self.source = (), EMPTY, None
+        self.parts: tuple[View, ...] = ()
+        self.filled, self.source = EMPTY, None
 
 
 @functools.lru_cache(None)

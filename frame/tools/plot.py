@@ -186,7 +186,7 @@ class _Line:
         wanted(mixing or not given.to, told)
         self.W = mixture.species.W
         self.start = composition(given.start or first, mixture, given.mass, "--from")
-        self.end = composition(given.to or end, mixture, given.mass, "--to") if mixing else self.start
+        self.end = composition(given.to or str(end), mixture, given.mass, "--to") if mixing else self.start
         differ = not mixing or not np.allclose(self.start, self.end)
         wanted(differ, f"--from {self.start_name}: the mixing line ends in the same composition.")
 

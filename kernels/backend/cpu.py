@@ -189,6 +189,7 @@ def _declare(name: str) -> None:
 
 class CpuBackend(Backend):
     name, style, memory = "cpu", "packs", "host"
+    threads: int
 
     def __init__(self, threads: int = 1):
         self.threads = threads

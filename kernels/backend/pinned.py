@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,8 @@ class Staging:
     module cupy.cuda."""
 
     def __init__(self, cuda):
-        self._cuda, self._memory, self._size, self._event = cuda, None, 0, None
+        self._cuda, self._size, self._event = cuda, 0, None
+        self._memory: Any = None  # CuPy's, from the first rows on
 
     def rows(self, n: int, row: int, dtype) -> np.ndarray:
         """An array (n, row) in pinned memory, aligned to 64 bytes. Waits for the last queued copy."""

@@ -152,9 +152,8 @@ class Marshal:
 
     def _copy(self, view, row, packed, count, in_):
         there, here = (self.backend.address(view), row), (packed.ctypes.data, packed.strides[0])
-        self.backend.copy_rows(
-            *(there if in_ else here), *(here if in_ else there), view.itemsize * count, packed.shape[0], in_
-        )
+        (to, to_pitch), (source, source_pitch) = (there, here) if in_ else (here, there)
+        self.backend.copy_rows(to, to_pitch, source, source_pitch, view.itemsize * count, packed.shape[0], in_)
 
     def _launch(self, name: str, block: Block, start: int, count: int, view, row: int) -> None:
         key = name, block.size, view.itemsize, min(block.n[3], MOST_ROWS)

@@ -144,7 +144,8 @@ def _parsed(text):
     yaml = YAML(typ="safe", pure=True)
     yaml.max_depth = DEEPEST
     constructor, _ = yaml.get_constructor_parser(text)
-    node, sizes = yaml.composer.get_single_node(), {}
+    sizes: dict = {}
+    node = yaml.composer.get_single_node()
     if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
         raise ValueError("its aliases stand for too much, or for themselves")
     return node and constructor.construct_document(node)
@@ -225,11 +226,13 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     ideal = "ideal-gas" in models or rk  # the acentric factor is of no use to Redlich and Kwong
     for entry in entries:
         composition = entry.child("composition", "a map of elements")
-        foreign = [e for e in composition.data if declared is not None and e not in declared]
+        foreign = [] if declared is None else [e for e in composition.data if e not in declared]
         if foreign and skip:
             continue
         if foreign:
-            composition.fail(f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared)}.")
+            composition.fail(
+                f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared or ())}."
+            )
         rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
         nodes.append(entry)
     node.refuse(not rows, "has no species.")
@@ -312,7 +315,7 @@ def _species_row(node, composition, weights, fill, ideal, model):
     row = {"name": node.data["name"], "sources": {}, "W": mass * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
     if ideal and model == MODEL and not fill and not _eos(node).data and not node.has("critical-parameters"):
-        critical = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation"), math.nan) | {"origin": {}}
+        critical: dict = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation"), math.nan) | {"origin": {}}
     else:
         critical = _critical(node, composition.data if fill else None, model)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
@@ -489,7 +492,7 @@ def _binary_rk(phase, names, nodes, data):
 def _pairs(names, nodes, model, read):
     """(i, j, value) of each binary-a, in whichever of the two species it stands; twice with different values is an
     error."""
-    said = {}
+    said: dict = {}
     for i, node in enumerate(nodes):
         pairs = _eos(node, model).child("binary-a")
         for other in [key for key in pairs.data if key != "units"]:

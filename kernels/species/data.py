@@ -276,6 +276,10 @@ class SpeciesData:
                 )
         return out
 
+    def _breaks(self, s):
+        """Temperatures [K] at which two ranges of species s meet."""
+        return self.T_mid[s : s + 1] if self.T_break is None else self.T_break[s, 1:-1]
+
     def polynomial(self, s, T, above=None):
         """cp/R, h/RT and s/R of species s at T [K] (...); each has the shape of T.
 
@@ -283,9 +287,9 @@ class SpeciesData:
         kernels and in Cantera, the lower range for seven coefficients, the upper one for nine."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
-            rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self.T_mid[s : s + 1], nasa7
+            rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self._breaks(s), nasa7
         else:
-            rows, breaks, evaluate = self.nasa9[s], self.T_break[s, 1:-1], nasa9
+            rows, breaks, evaluate = self.nasa9[s], self._breaks(s), nasa9
         above = self.nasa9 is not None if above is None else above
         return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
 
@@ -293,7 +297,7 @@ class SpeciesData:
         """[(name, T, below, above)]: cp/R, h/RT or s/R of species s that jump where ranges meet, by more than `limit`
         times the larger of 1 and the value."""
         out = []
-        for T in np.unique(self.T_mid[s : s + 1] if self.nasa9 is None else self.T_break[s, 1:-1]):
+        for T in np.unique(self._breaks(s)):
             for what, low, high in zip(
                 ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
             ):

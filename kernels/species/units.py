@@ -147,14 +147,14 @@ class Units:
     def convert(self, value, unit):
         """`value`, a number or text with or without a unit, as a number in `unit` (made of K, Pa, m, kmol). ValueError
         where it is not a finite number, or has a unit of another kind."""
-        number, _, given = str(value).strip().partition(" ")
+        text, _, given = str(value).strip().partition(" ")
         refuse(
             isinstance(value, bool) or not isinstance(value, (int, float, str)),
             f"got {short(value)}, wanted a number in {unit}",
             ValueError,
         )
         try:
-            number = float(number)
+            number = float(text)
         except ValueError:
             raise ValueError(f"got {short(value)}, wanted a number, or a number and a unit such as {unit}") from None
         if given.strip():

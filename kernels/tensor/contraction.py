@@ -14,6 +14,7 @@ import statistics
 import numpy as np
 
 from ..backend import get_backend
+from ..backend.base import Shape
 from ..backend.record import record
 from ..codegen import tune
 from ..errors import ArgumentError
@@ -219,7 +220,7 @@ class Contraction:
         module = self.backend.compile(self.source)
         if self.backend.style == "packs":
             held = record(render_packs.members(self.program), **values)
-            run = module.bind("contraction", None, held, keep=list(arrays.values()))
+            run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
             return functools.partial(run, n)
         return self._renderer.launch(self, module, arrays, values, n)
 

@@ -105,7 +105,14 @@ def _side_by_side(rows):
         lines.setdefault((row.case, row.ns, row.points), []).append(row)
     cells = []
     for (case, ns, _), same in lines.items():
-        first, beside = same[0], {row.rival: row for row in same if row.rival}
+        first, beside = (
+            same[0],
+            {
+                row.rival: f"{span(1 / row.rival_points_per_s)} ({row.ratio:.3g}x)"
+                for row in same
+                if row.rival_points_per_s
+            },
+        )
         best = strongest(same)
         worst = max((row.max_rel_diff for row in same if row.max_rel_diff is not None), default=None)
         cells.append(
@@ -115,12 +122,7 @@ def _side_by_side(rows):
                 rate(first.points_per_s),
                 span(first.seconds / max(first.points, 1)),
                 *([f"{best.ratio:.3g}x {best.rival}" if best else "-"] if several else []),
-                *(
-                    f"{span(1 / beside[name].rival_points_per_s)} ({beside[name].ratio:.3g}x)"
-                    if name in beside
-                    else "-"
-                    for name in rivals
-                ),
+                *(beside.get(name, "-") for name in rivals),
                 rate(first.bound),
                 first.bound_by or "-",
                 _or_dash(first.bound_fraction and 100 * first.bound_fraction, "{:.0f} %"),

@@ -75,7 +75,7 @@ def run(given, backend, say, path):
             for row in found:
                 row.bench = "scaling"
                 for series, pace in ((ours, row.points_per_s), (row.rival, row.rival_points_per_s)):
-                    if series:
+                    if series and pace:
                         known = times.setdefault((case.name, series), {})
                         known[ns] = min(known.get(ns, np.inf), 1 / pace)
             if (case, kij, ns) not in best or found[0].seconds < best[case, kij, ns][0].seconds:
@@ -89,10 +89,12 @@ def run(given, backend, say, path):
     ]
     fits = {}
     for (case, series), values in times.items():
-        fits[case, series] = *arrays(values), cubic(*arrays(values))
-        text.append(told(f"{case}: {series} [ns]", *fits[case, series], 1e9))
+        counts, paces = arrays(values)
+        fits[case, series] = counts, paces, cubic(counts, paces)
+        text.append(told(f"{case}: {series} [ns]", counts, paces, fits[case, series][2], 1e9))
     for (case, series), values in flops.items():
-        text.append(told(f"{case}: {series} [flops counted]", *arrays(values), cubic(*arrays(values)), 1))
+        counts, counted = arrays(values)
+        text.append(told(f"{case}: {series} [flops counted]", counts, counted, cubic(counts, counted), 1))
     draw(fits, path, str(backend))
     return [row for rows in best.values() for row in rows], text
 

@@ -74,7 +74,7 @@ class Rivals:
         self.out = [plan.backend.empty(arrays[name].shape) for name in plan.expression.outputs]
 
     def einsum(self):
-        made = []
+        made: list = []
         strings = []
         for s in self.plan.expression.statements:
             (t,) = s.terms

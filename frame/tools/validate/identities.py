@@ -189,7 +189,7 @@ def _stencil(mixture, states, by, backend):
     """{f: (slope, uncertainty)} of h, s, e, rho, g in T or p: central differences of sixth order, the best of STEPS at
     each state."""
     names = ["h", "s", "e", "rho"]
-    slopes = {f: [] for f in (*names, "g")}
+    slopes: dict = {f: [] for f in (*names, "g")}
     for step in STEPS:
         values = {}
         for k in (-3, -2, -1, 1, 2, 3):
@@ -249,7 +249,8 @@ def _derivatives(job):
         return out.add(left - right, size, states, undecided | ~(unsure <= KNOWN * size))
 
     for law, (f, by, right, size) in DIFFERENTIAL.items():
-        yield row(law, *slopes[by][f], right(q), size(q))
+        left, unsure = slopes[by][f]
+        yield row(law, left, unsure, right(q), size(q))
     (rho_T, u1), (rho_p, u2), (s_T, u3), (s_p, u4) = (
         slopes[by][f] for f, by in (("rho", "T"), ("rho", "p"), ("s", "T"), ("s", "p"))
     )

@@ -151,7 +151,7 @@ def _panels(rows):
     """[(title, colour, map, where)] of the rows to draw: the judged ones, or all where none is judged. Parts of one
     quantity ("rho: region") are joined."""
     judged = [r for r in rows if r.tolerance is not None] or rows
-    parts = {}
+    parts: dict = {}
     for row in judged:
         parts.setdefault(row.name.partition(": ")[0], []).append(row)
     out = []

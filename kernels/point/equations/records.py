@@ -93,7 +93,7 @@ class Cubic:
         wanted(isinstance(self.needs, tuple), "needs", "names of species fields")
         for field in ("source", "valid"):
             wanted(isinstance(getattr(self, field), str) and getattr(self, field), field, "a text")
-        if not self.by_species:
+        if not callable(self.delta_1) and not callable(self.delta_2):
             wanted(self.delta_1 >= self.delta_2 > -1, "delta_2", "one between -1 and delta_1")
             wanted(self.spread(self.delta_1, self.delta_2) <= FARTHEST, "delta_1", "one nearer to delta_2")
 
