@@ -35,13 +35,20 @@ def test_diffusion_of_53_species(block):
     compare(names, mixture(53).properties(names, **s), q, f"NS=53 block {block}")
 
 
+# liquids, gases and what is neither
+CORNERS = {
+    "six": np.array([[95.0, 1e5], [95.0, 4e7], [150.0, 6e6], [300.0, 1e5], [300.0, 4e7], [2000.0, 6e6]]).T,
+    "twelve": np.array(np.meshgrid([95.0, 150.0, 300.0, 2000.0], [1e5, 6e6, 4e7])).reshape(2, -1),
+}
+
+
+@pytest.mark.parametrize("corners", CORNERS)
 @pytest.mark.parametrize("ns", (10, 53))
-def test_every_pure_corner(ns):
+def test_every_pure_corner(ns, corners):
     """Each species pure, and with equal traces of all others, against the oracle. The limit of no traces is the pure
     point."""
     names, few = "mu lam D D_mole D_mass rho c", 1e-9
-    # liquids, gases and what is neither
-    T, p = np.array([[95.0, 1e5], [95.0, 400e5], [150.0, 60e5], [300.0, 1e5], [300.0, 400e5], [2000.0, 60e5]]).T
+    T, p = CORNERS[corners]
     W, mix = species_set(ns).W, mixture(ns)
     at_limit = {}
     for X in (np.eye(ns), (1 - ns * few) * np.eye(ns) + few):

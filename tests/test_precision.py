@@ -323,11 +323,12 @@ def test_the_host_link_carries_single_precision(be):  # noqa: F811
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
+@pytest.mark.parametrize("ns", (2, 10))
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
-def test_narrower_packs(target, monkeypatch):
+def test_narrower_packs(target, ns, monkeypatch):
     """4 and 8 lanes: AVX gives the bits of AVX-512; SSE2 has no FMA and differs."""
-    mix, names = mixture(2), "rho h cp c mu lam D X".split()
-    given = {q: v for q, v in rounded_states(2, 500).items() if q in "TpY"}
+    mix, names = mixture(ns), "rho h cp c mu lam D X".split()
+    given = {q: v for q, v in rounded_states(ns, 500).items() if q in "TpY"}
     here = mix.properties(names, backend="cpu", precision="single", **given)
     double = mix.properties(names, backend="cpu", **given)
     scale, undecided = scales(mix, names, {q: v.astype(float) for q, v in given.items()})
