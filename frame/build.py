@@ -20,10 +20,9 @@ import sysconfig
 
 from .entry import ENTRIES, TAG_SIZE, TEXT_SIZE, Arg, Entry
 from .errors import BackendError, refuse
+from .shipped import BUILD, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
-BUILD = ROOT / "build"
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
 RANKS = 5  # of the arrays that the module takes
@@ -328,14 +327,15 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.cdef(FIELD + python_declarations('extern "Python"') + shim)
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
-    places = f"FRAME_ROOT, FRAME_BUILD = {str(ROOT)!r}, {str(path.parent.resolve())!r}\n"
+    places = f"FRAME_ROOT, FRAME_BUILD = {str(HERE.parent)!r}, {str(path.parent.resolve())!r}\n"
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
     with contextlib.redirect_stdout(io.StringIO()):  # emit_c_code prints a line for each file
         ffi.emit_c_code(str(path))
 
 
 def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> pathlib.Path:
-    """Build libframe.so into `folder`, with frame.h and, when a Fortran compiler is there, frame_interface.mod and .o.
+    """Build libframe.so into `folder`, with frame.h, frame_interface.f90 and, when a Fortran compiler is there, its
+    .mod and .o.
 
     Errors: BackendError when there is no compiler, no shared libpython, or a compilation fails.
     """
@@ -355,6 +355,8 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     source, library = folder / "libframe.c", folder / "libframe.so"
     shim_source(source)
     (folder / "frame.h").write_text(c_header())
+    module = folder / "frame_interface.f90"
+    module.write_text(fortran_module())
     places = [p for p in dict.fromkeys((v("LIBDIR"), v("LIBPL"))) if p]
     fresh = folder / f"libframe.{os.getpid()}.so"
     _run(
@@ -386,7 +388,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
     say(f"{library}")
     _libmpi_name(folder)
     for package in ("frame", "kernels"):  # byte code made once here, not by every rank
-        compileall.compile_dir(str(ROOT / package), quiet=2)
+        compileall.compile_dir(str(HERE.parent / package), quiet=2)
     if fortran:
         compiler = os.environ.get("FC") or "gfortran"
         if shutil.which(compiler):
@@ -396,7 +398,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
                     "-O2",
                     "-fPIC",
                     "-c",
-                    str(MODULE_SOURCE),
+                    module.name,
                     "-o",
                     "frame_interface.o",
                 ],
@@ -406,8 +408,7 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
             say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
         else:
             say(
-                f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {MODULE_SOURCE} with the "
-                "host's own."
+                f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {module} with the host's own."
             )
     return library
 

@@ -30,6 +30,9 @@ from .program import Program
 from .species import NoSpecies, SpeciesData
 from .tensor import Contraction, contract
 
+__version__ = "0.1.0"
+DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
+
 __all__ = [
     "ArgumentError",
     "BackendError",

@@ -8,8 +8,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from _libframe import ffi, lib
 
 try:
-    if os.path.isfile(os.path.join(FRAME_ROOT, "frame", "embedded.py")) and FRAME_ROOT not in sys.path:
+    ours = os.path.join(FRAME_ROOT, "frame", "__init__.py")
+    if os.path.isfile(ours) and FRAME_ROOT not in sys.path:
         sys.path.insert(0, FRAME_ROOT)
+    import frame
+
+    if os.path.isfile(ours) and os.path.realpath(frame.__file__ or "") != os.path.realpath(ours):
+        raise ImportError(
+            f"`import frame` found {frame.__file__ or list(frame.__path__)}, another package of that name; libframe "
+            f"was built with {ours}. Remove the other one, such as: {sys.executable} -m pip uninstall frame"
+        )
     from frame.embedded import serve
 
     serve(ffi, lib, FRAME_BUILD)

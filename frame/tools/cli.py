@@ -1,4 +1,4 @@
-"""python -m frame build | info | compile | validate | plot | bench | tune."""
+"""python -m frame build | examples | info | compile | validate | plot | bench | tune."""
 
 import argparse
 import pathlib
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import kernels
 
-from .. import build
+from .. import build, shipped
 from ..errors import FrameError
 from . import bench, info, names, plot, precompile, validate
 from .bench import organisations, species_loops
@@ -19,15 +19,19 @@ MODULES = {"info": info, "compile": precompile, "validate": validate, "plot": pl
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 1 the layer refused (message on stderr) or a validation failed, 2 wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m frame", description="Real-gas properties for Fortran flow codes.")
+    parser.add_argument("--version", action="version", version=f"{kernels.DISTRIBUTION} {kernels.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
 
     make = commands.add_parser("build", help="make libframe.so, frame.h and the Fortran module")
-    make.add_argument("--folder", type=pathlib.Path, help="folder of the results (default: build/)")
+    make.add_argument("--folder", type=pathlib.Path, help="folder of the results (default: build)")
     make.add_argument(
         "--module",
         action="store_true",
         help="write fortran_stub/interface/frame_interface.f90 from the table, and nothing else",
     )
+
+    examples = commands.add_parser("examples", help="write the example mixtures, hosts and namelists into a folder")
+    examples.add_argument("folder", type=pathlib.Path)
 
     for name, module in MODULES.items():
         command = commands.add_parser(name, **module.COMMAND)
@@ -51,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.command in MODULES:
             return MODULES[given.command].main(given, _mixture(given)) or 0
-        return {"build": _build, "bench": bench.main, "tune": _tune}[given.command](given) or 0
+        return {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}[given.command](given) or 0
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
@@ -78,7 +82,12 @@ def _build(given) -> None:
         build.MODULE_SOURCE.write_text(build.fortran_module())
         print(build.MODULE_SOURCE)
     else:
-        build.build(given.folder or build.BUILD)
+        build.build(given.folder or shipped.BUILD)
+
+
+def _examples(given) -> None:
+    for file in shipped.write(given.folder):
+        print(file)
 
 
 def _tune(given) -> None:

@@ -10,9 +10,9 @@ import sys
 import kernels
 from kernels.backend import cache, cuda
 
-from ..build import BUILD
 from ..config import Config
 from ..errors import FrameError
+from ..shipped import BUILD
 
 
 def rows(config: Config) -> list[tuple[str, str]]:

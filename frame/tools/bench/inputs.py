@@ -7,8 +7,6 @@ NS.
 
 from __future__ import annotations
 
-import pathlib
-
 import numpy as np
 
 import kernels
@@ -16,8 +14,8 @@ from kernels import SpeciesData
 from kernels.species.cantera_yaml import read_cantera_yaml
 
 from ...errors import ArgumentError
+from ...shipped import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 SHIPPED = ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
 MOST = 60
 T_RANGE, P_RANGE = (300.0, 3000.0), (1e5, 300e5)  # K, Pa

@@ -17,8 +17,8 @@ from kernels.backend.base import Shape, Source
 from kernels.backend.record import record
 
 from ...errors import BackendError
+from ...shipped import BUILD, ROOT
 from . import fortran
-from .inputs import ROOT
 from .report import Report, Row
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -137,7 +137,7 @@ def host() -> pathlib.Path:
     from ... import build
 
     program, version = fortran.compiler()
-    library = build.BUILD / "libframe.so"
+    library = BUILD / "libframe.so"
     if not library.is_file():
         build.build(fortran=False, say=lambda text: None)
     source = HERE / "entry_points.f90"

@@ -16,8 +16,8 @@ from kernels import declare
 from kernels.codegen import launches, tune as tuning
 from kernels.program import Program
 
-from ...build import BUILD
 from ...errors import ArgumentError, BackendError, FrameError
+from ...shipped import BUILD
 from . import inputs
 
 COMPARED = 4096  # points

@@ -11,7 +11,7 @@ import subprocess
 
 import numpy as np
 
-from .inputs import ROOT
+from ...shipped import ROOT
 
 HEAD = """# Benchmarks
 

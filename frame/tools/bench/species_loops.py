@@ -15,8 +15,8 @@ import numpy as np
 from kernels import get_backend, species_loops
 from kernels.codegen import tune as tuning
 
-from ...build import BUILD
 from ...errors import FrameError
+from ...shipped import BUILD
 
 NS = (8, 16, 32, 50, 64)
 ROUNDS = 7

@@ -1,0 +1,48 @@
+"""Files that come with the packages: examples, the Fortran hosts, their namelists and rivals.
+
+In a checkout they lie in its own folders. In an installation they lie in the same folders under share/castles-frame of
+the environment, and results go to the current folder.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import pathlib
+import shutil
+
+import kernels
+
+from .errors import BackendError, refuse
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARE = f"share/{kernels.DISTRIBUTION}/"
+FOLDERS = ("examples", "fortran_stub")
+
+
+def _root() -> pathlib.Path:
+    if (HERE.parent / "fortran_stub").is_dir():
+        return HERE.parent
+    for file in importlib.metadata.files(kernels.DISTRIBUTION) or ():
+        before, mark, _ = str(file).partition(SHARE)
+        if mark:
+            return pathlib.Path(str(file.locate())[: -len(str(file))] + before + mark).resolve()
+    return HERE.parent / SHARE
+
+
+ROOT = _root()
+BUILD = (ROOT if ROOT == HERE.parent else pathlib.Path.cwd()) / "build"
+
+
+def write(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Copy the examples and the Fortran hosts into `folder`; returns the files written. Nothing is overwritten. Errors:
+    BackendError where they are not installed, or one is there already."""
+    found = [file for name in FOLDERS for file in sorted((ROOT / name).rglob("*")) if file.is_file()]
+    found = [file for file in found if "__pycache__" not in file.parts]
+    refuse(not found, f"no examples in {ROOT}: install {kernels.DISTRIBUTION} again.", BackendError)
+    made = [folder / file.relative_to(ROOT) for file in found]
+    for file in made:
+        refuse(file.exists(), f"{file} is there already; nothing was written. Name a new folder.", BackendError)
+    for file, new in zip(found, made):
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, new)
+    return made
