@@ -42,8 +42,16 @@ $python -m frame build
 [ -f build/libframe.so ] && [ -f build/frame.h ] && [ -f build/frame_interface.f90 ] || fail "build/ is not whole"
 step "libframe built, examples written"
 
-gfortran -Jbuild build/frame_interface.f90 examples/call_from_fortran/new_style.f90 -o new_style -Lbuild -lframe "-Wl,-rpath,$PWD/build"
-gfortran examples/call_from_fortran/old_style.f90 -o old_style -Lbuild -lframe "-Wl,-rpath,$PWD/build"
+# As pasted from the README, with the module that `build` wrote.
+$python - "$work/source/README.md" << 'PY'
+import re, sys
+blocks = re.findall(r"```fortran\n(.*?)```", open(sys.argv[1]).read(), re.S)
+for style in ("new_style", "old_style"):
+    (text,) = [b for b in blocks if f"program {style}" in b]
+    open(f"{style}.f90", "w").write(text)
+PY
+gfortran -Jbuild build/frame_interface.f90 new_style.f90 -o new_style -Lbuild -lframe "-Wl,-rpath,$PWD/build"
+gfortran old_style.f90 -o old_style -Lbuild -lframe "-Wl,-rpath,$PWD/build"
 ./new_style > new.txt
 ./old_style > old.txt
 $python - << 'PY'
