@@ -3,6 +3,7 @@
 # make test        sets up the same way and runs the tests that need no GPU, each law at some sizes and options
 # make test-full   the same, each law at all of them; before an issue is called done
 # make wheel-test  a wheel in a clean environment: build, examples, the README's Fortran programs
+# make docs        build/docs/html from docs/, with the pages that the sources give
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
@@ -43,7 +44,7 @@ CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
-.PHONY: demo castles test test-full wheel-test lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
+.PHONY: demo castles test test-full wheel-test docs lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -64,6 +65,10 @@ test: setup-test
 test-full: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
 	$(PYTEST) -m "not gpu"
+
+docs: setup-docs
+	.venv/bin/sphinx-build -q -W -b html docs build/docs/html
+	@echo build/docs/html/index.html
 
 wheel-test: setup-test
 	sh tests/wheel.sh
@@ -99,6 +104,9 @@ setup:
 
 setup-test:
 	@sh setup_machine.sh test
+
+setup-docs:
+	@sh setup_machine.sh docs
 
 setup-lint:
 	@sh setup_machine.sh lint

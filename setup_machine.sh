@@ -1,8 +1,9 @@
 #!/bin/sh
 # Sets up what `make demo` (level demo) or `make test` (level test) needs: compilers, MPI, a Python that can be
-# embedded, and .venv with the project in it. `make lint` (level lint) needs no compiler and no MPI.
+# embedded, and .venv with the project in it. `make lint` (level lint) and `make docs` (level docs) need no compiler
+# and no MPI.
 # Safe to run again: when nothing changed it only checks.
-#   sh setup_machine.sh [demo|test|lint]        PYTHON=/path/to/python3 chooses the interpreter
+#   sh setup_machine.sh [demo|test|lint|docs]        PYTHON=/path/to/python3 chooses the interpreter
 # FRAME_BACKEND=cuda, or a working nvidia-smi, adds CuPy for the driver's CUDA version.
 set -eu
 level=${1:-demo}
@@ -34,7 +35,7 @@ find_python() {
 # skipped.
 needed() {
     find_python || echo "python3 python3-venv python3-dev"
-    [ "$level" != lint ] || return 0
+    case $level in lint | docs) return 0 ;; esac
     if have g++ && have gcc; then :; else echo "g++"; fi
     have gfortran || echo "gfortran"
     have mpirun || echo "openmpi-bin"
@@ -85,8 +86,9 @@ fi
 extras=mpi,plot stamp=.venv/ready
 [ "$level" != test ] || extras=mpi,plot,test
 [ "$level" != lint ] || extras=lint stamp=.venv/ready_lint
+[ "$level" != docs ] || extras=docs stamp=.venv/ready_docs
 gpu=
-if [ "$level" = lint ]; then :
+if [ "$level" = lint ] || [ "$level" = docs ]; then :
 elif [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev/null 2>&1; }; then
     cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p' | head -n 1)
     if [ "${cuda:-13}" -ge 13 ]; then gpu=,cuda; else gpu=,cuda12; fi

@@ -175,7 +175,7 @@ def test_readme_programs_as_pasted(tmp_path, style, monkeypatch):
     """The README's Fortran, by its own compile line, runs and prints the density that its Python finds. Another
     compiler in that line: the same digits."""
     hosts.library()
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / {"new_style": "README.md", "old_style": "docs/reference/fortran.md"}[style]).read_text()
     (source,) = re.findall(rf"```fortran\n(program {style}\n.*?)```", readme, re.S)
     (line,) = re.findall(rf"```sh\n(gfortran [^\n]* -o {style} [^\n]*)\n```", readme)
     (tmp_path / f"{style}.f90").write_text(source)

@@ -1,4 +1,4 @@
-"""python -m frame names: KERNELS.md agrees with the declarations. Each run is its own process, because other tests
+"""python -m frame names: its page agrees with the declarations. Each run is its own process, because other tests
 declare kernels too."""
 
 import os
@@ -41,7 +41,7 @@ def page():
 
 
 def test_the_file_is_what_the_declarations_say(page):
-    assert (ROOT / "KERNELS.md").read_text() == page, "python -m frame names > KERNELS.md"
+    assert (ROOT / "docs/reference/names.md").read_text() == page, "python -m frame names > docs/reference/names.md"
 
 
 def test_everything_declared_is_there(page):

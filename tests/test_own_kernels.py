@@ -1,5 +1,5 @@
 """What a host's author meets with kernels of his own: constants set at run time, arguments that are guarded, errors
-that say where, a cache that sees every file; and that KERNEL_LANGUAGE.md is right."""
+that say where, a cache that sees every file; and that docs/howto/kernel_language.md is right."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError, decl
 from kernels.backend import cuda
 from kernels.errors import CompileError
 
-PAGE = (ROOT / "KERNEL_LANGUAGE.md").read_text()
+PAGE = (ROOT / "docs/howto/kernel_language.md").read_text()
 ABOUT = "source='test', valid='everywhere'"
 HEAD = "#pragma once\ntemplate <class M, class R> POINT_FN void {}(const M &m, const R T, R &mu) {{\n"
 VISCOSITY = "    mu = m.MU0 * T / m.T0 + (m.weight[0] + m.weight[1] + m.weight[2]);\n}\n"
@@ -296,7 +296,7 @@ def test_a_failure_is_compiled_once_and_told_again(tmp_path, counted, monkeypatc
     first, second = message("failing"), message("failing")
     assert first == second and runs() == 1
     assert re.match(r"kernel 'failing' \(own.h, line 3\): no matching function for call to .tanh", first)
-    assert "KERNEL_LANGUAGE.md lists those that do" in first
+    assert "docs/howto/kernel_language.md lists those that do" in first
     file.with_name("own.h").write_text(HEAD.format("failing") + "    mu = 2.0 * T;\n}\n")
     assert value("failing")["mu"] == 600 and runs() == 2  # the mended body
 

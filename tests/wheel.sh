@@ -42,10 +42,10 @@ $python -m frame build
 [ -f build/libframe.so ] && [ -f build/frame.h ] && [ -f build/frame_interface.f90 ] || fail "build/ is not whole"
 step "libframe built, examples written"
 
-# As pasted from the README, with the module that `build` wrote.
-$python - "$work/source/README.md" << 'PY'
+# As pasted from the README and the rules, with the module that `build` wrote.
+$python - "$work/source/README.md" "$work/source/docs/reference/fortran.md" << 'PY'
 import re, sys
-blocks = re.findall(r"```fortran\n(.*?)```", open(sys.argv[1]).read(), re.S)
+blocks = re.findall(r"```fortran\n(.*?)```", "".join(open(page).read() for page in sys.argv[1:]), re.S)
 for style in ("new_style", "old_style"):
     (text,) = [b for b in blocks if f"program {style}" in b]
     open(f"{style}.f90", "w").write(text)

@@ -1,6 +1,7 @@
 """`python -m frame names`: all collections, kernels and quantities as Markdown, from the declarations alone.
 
-KERNELS.md is its output without options (a test compares them): `python -m frame names > KERNELS.md`.
+docs/reference/names.md is its output without options, which a test compares:
+python -m frame names > docs/reference/names.md
 """
 
 import itertools

@@ -16,7 +16,7 @@ _CAUSES = {  # what the compiler says -> what is likely wrong, the first that fi
     "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
     r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
     r"matching function|overloaded function|namespace .std.|not a member of .std.": "a function that does not take the "
-    "number type R: KERNEL_LANGUAGE.md lists those that do, such as pow, min, max, fabs",
+    "number type R: docs/howto/kernel_language.md lists those that do, such as pow, min, max, fabs",
     r"operator ?\"?\[|subscripted|pointer-to-object": "an index for a quantity that has one value at a point",
     r"no match for .operator|no operator|invalid operands": "an operator that the number type does not have: it has "
     "+ - * / < > <= >= and && || ! between conditions",

@@ -1,5 +1,5 @@
 // What a host's kernels get beyond what the project's have: inputs that cannot be written, outputs that start as NaN,
-// and functions under their usual names. KERNEL_LANGUAGE.md is the page for authors.
+// and functions under their usual names. docs/howto/kernel_language.md is the page for authors.
 #pragma once
 #include "numbers/platform.h"
 

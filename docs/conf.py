@@ -1,0 +1,56 @@
+"""Sphinx: Markdown by MyST, and the pages that are generated from the sources. No network is used."""
+
+import contextlib
+import io
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import kernels  # noqa: E402
+from frame.entry import ENTRIES  # noqa: E402
+from frame.tools import cli  # noqa: E402
+
+project = author = kernels.DISTRIBUTION
+release = kernels.__version__
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+exclude_patterns = ["build"]
+html_theme = "alabaster"
+html_theme_options = {"description": "Real-gas properties and tensor expressions for Fortran flow solvers"}
+
+
+def _said(*arguments) -> str:
+    """What the command prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        cli.main(arguments)
+    return out.getvalue().rstrip()
+
+
+def _entry_points() -> str:
+    lines = ["# Entry points", "", "Made from `frame/entry.py`. Old-style symbols are `frame_NAME_`.", ""]
+    for entry in ENTRIES:
+        names = [f"`frame_{entry.name}_`"] * entry.old + [f"module: `frame_{entry.fortran}`"] * bool(entry.fortran)
+        lines += [f"## {entry.name}", "", f"{', '.join(names) or 'called by the module'}. {entry.doc}", ""]
+        for a in entry.args:
+            shape = ", " + " x ".join(a.dims) if a.dims else ""
+            lines += [f"- `{a.name}` ({a.kind}{shape}): {a.doc}"] * bool(a.doc)
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _commands() -> str:
+    lines = ["# Commands", "", "`castles-frame` is the same as `python -m frame`.", ""]
+    overview = _said("--help")
+    names = overview.split("{", 1)[1].split("}", 1)[0].split(",")
+    lines += ["```text", overview, "```", ""]
+    for name in names:
+        lines += [f"## {name}", "", "```text", _said(name, "--help"), "```", ""]
+    return "\n".join(lines)
+
+
+for name, text in (("entry_points", _entry_points()), ("commands", _commands())):
+    (HERE / "reference" / f"{name}.md").write_text(text + "\n")
