@@ -6,6 +6,7 @@ import os
 
 import kernels
 
+from . import mps
 from .errors import refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
@@ -14,16 +15,17 @@ PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "threads": (int, 1,
 
 
 class Config:
-    """backend, precision, threads, timers, check, and the model options that the host chose.
+    """backend, precision, threads, timers, check, mps, and the model options that the host chose.
 
-    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS and FRAME_CHECK; the calls override them.
-    Errors: ArgumentError.
+    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS and FRAME_CHECK; the calls override
+    them. Errors: ArgumentError.
     """
 
     def __init__(self, environment=os.environ):
         self.backend = _one_of("FRAME_BACKEND", environment.get("FRAME_BACKEND") or "auto", BACKENDS)
         self.threads = _whole("FRAME_THREADS", environment.get("FRAME_THREADS") or "1", 1, 4096)
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
+        self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
         self.precision = PRECISIONS[0]
         self.model: dict[str, str] = {}

@@ -7,9 +7,10 @@ from typing import Any
 
 import kernels
 
+from . import mps
 from .config import Config
 from .entry import ENTRIES, Entry
-from .errors import StateError, refuse
+from .errors import BackendError, StateError, refuse
 from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
@@ -78,6 +79,7 @@ class Frame:
         change the device after work has begun."""
         before, self.comm = self.comm, Communicator(handle)
         before.free()
+        self._share_devices(self.comm.node)
         if self._properties is None:
             return
         self._properties.impl.check.rank = self.comm.rank
@@ -91,6 +93,15 @@ class Frame:
             )
             self.backend = backend
             self._make_properties()
+
+    def _share_devices(self, node) -> None:
+        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
+        FRAME_MPS=require and they cannot."""
+        wanted = self.config.backend != "cpu" and kernels.backend.has_driver()
+        said = mps.share(node, self.config.mps, wanted, kernels.backend.mps_runs())
+        refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
+        if said and self.comm.rank == 0:
+            print(f"libframe: {said}.", file=sys.stderr)
 
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""

@@ -68,9 +68,21 @@ def cuda_devices(name: str) -> int:
     return device_count()
 
 
+def has_driver() -> bool:
+    """Whether NVIDIA's driver is on this machine."""
+    return any(map(os.path.exists, DRIVER))
+
+
+def mps_runs() -> bool:
+    """Whether CUDA's multi-process service is reachable from this process."""
+    from .peers import mps
+
+    return mps().startswith("running")
+
+
 @functools.cache
 def _devices_for_auto() -> int:
-    if not any(map(os.path.exists, DRIVER)):
+    if not has_driver():
         return 0  # a CPU run is spared the import of CuPy
     from .cuda import device_count
 

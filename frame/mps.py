@@ -1,0 +1,156 @@
+"""CUDA's multi-process service (MPS), for ranks of a node that share a device.
+
+Without it the driver runs the ranks in turns, and each wait of a host costs the turns of the others: 8 ranks on an H200
+that call chunk by chunk took 103 ns a point, under MPS 20. The first rank of a node starts the service for its job
+alone: private folders, no change of the device's settings, no root. A watcher ends it after the last rank, however that
+rank ended.
+
+Run as a program it is the watcher: mps.py FOLDER PID:START PID:START ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+MODES = ("auto", "off", "require")
+CONTROL, SMI = "nvidia-cuda-mps-control", "nvidia-smi"
+NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
+WAIT = 20  # seconds for the service to answer
+COST = "they run in turns, up to five times slower where the host calls chunk by chunk"
+
+
+def touched() -> bool:
+    """Whether this process has started CUDA's driver: then it is too late for it to become a client."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return False
+    return cuda.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != NOT_INITIALIZED
+
+
+def _ask(*command: str) -> str:
+    """What the program prints. Errors: OSError, where it is missing, fails or hangs."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT).stdout
+    except subprocess.SubprocessError as error:
+        raise OSError(f"{command[0]} failed ({error})") from None
+
+
+def visible() -> int:
+    """How many devices a process sees that has not started the driver yet."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    here = len(_ask(SMI, "-L").splitlines())
+    return here if chosen is None else min(here, len([part for part in chosen.split(",") if part.strip()]))
+
+
+def hindrance() -> str:
+    """Why the service must not be started here; '' where it may."""
+    for program in (CONTROL, SMI):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    facts = _ask(SMI, "--query-gpu=compute_mode,mig.mode.current", "--format=csv,noheader").splitlines()
+    for number, line in enumerate(facts):
+        mode, _, mig = (part.strip() for part in line.partition(","))
+        if mode != "Default":
+            return f"compute mode of GPU {number} is {mode}, wanted Default"
+        if mig == "Enabled":
+            return f"GPU {number} is divided (MIG)"
+    others = _ask(SMI, "--query-compute-apps=pid", "--format=csv,noheader").split()
+    return f"another process uses a GPU (pid {others[0]})" if others else ""
+
+
+def _environment(folder) -> dict[str, str]:
+    return {"CUDA_MPS_PIPE_DIRECTORY": str(folder), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
+
+
+def _tell(folder, order: str) -> subprocess.CompletedProcess:
+    env = {**os.environ, **_environment(folder)}
+    return subprocess.run([CONTROL], input=order + "\n", capture_output=True, text=True, env=env, timeout=WAIT)
+
+
+def _started(pid: int) -> str:
+    """When a process began, in the kernel's ticks; '' where it is gone or a zombie. A number is given again, a pair of
+    number and time is not."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def start(pids) -> str:
+    """Start the service for these processes; returns its folder. Errors: OSError."""
+    folder = tempfile.mkdtemp(prefix="castles-frame-mps-")  # mode 0700
+    try:
+        env, words = {**os.environ, **_environment(folder)}, pathlib.Path(folder, "start.txt")
+        with open(words, "w") as out:  # no pipe, which the daemon would hold open
+            done = subprocess.run(
+                [CONTROL, "-d"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, timeout=WAIT
+            )
+        if done.returncode or _tell(folder, "get_server_list").returncode:
+            raise OSError(f"{CONTROL} did not start: {words.read_text().strip() or 'no message'}")
+        watch = [sys.executable, "-I", __file__, folder, *(f"{pid}:{_started(pid)}" for pid in pids)]
+        none = subprocess.DEVNULL
+        subprocess.Popen(watch, start_new_session=True, stdin=none, stdout=none, stderr=none)
+    except (OSError, subprocess.SubprocessError) as error:
+        stop(folder)
+        raise OSError(str(error)) from None
+    return folder
+
+
+def stop(folder) -> None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        _tell(folder, "quit -t 5")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def share(node, mode: str, wanted: bool, running: bool) -> str:
+    """Let the ranks of a node share its devices through the service; collective over `node`. wanted: whether this rank
+    may take a GPU. running: whether a service is reachable already. Returns one line for the user, '' where there is
+    nothing to say; it begins with "no MPS" where ranks share a device without the service."""
+    facts = node.allgather((os.getpid(), touched(), running))
+    if not all(node.allgather(wanted and mode != "off" and node.size > 1)):
+        return ""
+    folder = said = None
+    if node.rank == 0:
+        try:
+            devices = visible()
+            if not devices or node.size <= devices:
+                said = ""
+            else:
+                ranks = f"{node.size} ranks share {devices} GPU{'s' * (devices > 1)}"
+                if all(known for *_, known in facts):
+                    said = f"{ranks} by MPS, which was running"
+                elif any(begun for _, begun, _ in facts):
+                    why = "the host used CUDA before frame_setcomm (call it first, before frame_initialize)"
+                    said = f"no MPS: {ranks}; {COST}: {why}"
+                elif why := hindrance():
+                    said = f"no MPS: {ranks}; {COST}: {why}"
+                else:
+                    folder = start([pid for pid, *_ in facts])
+                    said = f"{ranks} by MPS, started for this job"
+        except OSError as error:
+            said = f"no MPS: {node.size} ranks; {COST}: {error}"
+    folder, said = node.bcast((folder, said))
+    if folder:
+        os.environ.update(_environment(folder))
+    return said
+
+
+def watch(folder: str, known) -> None:
+    """Wait for the last of these (pid, start) to go, then end the service."""
+    while any(_started(int(pid)) == begun for pid, begun in known):
+        time.sleep(0.5)
+    stop(folder)
+
+
+if __name__ == "__main__":
+    watch(sys.argv[1], [part.split(":") for part in sys.argv[2:]])
