@@ -26,7 +26,7 @@ for species in ${SPECIES:-4 10 20}; do
     file=castles_$species.nml
     [ "$species" != 10 ] || file=castles.nml
     sed -e "s/^\( *cells *= *\)[^!]*/\1${CELLS:-64, 48, 32} /" -e "s/^\( *steps *= *\)[0-9]*/\1${STEPS:-1}/" \
-        -e "s/^\( *chunk *= *\)[0-9]*/\1${CHUNK:-131072}/" "fortran_stub/$file" > "$out/$file"
+        -e "s/^\( *chunk *= *\)[0-9]*/\1${CHUNK:-131072}/" "fortran_stub/castles/$file" > "$out/$file"
     for ranks in ${RANKS:-1 2 4}; do
         # shellcheck disable=SC2086
         if timeout 90 env FRAME_BACKEND="${BACKEND:-cuda}" $mpi -n "$ranks" "$castles" "$out/$file" > "$out/step.log" 2>&1; then told=; else
