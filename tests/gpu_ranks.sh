@@ -2,7 +2,7 @@
 # Ranks that share one GPU: the demo, chunk by chunk, in turns (FRAME_MPS=off), by CUDA's multi-process service
 # (FRAME_MPS=auto, which starts it), and on as many CPU cores. Nanoseconds a point over all ranks together.
 #   sh tests/gpu_ranks.sh         after `make demo`, or with .carry/ of `make gpu-carry` where there is no network
-# RANKS="1 4 8 16"  CHUNK=12288                                                some 100 s
+# RANKS="1 4 8 16"  CHUNK=12288                                                240 s with these ranks
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
