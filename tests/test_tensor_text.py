@@ -43,6 +43,20 @@ def test_three_ways_to_write_one_thing():
     assert other.canonical() != parse("o[x y z] = a[x y w] b[x z w]").canonical()
 
 
+def test_options_in_the_text():
+    """A host that passes one text gives them there; they are those of parse."""
+    text = "wr(i,k) = g(i) u(i,k); w(i,k) = D(l,i) wr(l,k)"
+    told = parse(f"local wr, q; {text}; batch k\n constant D  # a comment\nsymmetric D; q(i,k) = u(i,k)")
+    assert told == parse(f"{text}; q(i,k) = u(i,k)", "k", local="wr q", constant="D", symmetric="D")
+    for layout in ("left", "right"):
+        options = dict(point="t", layout=layout, constant="c")
+        assert parse(f"point t; layout {layout}; constant c; o[y] = x[y] c[y]") == parse("o[y] = x[y] c[y]", **options)
+    assert parse("local(i) = batch(i) constant(i)").inputs == ("batch", "constant")  # arrays may have these names
+    for line, why in (("batch i; batch i", "wanted one batch, once"), ("layout left right", "wanted one layout")):
+        with pytest.raises(ArgumentError, match=why):
+            parse(f"o[i] = x[i]; {line}")
+
+
 def test_the_point_index_is_not_written():
     for layout, indices in (("left", ("y", "x", "t")), ("right", ("t", "y", "x"))):
         e = parse("out[y x] = ax[x] ay[y] + c[x y]", point="t", layout=layout, constant="c")

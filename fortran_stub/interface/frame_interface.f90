@@ -21,6 +21,8 @@
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
 !
+! frame_contract evaluates tensor expressions on such arrays; frame_inout('V', V) is for those that are read and written.
+!
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
 !
@@ -30,7 +32,8 @@ module frame_interface
   implicit none
   private
 
-  public :: frame_field, frame_in, frame_out, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_contract
   public :: frame_lasterror, frame_laststatus
   public :: frame_initialize
   public :: frame_setcomm
@@ -56,6 +59,7 @@ module frame_interface
   public :: frame_eostfromhp
   public :: frame_eostfromerho
   public :: frame_eosgammajacobianproperties
+  public :: frame_registercontraction
 
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
@@ -65,7 +69,7 @@ module frame_interface
   type, bind(c) :: frame_field
     private
     character(kind=c_char) :: tag(64)
-    integer(c_int) :: way, rank, size, problem                  ! way: 1 for outputs; size: bytes of an element
+    integer(c_int) :: way, rank, size, problem                  ! way: 0 in, 1 out, 2 both; size: bytes of an element
     integer(c_intptr_t) :: address
     integer(c_int64_t) :: extent(5), stride(5), lower(5)        ! stride: bytes
   end type
@@ -81,6 +85,10 @@ module frame_interface
   interface frame_out
     module procedure frame_out_4_1, frame_out_4_2, frame_out_4_3, frame_out_4_4, frame_out_4_5
     module procedure frame_out_8_1, frame_out_8_2, frame_out_8_3, frame_out_8_4, frame_out_8_5
+  end interface
+  interface frame_inout
+    module procedure frame_inout_4_1, frame_inout_4_2, frame_inout_4_3, frame_inout_4_4, frame_inout_4_5
+    module procedure frame_inout_8_1, frame_inout_8_2, frame_inout_8_3, frame_inout_8_4, frame_inout_8_5
   end interface
   interface frame_pin
     module procedure frame_pin_4_1, frame_pin_4_2, frame_pin_4_3, frame_pin_4_4, frame_pin_4_5
@@ -302,6 +310,14 @@ module frame_interface
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
+    function c_registercontraction(keep, tag, text) &
+        bind(c, name='framec_registercontraction') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      character(kind=c_char), intent(in) :: text(*)
+      integer(c_int) :: status
+    end function
     function c_put(keep, fields, fields_n, lo, hi, first, last) &
         bind(c, name='framec_put') result(status)
       import
@@ -335,6 +351,15 @@ module frame_interface
       integer(c_int), value :: fields_n
       integer(c_int64_t), intent(in) :: lo(4)
       integer(c_int64_t), intent(in) :: hi(4)
+      integer(c_int) :: status
+    end function
+    function c_contract_fields(keep, tag, fields, fields_n) &
+        bind(c, name='framec_contract_fields') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      type(frame_field), intent(in) :: fields(*)
+      integer(c_int), value :: fields_n
       integer(c_int) :: status
     end function
     function c_pin_array(keep, fields, fields_n) &
@@ -371,6 +396,20 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_block(keep(present(stat)), trim(collection)//c_null_char, fields, size(fields, kind=c_int), corner(lo), corner(hi))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! A tensor expression that frame_registercontraction has named, on all arrays of its text:
+  !   call frame_registercontraction('product', 'C(i,k,e) = A(i,j) B(j,k,e)')
+  !   call frame_contract('product', [frame_in('A', A), frame_in('B', B), frame_out('C', C)])
+  ! What the text adds to (+=) goes by frame_inout. Arrays have no gaps, but between the entries of the last index of the
+  ! first output. TENSOR_EXPRESSIONS.md has the language, and the names that need no registering.
+  subroutine frame_contract(tag, fields, stat)
+    character(*), intent(in) :: tag
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_contract_fields(keep(present(stat)), trim(tag)//c_null_char, fields, size(fields, kind=c_int))
     if (present(stat)) stat = status
   end subroutine
 
@@ -630,6 +669,16 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
+  ! Give a tensor expression its name; frame_contract then evaluates it. Its language: TENSOR_EXPRESSIONS.md.
+  subroutine frame_registercontraction(tag, text, stat)
+    character(*), intent(in) :: tag   ! its name
+    character(*), intent(in) :: text   ! statements over named indices, as in 'w(i,e) = D(i,l) u(l,e); constant D'
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_registercontraction(keep(present(stat)), trim(tag)//c_null_char, trim(text)//c_null_char)
+    if (present(stat)) stat = status
+  end subroutine
+
   subroutine set_array(tag, values, stat)
     character(*), intent(in) :: tag
     real(c_double), intent(in) :: values(:)
@@ -782,6 +831,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_1(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_1(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
@@ -870,6 +927,14 @@ contains
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_2(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_4_2(array, stat, first)
@@ -964,6 +1029,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_3(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_3(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
@@ -1056,6 +1129,14 @@ contains
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_4(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_4_4(array, stat, first)
@@ -1154,6 +1235,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_5(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_5(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
@@ -1240,6 +1329,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_1(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_1(array, stat, first)
@@ -1332,6 +1429,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_8_2(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_8_2(array, stat, first)
     real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
     integer, intent(out), optional :: stat
@@ -1422,6 +1527,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_3(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_3(array, stat, first)
@@ -1518,6 +1631,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_8_4(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_8_4(array, stat, first)
     real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
     integer, intent(out), optional :: stat
@@ -1612,6 +1733,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_5(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_5(array, stat, first)
