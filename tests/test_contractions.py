@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hosts import BUILD, MPIS, SOURCES, compile_with_module, compiled, library, run
+from hosts import BUILD, COMPILERS, MPIS, ROOT, SOURCES, compile_with_module, compiled, library, need, run
 from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
 
 from frame.contractions import Contractions
@@ -163,6 +163,31 @@ def test_by_ctypes():
     """The second call repeats the first on the same arrays, with other values."""
     done = run(sys.executable, "-c", CTYPES, library(), FRAME_ON_ERROR="return")
     assert "array 'ur', index 'e': extent 3, wanted 2 as 'u' has it" in done.stdout, done.stdout + done.stderr
+
+
+def sums(printed):
+    (line,) = re.findall(r"(?m)^sums(.*)$", printed)
+    return [float(word) for word in line.split()]
+
+
+def test_the_page_as_pasted(capsys, tmp_path):
+    """Python's program and Fortran's, by its own compile line and by another compiler in it, find the same."""
+    page = (ROOT / "TENSOR_EXPRESSIONS.md").read_text()
+    (python,), (fortran,) = (re.findall(rf"```{x}\n(.*?)```", page, re.S) for x in ("python", "fortran"))
+    (line,) = re.findall(r"```sh\n(gfortran [^\n]*)\n```", page)
+    exec(compile(python, "page", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "<- chosen" in printed
+    (tmp_path / "tensor_expressions.f90").write_text(fortran)
+    library()
+    for name in ("build", "fortran_stub"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for compiler in COMPILERS:
+        (tmp_path / compiler).mkdir()
+        command = line.replace("-Jbuild", f"-J{tmp_path / compiler}").replace("gfortran", need(compiler))
+        done = run("sh", "-c", command, cwd=tmp_path)
+        # sums of 1e5 positive squares: some 1e5 roundings, each of which is as likely up as down
+        np.testing.assert_allclose(sums(done.stdout), sums(printed), rtol=1e-12, err_msg=done.stderr)
 
 
 # ---- on a device ----------------------------------------------------------------------------------------------------

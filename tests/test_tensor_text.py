@@ -1,11 +1,9 @@
 """Texts of tensor expressions: what is read, what is refused, orders of evaluation, products that are equal."""
 
 import math
-import re
 
 import numpy as np
 import pytest
-from hosts import ROOT
 
 from kernels import get_backend
 from kernels.errors import ArgumentError
@@ -165,12 +163,6 @@ def test_texts_of_triples_are_the_known_strings():
             assert s.add and s.terms[0].number == (1 if sign == "+" else -1)
             back = dict(zip(s.out.indices, result))
             assert [[back.get(i, i) for i in f.indices] for f in s.terms[0].factors] == [list(o) for o in operands]
-
-
-def test_the_page_runs(capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "kernels/tensor/README.md").read_text(), re.S)
-    exec(compile(program, "README.md", "exec"), {})
-    assert "<- chosen" in capsys.readouterr().out
 
 
 def test_explain_tells_what_was_chosen():
