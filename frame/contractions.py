@@ -24,6 +24,7 @@ from .errors import ArgumentError, refuse
 from .stripe import IN, INOUT, OUT, Field
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
+FIRST_PAGES = 65536  # no object lives there
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
@@ -73,6 +74,15 @@ class Contractions:
         for word, rank, address in zip(listed, ranks, addresses):
             extent = tuple(lengths[at : at + rank])
             at += rank
+            with _told(name):
+                refuse(
+                    min(extent, default=0) < 0,
+                    f"array '{word}' has the extents {_list(extent)}, wanted 0 or more; did the caller forget %VAL()?",
+                )
+                refuse(
+                    address < FIRST_PAGES and all(extent),
+                    f"array '{word}' has the address {address:#x}, wanted an array by reference; is it allocated?",
+                )
             stride = tuple(itertools.accumulate((size, *extent[:-1]), lambda a, b: a * b))[:rank]
             fields.append(Field(word, _way(e, word), address, extent, stride, (1,) * rank, size))
         return fields
@@ -91,7 +101,7 @@ class Contractions:
             if n == 0 and e.batch:
                 return None
             dtype = np.dtype(f"f{fields[0].size}").name
-            key = text, dtype, tuple(sorted(sizes.items()))
+            key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
             plan = self._plans.get(key)
             if plan is None:
                 plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)

@@ -78,6 +78,8 @@ ERRORS = {
     "old: extents": "17 extents, wanted 18: 4 of 'u', 2 of 'D', 4 of 'ur'",
     "old: bytes": "bytes = 2, wanted 8 or 4",
     "old: unknown": "array 'utt' is not in the text",
+    "old: negative": "array 'ut' has the extents 5, 5, -5, 2, wanted 0 or more",
+    "old: null": "array 'D' has the address 0x0, wanted an array by reference",
     "old: extent": "array 'ut', index 'e': extent 3, wanted 2 as 'u' has it",
 }
 

@@ -1,7 +1,7 @@
 ! Tensor expressions from Fortran: contractions [FILE | -] [values | errors | all]. FILE is registered first: it may bring
 ! another backend. Values are compared with plain loops, within 4 K eps of the sum of the terms' sizes; K roundings in a row.
 program contractions
-  use, intrinsic :: iso_c_binding, only: c_loc, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_loc, c_ptr, c_null_ptr
   use frame_interface, only: register => frame_registerkernel, init => frame_initialize, lasterror => frame_lasterror, &
                              laststatus => frame_laststatus, finalize => frame_finalize, frame_setcomm, frame_report, &
                              registercontraction => frame_registercontraction, contract => frame_contract, frame_in, frame_out, &
@@ -299,6 +299,12 @@ contains
     call old('u, D, ur, us, ut', places, 5, extents, 17, 8); call tell('old: extents')
     call old('u, D, ur, us, ut', places, 5, extents, 18, 2); call tell('old: bytes')
     call old('u, D, ur, us, utt', places, 5, extents, 18, 8); call tell('old: unknown')
+    extents(17) = -5
+    call old('u, D, ur, us, ut', places, 5, extents, 18, 8); call tell('old: negative')
+    extents(17) = n
+    places(2) = c_null_ptr
+    call old('u, D, ur, us, ut', places, 5, extents, 18, 8); call tell('old: null')
+    places(2) = c_loc(D)
     extents(18) = 3
     call old('u, D, ur, us, ut', places, 5, extents, 18, 8); call tell('old: extent')
     if (any([ur, us, ut] /= -1) .or. any(pair /= -1)) wrong = wrong + 1            ! nothing was written
