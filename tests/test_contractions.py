@@ -15,6 +15,8 @@ from frame.contractions import Contractions
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
 from kernels.errors import ArgumentError
+from kernels.tensor import intrepid
+from kernels.tensor.text import parse
 
 LG3 = "ur(i,j,k,e) = D(i,l) u(l,j,k,e); us(i,j,k,e) = D(j,l) u(i,l,k,e); ut(i,j,k,e) = D(k,l) u(i,j,l,e); constant D"
 
@@ -190,6 +192,21 @@ def test_the_page_as_pasted(capsys, tmp_path):
         done = run("sh", "-c", command, cwd=tmp_path)
         # sums of 1e5 positive squares: some 1e5 roundings, each of which is as likely up as down
         np.testing.assert_allclose(sums(done.stdout), sums(printed), rtol=1e-12, err_msg=done.stderr)
+
+
+@pytest.mark.parametrize("name", intrepid.NAMES)
+def test_intrepids_names_have_the_order_of_fortran(name):
+    """The page's table for Scalar; Vector and Tensor have their indices in front of p."""
+    page = (ROOT / "TENSOR_EXPRESSIONS.md").read_text()
+    rank = next(r for r in ("Scalar", "Vector", "Tensor") if name.endswith(r))
+    (row,) = re.findall(rf"\| `{name.removesuffix(rank)}Scalar` (.*)", page)
+    wanted = [f"{array}({indices})" for array, indices in re.findall(r"`(\w+)\(([pcflr,]+)\)`", row)]
+    front = {"Scalar": "", "Vector": "i,", "Tensor": "j,i,"}[rank]
+    for add in (False, True):
+        e = parse(intrepid.text(name, {}, add))
+        (statement,) = e.statements
+        told = [f"{r.name}({','.join(reversed(r.indices))})" for r in (*statement.terms[0].factors, statement.out)]
+        assert told == [word.replace("(p", f"({front}p") for word in wanted] and statement.add == add and e.batch == "c"
 
 
 # ---- on a device ----------------------------------------------------------------------------------------------------
