@@ -2,7 +2,10 @@
 rules of the boundary; bad input is refused."""
 
 import re
+import shutil
+import site
 import subprocess
+import sys
 
 import hosts
 import numpy as np
@@ -25,13 +28,15 @@ def nekbone(tmp_path_factory):
     return folder / "nekbone"
 
 
-def run(program, folder, ranks=1, file="nekbone.nml", **changes):
+def run(program, folder, ranks=1, file="nekbone.nml", environment=None, **changes):
     text = (STUB / file).read_text()
     for key, value in changes.items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
         assert found == 1, key
     (folder / "input.nml").write_text(text)
-    return hosts.run(program, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI if ranks > 1 else None)
+    return hosts.run(
+        program, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI if ranks > 1 else None, **(environment or {})
+    )
 
 
 def norms(out):
@@ -51,6 +56,22 @@ def test_the_known_answer(nekbone, tmp_path, ranks):
     assert abs(plain[50] / 4.850574e-4 - 1) < 1e-4  # also here: a check that cannot fail would be none
     assert "the same." in done.stdout and re.search(r"median of the turns: +\d+\.\d+ times as fast", done.stdout)
     assert all(float(x) > 0 for x in re.findall(r"GF/s +(\S+); of the operator alone +(\S+); unkn", done.stdout)[0])
+
+
+def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
+    """The program's arrays are copied to the device and back. An interpreter that begins with the stand-in brings it."""
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (packages / "paths.pth").write_text("\n".join(map(str, (*site.getsitepackages(), ROOT))))
+    stand_in = hosts.SOURCES / "stand_in.py"
+    (packages / "sitecustomize.py").write_text(f"import runpy\nrunpy.run_path({str(stand_in)!r})\n")
+    environment = {"FRAME_BACKEND": "cuda", "STAND_IN": str(tmp_path)}
+    environment["FRAME_PYTHON"] = str(tmp_path / "venv" / "bin" / "python")
+    done = run(nekbone, tmp_path, environment=environment, points=6, elements="3, 2, 2", iterations=10, repeats=1)
+    assert done.returncode == 0 and "up to iteration 50: the same." in done.stdout, done.stdout + done.stderr
+    assert list(tmp_path.glob("*.so"))  # kernels were compiled for the stand-in
 
 
 def oracle(n, elements, iterations, shipped):
