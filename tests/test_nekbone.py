@@ -59,7 +59,7 @@ def test_the_known_answer(nekbone, tmp_path, ranks):
 
 
 def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
-    """The program's arrays are copied to the device and back. An interpreter that begins with the stand-in brings it."""
+    """The program's arrays are copied to the device and back. Its interpreter begins with the stand-in."""
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
