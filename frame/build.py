@@ -26,7 +26,7 @@ ROOT = HERE.parent
 BUILD = ROOT / "build"
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
-RANKS = 5  # of the arrays that the module takes
+RANKS = 7  # of the arrays that the module takes; block calls know 5
 REALS = {4: "c_float", 8: "c_double"}
 
 _C = {
@@ -271,7 +271,8 @@ def _f_generics() -> str:
     lines = []
     for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90.in").read_text()):
         lines += [f"  interface {name}"]
-        lines += [f"    module procedure {', '.join(f'{name}_{s}_{r}' for r in range(1, RANKS + 1))}" for s in REALS]
+        for s in REALS:
+            lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(1, RANKS + 1)], "")]
         lines += ["  end interface"]
     return "\n".join(lines)
 

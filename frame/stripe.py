@@ -73,6 +73,8 @@ def block_from_field(field: Field, lo, hi, rows: int) -> Block:
     ArgumentError on rank, number of variables, strides, or a box that is not within the array.
     """
     what, extent, rank = f"array for '{field.name}'", field.extent, len(field.extent)
+    if rank > 5:
+        raise ArgumentError(f"{what} has {rank} dimensions, wanted up to 5: three of space and two of variables.")
     space = min(3, rank - (rows > 1)) if rank < 4 else 3
     variables = math.prod(extent[space:])
     if variables != rows:

@@ -35,7 +35,7 @@ def check_values(done, ranks=1):
     assert sorted(re.findall(r"rank (\d+) wrong: (\d+)", done.stdout)) == [(str(r), "0") for r in range(ranks)], (
         done.stdout
     )
-    assert len(re.findall(r"(?m): 0 of \d+$", done.stdout)) == 26 * ranks  # one line a case, none left out
+    assert len(re.findall(r"(?m): 0 of \d+$", done.stdout)) == 27 * ranks  # one line a case, none left out
     assert len(re.findall(r" +\d+ lg3 +7 ", done.stdout)) == ranks  # timers know its name
 
 

@@ -21,7 +21,8 @@
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
 !
-! frame_contract evaluates tensor expressions on such arrays; frame_inout('V', V) is for those that are read and written.
+! frame_contract evaluates tensor expressions on such arrays, of rank 1 to 7. frame_inout('V', V) is for an array that is
+! read and written.
 !
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
@@ -47,7 +48,7 @@ module frame_interface
     character(kind=c_char) :: tag(64)
     integer(c_int) :: way, rank, size, problem                  ! way: 0 in, 1 out, 2 both; size: bytes of an element
     integer(c_intptr_t) :: address
-    integer(c_int64_t) :: extent(5), stride(5), lower(5)        ! stride: bytes
+    integer(c_int64_t) :: extent(7), stride(7), lower(7)        ! stride: bytes
   end type
 
 !@GENERICS

@@ -84,6 +84,7 @@ contains
     real(4), allocatable, target :: D4(:, :), u4(:, :, :, :), r4(:, :, :, :), s4(:, :, :, :), t4(:, :, :, :)
     real(8), allocatable, target :: both(:, :, :, :, :), A(:, :), B(:, :), C(:, :), V(:, :, :, :), old(:, :, :, :), &
                                     U6(:, :, :, :), VW(:, :, :, :), VS(:, :, :, :)
+    real(8), allocatable, target :: T3(:, :, :, :, :, :), T3W(:, :, :, :, :, :), t1(:, :), v2(:, :, :, :)
     real(8), allocatable, target :: left(:, :, :), right(:, :, :), out(:, :, :), outwant(:, :, :), data(:, :), field(:, :, :), &
                                     made(:, :), total(:)
 
@@ -228,6 +229,18 @@ contains
                                              frame_out('out', total)])
     call compare('data data', total, [(dot_product(left(:, 2, e), right(:, 1, e)), e=1, elements)], &
                  spread(9*0.25d0, 1, elements), 10, eps)
+
+    ! one of NWChem's triples kernels: six dimensions; the batch index d is the fastest one of t1
+    call registercontraction('s1', 'T(c,b,a,f,e,d) += t1(d,a) v2(c,b,f,e)')
+    allocate(T3(2, 3, 4, 3, 2, 5), T3W(2, 3, 4, 3, 2, 5), t1(5, 4), v2(2, 3, 3, 2))
+    t1 = reshape(filled(20, 12), [5, 4]); v2 = reshape(filled(36, 13), shape(v2)); T3 = 1; T3W = 1
+    do e = 1, 5
+      do l = 1, 4
+        T3W(:, :, l, :, :, e) = T3W(:, :, l, :, :, e) + t1(e, l)*v2
+      end do
+    end do
+    call contract('s1', [frame_in('t1', t1), frame_in('v2', v2), frame_inout('T', T3)])
+    call compare('six dimensions', pack(T3, .true.), pack(T3W, .true.), spread(1.25d0, 1, size(T3)), 3, eps)
 
     ! no batch index: one number, which Fortran has as an array of one
     call registercontraction('norm', 's() = u(i,j) u(i,j)')
