@@ -33,7 +33,7 @@ class Contractions:
 
     def __init__(self):
         self._texts: dict[str, str] = {}
-        self._settled: set[str] = set()  # names whose texts stay until `finalize`
+        self._settled: set[str] = set()  # names whose texts stay until `finalize`: registered or used
         self._plans: dict[tuple, Contraction] = {}
 
     def register(self, name: str, text: str) -> None:
@@ -41,6 +41,7 @@ class Contractions:
         with _told(name):
             for s in _parsed(text).statements:
                 refuse(s.function, f"'{s}' is a map: its function in C++ can only be given in Python.")
+            refuse(name in intrepid.NAMES, "this name is Intrepid's; take another one.")
             refuse(
                 name in self._settled and _parsed(self._texts[name]) != _parsed(text),
                 "it was registered with another text before; call frame_finalize first.",
@@ -121,6 +122,7 @@ class Contractions:
     def _text(self, name: str, fields) -> str:
         """Registered, or one of Intrepid's nine, which add where `out` is read too."""
         if name in self._texts:
+            self._settled.add(name)  # what repeats a call knows the text no more
             return self._texts[name]
         if name in intrepid.NAMES:
             return intrepid.text(name, {f.name: f.extent[::-1] for f in fields}, any(f.way == INOUT for f in fields))

@@ -14,6 +14,7 @@ from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
 from frame.contractions import Contractions
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
+from kernels import get_backend
 from kernels.errors import ArgumentError
 from kernels.tensor import intrepid
 from kernels.tensor.text import parse
@@ -317,3 +318,12 @@ def test_texts_stay_until_finalize():
         contractions.register("a", "o(i) = 2 x(i)")
     contractions.finalize()
     contractions.register("a", "o(i) = 2 x(i)")
+    contractions.finalize()
+    o, x = np.zeros(3), np.ones(3)
+    fields = [Field(n, w, v.ctypes.data, (3,), (8,), (1,), 8) for n, w, v in (("o", OUT, o), ("x", IN, x))]
+    contractions.run("a", fields, TVProperties(get_backend("cpu"), 1, 1, 1, False, {}).impl)
+    assert o.tolist() == [2, 2, 2]
+    with pytest.raises(ArgumentError, match="it was registered with another text"):  # used since
+        contractions.register("a", "o(i) = 3 x(i)")
+    with pytest.raises(ArgumentError, match="this name is Intrepid's"):
+        contractions.register(intrepid.NAMES[0], "o(i) = x(i)")
