@@ -133,7 +133,7 @@ def test_an_oracle_for_both_rules(nekbone, tmp_path, mask):
 
 
 def test_one_method_alone(nekbone, tmp_path):
-    changes = dict(points=4, elements="2, 2, 2", iterations=3, repeats=2)
+    changes = dict(points=5, elements="2, 2, 2", iterations=3, repeats=2)
     plain = run(nekbone, tmp_path, method="'plain'", **changes)
     layer = run(nekbone, tmp_path, method="'layer'", **changes)
     assert plain.returncode == layer.returncode == 0, plain.stderr + layer.stderr
