@@ -140,7 +140,7 @@ class Contractions:
         stay for the next call. An array that is named constant is copied when its values change."""
         backend, e, marshal = impl.backend, plan.expression, impl.marshal
         fixed = {x: _array(kernels.get_backend("cpu"), given[x]) for x in sorted(e.constant) if x not in here}
-        key = n, tuple((x, given[x].address) for x in here)
+        key = n, tuple(given[x] for x in here)
         kept = impl.contracted.get(id(plan))
         if kept is None or kept[0] != key or any(not np.array_equal(fixed[x], kept[3][x], True) for x in fixed):
             fixed = {x: a.copy() for x, a in fixed.items()}

@@ -310,6 +310,19 @@ def test_sections_that_lie_between_each_other(be):
                 contractions.run("add", [field("a", IN, 0), clash], impl)
 
 
+def test_one_address_with_and_without_gaps(be):
+    """An array of the device, the other of the host: what is kept for the next call knows strides."""
+    whole = np.arange(60.0).reshape(4, 3, 5)
+    contractions, impl = Contractions(), TVProperties(be, 1, 1, 1, False, {}).impl
+    contractions.register("copy", "b(i,e) = a(i,e)")
+    array, b = be.from_host(whole), np.full((4, 5), np.nan)
+    out = Field("b", OUT, b.ctypes.data, (5, 4), (8, 40), (1, 1), 8)
+    for step, wanted in ((40, whole.reshape(12, 5)[:4]), (120, whole[:, 0])):
+        given = Field("a", IN, be.address(array), (5, 4), (8, step), (1, 1), 8)
+        contractions.run("copy", [given, out], impl)
+        assert np.array_equal(b, wanted)
+
+
 def test_texts_stay_until_finalize():
     contractions = Contractions()
     contractions.register("a", "o(i) = x(i)")
