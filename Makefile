@@ -1,5 +1,6 @@
 # make demo        sets up what is missing, builds libframe and the Fortran host, runs it on 2 ranks, draws its field
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
+# make nekbone     builds Nekbone, runs it with plain Fortran loops and with a tensor expression, compares and times
 # make test        sets up the same way and runs the tests that need no GPU, each law at some sizes and options
 # make test-full   the same, each law at all of them; before an issue is called done
 # make wheel-test  a wheel in a clean environment: build, examples, the README's Fortran programs
@@ -37,6 +38,10 @@ CASTLES = $(RIVAL) fortran_stub/demo/host_config.f90 fortran_stub/demo/host_fiel
           $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
+NEKBONE = fortran_stub/interface/frame_interface.f90 \
+          $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _mesh _plain) fortran_stub/nekbone/nekbone.f90
+NEKBONE_NAMELIST ?= fortran_stub/nekbone/nekbone.nml
+
 LINT = .venv/bin
 SOURCES_OF = find kernels frame fortran_stub examples tests -type f
 CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' ')')
@@ -44,7 +49,7 @@ CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
-.PHONY: demo castles test test-full wheel-test docs lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
+.PHONY: demo castles nekbone test test-full wheel-test docs lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -54,6 +59,10 @@ demo: setup
 castles: setup
 	@$(MAKE) --no-print-directory build/castles
 	$(MPIRUN) -n $(RANKS) build/castles $(CASTLES_NAMELIST)
+
+nekbone: setup
+	@$(MAKE) --no-print-directory build/nekbone
+	$(MPIRUN) -n $(RANKS) build/nekbone $(NEKBONE_NAMELIST)
 
 # JOBS processes take one test file after the other, in the order that tests/conftest.py gives.
 PYTEST = $(PY) -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
@@ -123,6 +132,10 @@ build/demo_host: $(HOST) build/libframe.so
 build/castles: $(CASTLES) build/libframe.so
 	@mkdir -p build/castles_modules
 	$(MPIFORT) $(FFLAGS) -J build/castles_modules $(CASTLES) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'
+
+build/nekbone: $(NEKBONE) fortran_stub/nekbone/nekbone_ax.inc build/libframe.so
+	@mkdir -p build/nekbone_modules
+	$(MPIFORT) $(FFLAGS) -J build/nekbone_modules $(NEKBONE) -o $@ -Lbuild -lframe -Wl,-rpath,'$$ORIGIN'
 
 gpu-carry: setup
 	@$(MAKE) --no-print-directory build/demo_host

@@ -18,14 +18,14 @@ import subprocess
 import sys
 import sysconfig
 
-from .entry import ENTRIES, TAG_SIZE, TEXT_SIZE, Arg, Entry
+from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, Arg, Entry
 from .errors import BackendError, refuse
 from .shipped import BUILD, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
-RANKS = 5  # of the arrays that the module takes
+RANKS = 7  # of the arrays that the module takes; block calls know 5
 REALS = {4: "c_float", 8: "c_double"}
 
 _C = {
@@ -36,14 +36,20 @@ _C = {
     "address": "double *{0}",
     "tag": "const char *{0}",
     "text": "const char *{0}",
+    "lines": "const char *{0}",
+    "addresses": "void *const *{0}",
+    "ints": "const int *{0}",
     "fields": "const struct frame_field *{0}, int {0}_n",
     "corner": "const int64_t *{0}",
 }
-_PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}"}
+_PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}", "addresses": "const intptr_t *{0}"}
 _CHECK = {
     "int": 'frame_check_int("{0}", {0}, {1}, {2})',
     "tag": 'frame_copy_tag("{0}", {0}, {0}_copy)',
-    "text": 'frame_copy_text("{0}", {0}, {0}_copy)',
+    "text": 'frame_copy_text("{0}", {0}, {0}_copy, FRAME_TEXT, "")',
+    "lines": 'frame_copy_text("{0}", {0}, {0}_copy, FRAME_LINES, "\\n\\r\\t")',
+    "addresses": 'frame_check_pointer("{0}", {0})',
+    "ints": 'frame_check_pointer("{0}", {0})',
     "doubles": 'frame_check_pointer("{0}", {0})',
     "address": 'frame_check_pointer("{0}", {0})',
     "fields": "frame_check_fields({0}, {0}_n)",
@@ -51,6 +57,8 @@ _CHECK = {
 _PASS = {  # to Python
     "tag": "{0}_copy",
     "text": "{0}_copy",
+    "lines": "{0}_copy",
+    "addresses": "(const intptr_t *){0}",
     "doubles": "(intptr_t){0}",
     "address": "(intptr_t){0}",
     "fields": "{0}, {0}_n",
@@ -93,7 +101,7 @@ def c_entry(entry: Entry) -> str:
     """Three C functions for one row: the checks and the call, the symbol for hosts, the symbol for the module."""
     name, args = entry.name, entry.args
     body = ["int status;"]
-    body += [f"char {a.name}_copy[FRAME_{a.kind.upper()}];" for a in args if a.kind in ("tag", "text")]
+    body += [f"char {a.name}_copy[FRAME_{a.kind.upper()}];" for a in args if a.kind in ("tag", "text", "lines")]
     if not entry.needs_python:
         body.append("if (!frame_python_is_up) return FRAME_DONE;")
     body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
@@ -107,7 +115,7 @@ def c_entry(entry: Entry) -> str:
     def exported(symbol, keep_arg, keep):
         return (
             f"EXPORT int {symbol}({_list(args, _C, keep_arg)})\n{{\n    struct frame_guard guard;\n"
-            f'    guard_enter(&guard, "frame_{name}");\n    return guard_leave(&guard, do_{name}({names}), '
+            f'    guard_enter(&guard, "frame_{entry.said}");\n    return guard_leave(&guard, do_{name}({names}), '
             f"{keep});\n}}\n"
         )
 
@@ -133,6 +141,7 @@ def c_source() -> str:
     head = (
         f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
         f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
+        f"#define FRAME_LINES {LINES_SIZE}\n"
     )
     return (
         head
@@ -194,6 +203,7 @@ _F_C = {
     "handle": "integer(c_intptr_t), value :: {0}",
     "tag": "character(kind=c_char), intent(in) :: {0}(*)",
     "text": "character(kind=c_char), intent(in) :: {0}(*)",
+    "lines": "character(kind=c_char), intent(in) :: {0}(*)",
     "doubles": "real(c_double), intent({2}) :: {0}(*)",
     "corner": "integer(c_int64_t), intent(in) :: {0}(4)",
     "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
@@ -204,9 +214,15 @@ _F = {
     "handle": "integer(c_intptr_t), intent(in) :: {0}",
     "tag": "character(*), intent(in) :: {0}",
     "text": "character(*), intent(in) :: {0}",
+    "lines": "character(*), intent(in) :: {0}",
     "doubles": "real(c_double), intent({2}) :: {0}({1})",
 }
-_F_PASS = {"int": "int({0}, c_int)", "tag": "trim({0})//c_null_char", "text": "trim({0})//c_null_char"}
+_F_PASS = {
+    "int": "int({0}, c_int)",
+    "tag": "trim({0})//c_null_char",
+    "text": "trim({0})//c_null_char",
+    "lines": "trim({0})//c_null_char",
+}
 
 
 def _declare(table, arg: Arg) -> str:
@@ -254,7 +270,8 @@ def _f_generics() -> str:
     lines = []
     for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90.in").read_text()):
         lines += [f"  interface {name}"]
-        lines += [f"    module procedure {', '.join(f'{name}_{s}_{r}' for r in range(1, RANKS + 1))}" for s in REALS]
+        for s in REALS:
+            lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(1, RANKS + 1)], "")]
         lines += ["  end interface"]
     return "\n".join(lines)
 

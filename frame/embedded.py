@@ -17,7 +17,7 @@ from .stripe import Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
 REPLAYS = 512  # block calls remembered: a host makes the same few again and again
-_CONVERTED = ("tag", "text", "doubles", "fields", "corner")
+_CONVERTED = ("tag", "text", "lines", "doubles", "addresses", "ints", "fields", "corner")
 
 
 class _Stream(io.FileIO):
@@ -91,7 +91,7 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
         rank = f.rank
         return Field(
             ffi.string(f.tag).decode("ascii"),
-            bool(f.way),
+            f.way,
             f.address,
             tuple(ffi.unpack(f.extent, rank)),
             tuple(ffi.unpack(f.stride, rank)),
@@ -104,12 +104,14 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
         out = []
         for arg in entry.args:
             value = next(given)
-            if arg.kind in ("tag", "text"):
+            if arg.kind in ("tag", "text", "lines"):
                 value = ffi.string(value).decode("utf-8", "replace")
             elif arg.kind == "fields":
                 value = [field(value[i]) for i in range(next(given))]
             elif arg.kind == "corner":
                 value = tuple([None if index == NOT_GIVEN else index for index in ffi.unpack(value, 4)])
+            elif arg.kind in ("addresses", "ints"):
+                value = ffi.unpack(value, values[at[arg.dims[0]]])
             elif arg.kind == "doubles":
                 value = array(value, arg.dims, values)
             out.append(value)
@@ -120,6 +122,7 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
     names, fields, corners = (
         [i for i, k in enumerate(kinds) if k in w] for w in (("tag", "text"), ("fields",), ("corner",))
     )
+    lists = [(at[a.name], at[a.dims[0]]) for a in entry.args if a.kind in ("addresses", "ints")]  # and their lengths
     string, buffer = ffi.string, ffi.buffer
     size, corner = ffi.sizeof("struct frame_field"), 4 * ffi.sizeof("int64_t")
 
@@ -130,6 +133,8 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
             key[i] = string(key[i])
         for i in fields:
             key[i] = bytes(buffer(key[i], size * key[i + 1]))
+        for i, n in lists:
+            key[i] = tuple(ffi.unpack(key[i], values[n]))
         for i in corners:
             key[i] = bytes(buffer(key[i], corner))
         return tuple(key)

@@ -10,6 +10,8 @@ Kinds of arguments:
   address  double array by reference whose shape the other arguments give, arrives in Python as an integer
   tag      a name by reference, up to 63 characters, ended by char(0) or a blank
   text     a file name, a list of names or a value by reference, up to 1023 characters, ended by char(0)
+  lines    a text of several lines by reference, up to 16383 characters, ended by char(0)
+  addresses, ints  arrays of addresses and of C ints by reference of the length `dims`, arrive in Python as lists
   fields   arrays with their names, extents, strides and lower bounds (new style only)
   corner   up to four Fortran indices, each may be not given (new style only)
 """
@@ -23,7 +25,7 @@ EXTENT = 2**20  # largest extent: far above any block, below the addresses that 
 CHUNK = 2**28
 VARIABLES = 65536
 
-TAG_SIZE, TEXT_SIZE = 64, 1024
+TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +63,11 @@ class Entry:
     needs_python: bool = True
     own: bool = False
     repeats: bool = False
+
+    @property
+    def said(self) -> str:
+        """What messages call it: `pin`, also where `pin_array` serves the module's frame_pin."""
+        return self.name.removesuffix("_array").removesuffix("_fields")
 
     @property
     def fortran(self) -> str:
@@ -307,6 +314,37 @@ ENTRIES: tuple[Entry, ...] = (
         "Undo pin, before the array is freed or moved.",
         short="",
     ),
+    Entry(
+        "registercontraction",
+        (
+            Arg("tag", "tag", "its name"),
+            Arg("text", "lines", "statements over named indices, as in 'w(i,e) = D(i,l) u(l,e); constant D'"),
+        ),
+        "register_contraction",
+        "Give a tensor expression its name; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.",
+        needs_initialize=False,
+    ),
+    Entry(
+        "contract",
+        (
+            Arg("tag", "tag", "a registered name, or one of Intrepid's nine"),
+            Arg("names", "text", "names of all arrays of the text, separated by commas"),
+            Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
+            _int("n", "number of arrays", 1, 256),
+            Arg(
+                "extents",
+                "ints",
+                "of all arrays, one array after the other, the fastest index first; they have no gaps",
+                dims=("m",),
+            ),
+            _int("m", "number of extents", 0, 4096),
+            _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+        ),
+        "contract_arrays",
+        "Evaluate a tensor expression on the host's arrays. What the text adds to (+=) is read too.",
+        short="",
+        repeats=True,
+    ),
     # Called by the generic procedures of the Fortran module: arrays of any shape.
     Entry(
         "put",
@@ -341,6 +379,15 @@ ENTRIES: tuple[Entry, ...] = (
         (Arg("collection", "tag"), Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner")),
         "block_of_fields",
         "All inputs, all outputs and a collection at once.",
+        short="",
+        old=False,
+        repeats=True,
+    ),
+    Entry(
+        "contract_fields",
+        (Arg("tag", "tag"), Arg("fields", "fields")),
+        "contract",
+        "contract for arrays with their extents.",
         short="",
         old=False,
         repeats=True,

@@ -9,6 +9,7 @@ import kernels
 
 from . import mps
 from .config import Config
+from .contractions import Contractions
 from .entry import ENTRIES, Entry
 from .errors import BackendError, StateError, refuse
 from .mpi import Alone, Communicator, device_for
@@ -40,6 +41,7 @@ class Frame:
         self.comm: Alone | Communicator = Alone()
         self.backend: Any = None
         self._properties: TVProperties | None = None
+        self._contractions = Contractions()
         self._arguments: tuple = ()  # of initialize
 
     # ---- life cycle ----
@@ -112,6 +114,7 @@ class Frame:
             self.backend.release()
         self._properties = self.backend = None
         kernels.registry.allow_again()
+        self._contractions.finalize()
         self._arguments = ()
         self.comm.free()
         self.comm = Alone()
@@ -183,6 +186,22 @@ class Frame:
     def set_constants(self, name: str, values, n: int) -> None:
         """set_constant of an array of n values."""
         kernels.set_constant(name, values)
+
+    # ---- contractions ----
+
+    def register_contraction(self, name: str, text: str) -> None:
+        """Give a tensor expression its name. Errors: ArgumentError for a text that cannot be read, and for a name that
+        has another text, until finalize."""
+        self._contractions.register(name, text)
+
+    def contract(self, name: str, fields):
+        """Evaluate a contraction on arrays: a stripe.Field each. Errors: see Contractions.run."""
+        return self._contractions.run(name, fields, self.properties.impl)
+
+    def contract_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
+        """The same by names, separated by commas, addresses, and the extents of all arrays, one array after the other,
+        the fastest index first. size: bytes of a number. Arrays are contiguous."""
+        return self.contract(name, self._contractions.fields(name, names, addresses, extents, size))
 
     # ---- report ----
 

@@ -37,15 +37,18 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
 
 
+IN, OUT, INOUT = range(3)
+
+
 class Field(NamedTuple):
     """An array of a host that uses the Fortran module: of any rank from 1, any lower bounds, any strides.
 
-    stride: bytes from one element to the next. size: bytes of an element, 8 or 4. An array without elements has no
-    address.
+    way: IN, OUT or INOUT. stride: bytes from one element to the next. size: bytes of an element, 8 or 4. An array
+    without elements has no address.
     """
 
     name: str
-    is_output: bool
+    way: int
     address: int
     extent: tuple[int, ...]
     stride: tuple[int, ...]
@@ -70,6 +73,8 @@ def block_from_field(field: Field, lo, hi, rows: int) -> Block:
     ArgumentError on rank, number of variables, strides, or a box that is not within the array.
     """
     what, extent, rank = f"array for '{field.name}'", field.extent, len(field.extent)
+    if rank > 5:
+        raise ArgumentError(f"{what} has {rank} dimensions, wanted up to 5: three of space and two of variables.")
     space = min(3, rank - (rows > 1)) if rank < 4 else 3
     variables = math.prod(extent[space:])
     if variables != rows:

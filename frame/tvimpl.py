@@ -136,6 +136,7 @@ class TVImpl:
         self._uses = 0  # launches so far
         self._offset = 0  # first column of the views in use
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
+        self.contracted: dict[int, tuple] = {}  # buffers of contractions, by the plan's id; see Contractions
         self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
         self.threads.add(self)
 
@@ -522,6 +523,10 @@ class TVImpl:
         for thread in self.threads:
             thread.timers = timers
 
+    def timed(self, name: str, items: int, work) -> None:
+        """work(), its time under a name of its own."""
+        self._timed("", name, items, work)
+
     def _timed(self, verb: str, name: str, points: int, work, *arguments) -> None:
         """work(*arguments), its time under verb and name."""
         if self.timers is None:
@@ -540,4 +545,5 @@ class TVImpl:
             thread._empty()
             thread.marshal.release()
             thread.launchers.clear()
+            thread.contracted.clear()
             thread.views.clear()

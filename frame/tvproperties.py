@@ -294,8 +294,8 @@ class TVProperties:
         the bounds of each array, None: not given."""
         return self.impl.block(
             collection,
-            [self._field(f, lo, hi) for f in fields if not f[1]],
-            [self._field(f, lo, hi) for f in fields if f[1]],
+            [self._field(f, lo, hi) for f in fields if f.way != stripes.OUT],
+            [self._field(f, lo, hi) for f in fields if f.way != stripes.IN],
         )
 
 

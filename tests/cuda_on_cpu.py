@@ -237,6 +237,9 @@ def make():
             and (dtype is None or value.dtype == dtype)
         ):
             return value
+        if hasattr(value, "__cuda_array_interface__") and not isinstance(value, np.ndarray):  # memory of the device
+            assert memory.kind(value.__cuda_array_interface__["data"][0]) == DEVICE, "no address of the device"
+            return np.asarray(value).view(Array)
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         value = np.asarray(value, dtype or getattr(value, "dtype", np.float64))
         refuse_half_pinned(value.ctypes.data, value.nbytes)

@@ -16,7 +16,7 @@ from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, 
 from frame.frame import Frame
 from frame.mpi import device_for
 from frame.report import table
-from frame.stripe import Field
+from frame.stripe import IN, INOUT, Field
 
 MIXTURES = ROOT / "examples" / "mixtures"
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -491,9 +491,9 @@ def test_block_call_without_points_still_names_what_is_wrong():
         host.frame.block("thermal", "Q", Q.ctypes.data, "rhoo", out.ctypes.data, *shape, *none)
 
 
-def whole(name, array, is_output):
-    """An array as the Fortran module describes it."""
-    return Field(name, is_output, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
+def whole(name, array, way):
+    """An array as the Fortran module describes it. way: also whether it is an output."""
+    return Field(name, int(way), array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
 
 
 def asked(host, collection, inputs, **outputs):
@@ -503,6 +503,24 @@ def asked(host, collection, inputs, **outputs):
         for name, array in (*inputs.items(), *outputs.items())
     ]
     host.frame.block_of_fields(collection, fields, (None,) * 4, (None,) * 4)
+
+
+def test_an_array_that_a_block_call_reads_and_writes(tmp_path):
+    """frame_inout: for a kernel that updates a quantity in place."""
+    (tmp_path / "warmed.h").write_text(
+        "template <class M, class R> POINT_FN void warmed(const M &, R &T, const R p) { T = T + 1e-5 * p; }\n"
+    )
+    (tmp_path / "warmed.py").write_text(
+        "from kernels import point_kernel\n"
+        'point_kernel("warmed", header="warmed.h", reads="T p", writes="T", source="test", valid="everywhere")\n'
+    )
+    kernels.load_declarations(tmp_path / "warmed.py")
+    host, T, p = Host(chunk=7), field(300.0), field(1e7)
+    T += np.arange(24).reshape(T.shape)
+    wanted = T + 1e-5 * p
+    host.frame.block_of_fields("warmed", [whole("T", T, INOUT), whole("p", p, IN)], (None,) * 4, (None,) * 4)
+    np.testing.assert_array_equal(T, wanted)
+    kernels.registry.kernels.pop("warmed")  # the registry belongs to the process
 
 
 def computed(host):

@@ -100,7 +100,7 @@ REFUSED = {
     "integers": ("integer, target :: x(5)", "f = [frame_in('T', x)]"),
     "integers to put": ("integer :: x(5)", "call frame_put('T', x)"),
     "a scalar": ("real(8), target :: x", "f = [frame_in('T', x)]"),
-    "six dimensions": ("real(8), target :: x(1, 1, 1, 1, 1, 1)", "f = [frame_in('T', x)]"),
+    "eight dimensions": ("real(8), target :: x(1, 1, 1, 1, 1, 1, 1, 1)", "f = [frame_in('T', x)]"),
     "first of another kind": ("real(8), target :: x(5); real(4) :: y", "f = [frame_in('T', x, y)]"),
     "an expression to get": ("real(8) :: x(5)", "call frame_get('T', x + 1)"),
 }

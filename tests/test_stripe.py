@@ -172,6 +172,7 @@ def test_stripes_outside_the_selection_are_named(first, last, words):
             "bounds (-1:4, 0:4), which do not contain the box (-2:4, 0:4)",
         ),
         (dict(shape=(6, 5), strides=(12, 72)), 1, (), (), "strides of (12, 72) bytes, wanted multiples of 8"),
+        (dict(shape=(6, 5, 4, 1, 1, 1)), 1, (), (), "has 6 dimensions, wanted up to 5"),
         (dict(shape=(2, 2, 2, 2, 2), strides=(8, 16, 32, 64, 256)), 4, (), (), "a section in its last two dimensions"),
     ],
 )

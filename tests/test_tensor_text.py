@@ -1,11 +1,9 @@
 """Texts of tensor expressions: what is read, what is refused, orders of evaluation, products that are equal."""
 
 import math
-import re
 
 import numpy as np
 import pytest
-from hosts import ROOT
 
 from kernels import get_backend
 from kernels.errors import ArgumentError
@@ -41,6 +39,20 @@ def test_three_ways_to_write_one_thing():
     assert parse("ij,jk").statements[0].out.indices == ("i", "k") and parse("ij,ji->").batch is None
     other = parse("o[x y z] = a[x y w] b[x w z]")
     assert other.canonical() != parse("o[x y z] = a[x y w] b[x z w]").canonical()
+
+
+def test_options_in_the_text():
+    """A host that passes one text gives them there; they are those of parse."""
+    text = "wr(i,k) = g(i) u(i,k); w(i,k) = D(l,i) wr(l,k)"
+    told = parse(f"local wr, q; {text}; batch k\n constant D  # a comment\nsymmetric D; q(i,k) = u(i,k)")
+    assert told == parse(f"{text}; q(i,k) = u(i,k)", "k", local="wr q", constant="D", symmetric="D")
+    for layout in ("left", "right"):
+        options = dict(point="t", layout=layout, constant="c")
+        assert parse(f"point t; layout {layout}; constant c; o[y] = x[y] c[y]") == parse("o[y] = x[y] c[y]", **options)
+    assert parse("local(i) = batch(i) constant(i)").inputs == ("batch", "constant")  # arrays may have these names
+    for line, why in (("batch i; batch i", "wanted one batch, once"), ("layout left right", "wanted one layout")):
+        with pytest.raises(ArgumentError, match=why):
+            parse(f"o[i] = x[i]; {line}")
 
 
 def test_the_point_index_is_not_written():
@@ -151,12 +163,6 @@ def test_texts_of_triples_are_the_known_strings():
             assert s.add and s.terms[0].number == (1 if sign == "+" else -1)
             back = dict(zip(s.out.indices, result))
             assert [[back.get(i, i) for i in f.indices] for f in s.terms[0].factors] == [list(o) for o in operands]
-
-
-def test_the_page_runs(capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "kernels/tensor/README.md").read_text(), re.S)
-    exec(compile(program, "README.md", "exec"), {})
-    assert "<- chosen" in capsys.readouterr().out
 
 
 def test_explain_tells_what_was_chosen():

@@ -21,6 +21,9 @@
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
 !
+! frame_contract evaluates tensor expressions on such arrays, of rank 1 to 7. frame_inout('V', V) is for an array that is
+! read and written.
+!
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
 !
@@ -30,7 +33,8 @@ module frame_interface
   implicit none
   private
 
-  public :: frame_field, frame_in, frame_out, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_contract
   public :: frame_lasterror, frame_laststatus
   public :: frame_initialize
   public :: frame_setcomm
@@ -56,6 +60,7 @@ module frame_interface
   public :: frame_eostfromhp
   public :: frame_eostfromerho
   public :: frame_eosgammajacobianproperties
+  public :: frame_registercontraction
 
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
@@ -65,38 +70,56 @@ module frame_interface
   type, bind(c) :: frame_field
     private
     character(kind=c_char) :: tag(64)
-    integer(c_int) :: way, rank, size, problem                  ! way: 1 for outputs; size: bytes of an element
+    integer(c_int) :: way, rank, size, problem                  ! way: 0 in, 1 out, 2 both; size: bytes of an element
     integer(c_intptr_t) :: address
-    integer(c_int64_t) :: extent(5), stride(5), lower(5)        ! stride: bytes
+    integer(c_int64_t) :: extent(7), stride(7), lower(7)        ! stride: bytes
   end type
 
   interface described
-    module procedure described_4_1, described_4_2, described_4_3, described_4_4, described_4_5
-    module procedure described_8_1, described_8_2, described_8_3, described_8_4, described_8_5
+    module procedure described_4_1, described_4_2, described_4_3, described_4_4, described_4_5, described_4_6, &
+        described_4_7
+    module procedure described_8_1, described_8_2, described_8_3, described_8_4, described_8_5, described_8_6, &
+        described_8_7
   end interface
   interface frame_in
-    module procedure frame_in_4_1, frame_in_4_2, frame_in_4_3, frame_in_4_4, frame_in_4_5
-    module procedure frame_in_8_1, frame_in_8_2, frame_in_8_3, frame_in_8_4, frame_in_8_5
+    module procedure frame_in_4_1, frame_in_4_2, frame_in_4_3, frame_in_4_4, frame_in_4_5, frame_in_4_6, frame_in_4_7
+    module procedure frame_in_8_1, frame_in_8_2, frame_in_8_3, frame_in_8_4, frame_in_8_5, frame_in_8_6, frame_in_8_7
   end interface
   interface frame_out
-    module procedure frame_out_4_1, frame_out_4_2, frame_out_4_3, frame_out_4_4, frame_out_4_5
-    module procedure frame_out_8_1, frame_out_8_2, frame_out_8_3, frame_out_8_4, frame_out_8_5
+    module procedure frame_out_4_1, frame_out_4_2, frame_out_4_3, frame_out_4_4, frame_out_4_5, frame_out_4_6, &
+        frame_out_4_7
+    module procedure frame_out_8_1, frame_out_8_2, frame_out_8_3, frame_out_8_4, frame_out_8_5, frame_out_8_6, &
+        frame_out_8_7
+  end interface
+  interface frame_inout
+    module procedure frame_inout_4_1, frame_inout_4_2, frame_inout_4_3, frame_inout_4_4, frame_inout_4_5, &
+        frame_inout_4_6, frame_inout_4_7
+    module procedure frame_inout_8_1, frame_inout_8_2, frame_inout_8_3, frame_inout_8_4, frame_inout_8_5, &
+        frame_inout_8_6, frame_inout_8_7
   end interface
   interface frame_pin
-    module procedure frame_pin_4_1, frame_pin_4_2, frame_pin_4_3, frame_pin_4_4, frame_pin_4_5
-    module procedure frame_pin_8_1, frame_pin_8_2, frame_pin_8_3, frame_pin_8_4, frame_pin_8_5
+    module procedure frame_pin_4_1, frame_pin_4_2, frame_pin_4_3, frame_pin_4_4, frame_pin_4_5, frame_pin_4_6, &
+        frame_pin_4_7
+    module procedure frame_pin_8_1, frame_pin_8_2, frame_pin_8_3, frame_pin_8_4, frame_pin_8_5, frame_pin_8_6, &
+        frame_pin_8_7
   end interface
   interface frame_unpin
-    module procedure frame_unpin_4_1, frame_unpin_4_2, frame_unpin_4_3, frame_unpin_4_4, frame_unpin_4_5
-    module procedure frame_unpin_8_1, frame_unpin_8_2, frame_unpin_8_3, frame_unpin_8_4, frame_unpin_8_5
+    module procedure frame_unpin_4_1, frame_unpin_4_2, frame_unpin_4_3, frame_unpin_4_4, frame_unpin_4_5, &
+        frame_unpin_4_6, frame_unpin_4_7
+    module procedure frame_unpin_8_1, frame_unpin_8_2, frame_unpin_8_3, frame_unpin_8_4, frame_unpin_8_5, &
+        frame_unpin_8_6, frame_unpin_8_7
   end interface
   interface frame_put
-    module procedure frame_put_4_1, frame_put_4_2, frame_put_4_3, frame_put_4_4, frame_put_4_5
-    module procedure frame_put_8_1, frame_put_8_2, frame_put_8_3, frame_put_8_4, frame_put_8_5
+    module procedure frame_put_4_1, frame_put_4_2, frame_put_4_3, frame_put_4_4, frame_put_4_5, frame_put_4_6, &
+        frame_put_4_7
+    module procedure frame_put_8_1, frame_put_8_2, frame_put_8_3, frame_put_8_4, frame_put_8_5, frame_put_8_6, &
+        frame_put_8_7
   end interface
   interface frame_get
-    module procedure frame_get_4_1, frame_get_4_2, frame_get_4_3, frame_get_4_4, frame_get_4_5
-    module procedure frame_get_8_1, frame_get_8_2, frame_get_8_3, frame_get_8_4, frame_get_8_5
+    module procedure frame_get_4_1, frame_get_4_2, frame_get_4_3, frame_get_4_4, frame_get_4_5, frame_get_4_6, &
+        frame_get_4_7
+    module procedure frame_get_8_1, frame_get_8_2, frame_get_8_3, frame_get_8_4, frame_get_8_5, frame_get_8_6, &
+        frame_get_8_7
   end interface
 
   interface
@@ -302,6 +325,14 @@ module frame_interface
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
+    function c_registercontraction(keep, tag, text) &
+        bind(c, name='framec_registercontraction') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      character(kind=c_char), intent(in) :: text(*)
+      integer(c_int) :: status
+    end function
     function c_put(keep, fields, fields_n, lo, hi, first, last) &
         bind(c, name='framec_put') result(status)
       import
@@ -335,6 +366,15 @@ module frame_interface
       integer(c_int), value :: fields_n
       integer(c_int64_t), intent(in) :: lo(4)
       integer(c_int64_t), intent(in) :: hi(4)
+      integer(c_int) :: status
+    end function
+    function c_contract_fields(keep, tag, fields, fields_n) &
+        bind(c, name='framec_contract_fields') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: tag(*)
+      type(frame_field), intent(in) :: fields(*)
+      integer(c_int), value :: fields_n
       integer(c_int) :: status
     end function
     function c_pin_array(keep, fields, fields_n) &
@@ -371,6 +411,20 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_block(keep(present(stat)), trim(collection)//c_null_char, fields, size(fields, kind=c_int), corner(lo), corner(hi))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! A tensor expression that frame_registercontraction has named, on all arrays of its text:
+  !   call frame_registercontraction('product', 'C(i,k,e) = A(i,j) B(j,k,e)')
+  !   call frame_contract('product', [frame_in('A', A), frame_in('B', B), frame_out('C', C)])
+  ! What the text adds to (+=) goes by frame_inout. Arrays have no gaps, but between the entries of the last index of the
+  ! first output. docs/howto/tensor_expressions.md has the language, and the names that need no registering.
+  subroutine frame_contract(tag, fields, stat)
+    character(*), intent(in) :: tag
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_contract_fields(keep(present(stat)), trim(tag)//c_null_char, fields, size(fields, kind=c_int))
     if (present(stat)) stat = status
   end subroutine
 
@@ -630,6 +684,16 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
+  ! Give a tensor expression its name; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.
+  subroutine frame_registercontraction(tag, text, stat)
+    character(*), intent(in) :: tag   ! its name
+    character(*), intent(in) :: text   ! statements over named indices, as in 'w(i,e) = D(i,l) u(l,e); constant D'
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_registercontraction(keep(present(stat)), trim(tag)//c_null_char, trim(text)//c_null_char)
+    if (present(stat)) stat = status
+  end subroutine
+
   subroutine set_array(tag, values, stat)
     character(*), intent(in) :: tag
     real(c_double), intent(in) :: values(:)
@@ -782,6 +846,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_1(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_1(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:)
     integer, intent(out), optional :: stat
@@ -870,6 +942,14 @@ contains
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_2(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_4_2(array, stat, first)
@@ -964,6 +1044,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_3(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_3(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
@@ -1056,6 +1144,14 @@ contains
     real(c_float), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_4(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_4_4(array, stat, first)
@@ -1154,6 +1250,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_4_5(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_4_5(array, stat, first)
     real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
@@ -1186,6 +1290,220 @@ contains
   subroutine frame_get_4_5(tag, array, lo, hi, first, last, stat)
     character(*), intent(in) :: tag
     real(c_float), intent(inout), target :: array(:, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_get(keep(present(stat)), [described(tag, 1_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  function described_4_6(tag, way, array, first) result(field)
+    character(*), intent(in) :: tag
+    integer(c_int), intent(in) :: way
+    real(c_float), pointer, intent(in) :: array(:, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    type :: holder
+      real(c_float), pointer :: array(:, :, :, :, :, :)
+    end type
+    type(holder) :: held
+    integer(c_intptr_t) :: words(5)
+    integer(c_int64_t) :: low(6)
+    field = named(tag, way, 4_c_int)
+    if (.not. associated(array)) return
+    low = lbound(array, kind=c_int64_t)
+    field%problem = none
+    field%rank = 6
+    field%lower(:6) = low
+    field%extent(:6) = shape(array, kind=c_int64_t)
+    if (any(field%extent(:6) == 0)) return
+    field%address = place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6))))
+    if (field%extent(1) > 1) field%stride(1) = &
+        place(c_loc(array(low(1) + 1, low(2), low(3), low(4), low(5), low(6)))) - field%address
+    if (field%extent(2) > 1) field%stride(2) = &
+        place(c_loc(array(low(1), low(2) + 1, low(3), low(4), low(5), low(6)))) - field%address
+    if (field%extent(3) > 1) field%stride(3) = &
+        place(c_loc(array(low(1), low(2), low(3) + 1, low(4), low(5), low(6)))) - field%address
+    if (field%extent(4) > 1) field%stride(4) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4) + 1, low(5), low(6)))) - field%address
+    if (field%extent(5) > 1) field%stride(5) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5) + 1, low(6)))) - field%address
+    if (field%extent(6) > 1) field%stride(6) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6) + 1))) - field%address
+    held%array => array
+    words = transfer(held, words, 5)
+    if (present(first)) then
+      call settle(field, words, place(c_loc(first)))
+    else
+      call settle(field, words, 0_c_intptr_t)
+    end if
+  end function
+
+  function frame_in_4_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 0_c_int, array, first)
+  end function
+
+  function frame_out_4_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
+  subroutine frame_pin_4_6(array, stat, first)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_float), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_pin_array(keep(present(stat)), [described('pin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_unpin_4_6(array, stat, first)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_float), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_unpin_array(keep(present(stat)), [described('unpin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_put_4_6(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_float), intent(in), target :: array(:, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_put(keep(present(stat)), [described(tag, 0_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_get_4_6(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_float), intent(inout), target :: array(:, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_get(keep(present(stat)), [described(tag, 1_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  function described_4_7(tag, way, array, first) result(field)
+    character(*), intent(in) :: tag
+    integer(c_int), intent(in) :: way
+    real(c_float), pointer, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    type :: holder
+      real(c_float), pointer :: array(:, :, :, :, :, :, :)
+    end type
+    type(holder) :: held
+    integer(c_intptr_t) :: words(5)
+    integer(c_int64_t) :: low(7)
+    field = named(tag, way, 4_c_int)
+    if (.not. associated(array)) return
+    low = lbound(array, kind=c_int64_t)
+    field%problem = none
+    field%rank = 7
+    field%lower(:7) = low
+    field%extent(:7) = shape(array, kind=c_int64_t)
+    if (any(field%extent(:7) == 0)) return
+    field%address = place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6), low(7))))
+    if (field%extent(1) > 1) field%stride(1) = &
+        place(c_loc(array(low(1) + 1, low(2), low(3), low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(2) > 1) field%stride(2) = &
+        place(c_loc(array(low(1), low(2) + 1, low(3), low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(3) > 1) field%stride(3) = &
+        place(c_loc(array(low(1), low(2), low(3) + 1, low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(4) > 1) field%stride(4) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4) + 1, low(5), low(6), low(7)))) - field%address
+    if (field%extent(5) > 1) field%stride(5) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5) + 1, low(6), low(7)))) - field%address
+    if (field%extent(6) > 1) field%stride(6) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6) + 1, low(7)))) - field%address
+    if (field%extent(7) > 1) field%stride(7) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6), low(7) + 1))) - field%address
+    held%array => array
+    words = transfer(held, words, 5)
+    if (present(first)) then
+      call settle(field, words, place(c_loc(first)))
+    else
+      call settle(field, words, 0_c_intptr_t)
+    end if
+  end function
+
+  function frame_in_4_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 0_c_int, array, first)
+  end function
+
+  function frame_out_4_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_4_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_float), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
+  subroutine frame_pin_4_7(array, stat, first)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_float), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_pin_array(keep(present(stat)), [described('pin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_unpin_4_7(array, stat, first)
+    real(c_float), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_float), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_unpin_array(keep(present(stat)), [described('unpin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_put_4_7(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_float), intent(in), target :: array(:, :, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_put(keep(present(stat)), [described(tag, 0_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_get_4_7(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_float), intent(inout), target :: array(:, :, :, :, :, :, :)
     integer, intent(in), optional :: lo(:), hi(:), first, last
     integer, intent(out), optional :: stat
     integer(c_int) :: status
@@ -1240,6 +1558,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_1(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_1(array, stat, first)
@@ -1330,6 +1656,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_2(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_2(array, stat, first)
@@ -1424,6 +1758,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_8_3(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_8_3(array, stat, first)
     real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :)
     integer, intent(out), optional :: stat
@@ -1516,6 +1858,14 @@ contains
     real(c_double), intent(in), target, optional :: first
     type(frame_field) :: field
     field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_4(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
   end function
 
   subroutine frame_pin_8_4(array, stat, first)
@@ -1614,6 +1964,14 @@ contains
     field = described(tag, 1_c_int, array, first)
   end function
 
+  function frame_inout_8_5(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
   subroutine frame_pin_8_5(array, stat, first)
     real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :)
     integer, intent(out), optional :: stat
@@ -1646,6 +2004,220 @@ contains
   subroutine frame_get_8_5(tag, array, lo, hi, first, last, stat)
     character(*), intent(in) :: tag
     real(c_double), intent(inout), target :: array(:, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_get(keep(present(stat)), [described(tag, 1_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  function described_8_6(tag, way, array, first) result(field)
+    character(*), intent(in) :: tag
+    integer(c_int), intent(in) :: way
+    real(c_double), pointer, intent(in) :: array(:, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    type :: holder
+      real(c_double), pointer :: array(:, :, :, :, :, :)
+    end type
+    type(holder) :: held
+    integer(c_intptr_t) :: words(5)
+    integer(c_int64_t) :: low(6)
+    field = named(tag, way, 8_c_int)
+    if (.not. associated(array)) return
+    low = lbound(array, kind=c_int64_t)
+    field%problem = none
+    field%rank = 6
+    field%lower(:6) = low
+    field%extent(:6) = shape(array, kind=c_int64_t)
+    if (any(field%extent(:6) == 0)) return
+    field%address = place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6))))
+    if (field%extent(1) > 1) field%stride(1) = &
+        place(c_loc(array(low(1) + 1, low(2), low(3), low(4), low(5), low(6)))) - field%address
+    if (field%extent(2) > 1) field%stride(2) = &
+        place(c_loc(array(low(1), low(2) + 1, low(3), low(4), low(5), low(6)))) - field%address
+    if (field%extent(3) > 1) field%stride(3) = &
+        place(c_loc(array(low(1), low(2), low(3) + 1, low(4), low(5), low(6)))) - field%address
+    if (field%extent(4) > 1) field%stride(4) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4) + 1, low(5), low(6)))) - field%address
+    if (field%extent(5) > 1) field%stride(5) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5) + 1, low(6)))) - field%address
+    if (field%extent(6) > 1) field%stride(6) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6) + 1))) - field%address
+    held%array => array
+    words = transfer(held, words, 5)
+    if (present(first)) then
+      call settle(field, words, place(c_loc(first)))
+    else
+      call settle(field, words, 0_c_intptr_t)
+    end if
+  end function
+
+  function frame_in_8_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 0_c_int, array, first)
+  end function
+
+  function frame_out_8_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_6(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
+  subroutine frame_pin_8_6(array, stat, first)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_double), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_pin_array(keep(present(stat)), [described('pin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_unpin_8_6(array, stat, first)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_double), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_unpin_array(keep(present(stat)), [described('unpin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_put_8_6(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in), target :: array(:, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_put(keep(present(stat)), [described(tag, 0_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_get_8_6(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(inout), target :: array(:, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_get(keep(present(stat)), [described(tag, 1_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  function described_8_7(tag, way, array, first) result(field)
+    character(*), intent(in) :: tag
+    integer(c_int), intent(in) :: way
+    real(c_double), pointer, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    type :: holder
+      real(c_double), pointer :: array(:, :, :, :, :, :, :)
+    end type
+    type(holder) :: held
+    integer(c_intptr_t) :: words(5)
+    integer(c_int64_t) :: low(7)
+    field = named(tag, way, 8_c_int)
+    if (.not. associated(array)) return
+    low = lbound(array, kind=c_int64_t)
+    field%problem = none
+    field%rank = 7
+    field%lower(:7) = low
+    field%extent(:7) = shape(array, kind=c_int64_t)
+    if (any(field%extent(:7) == 0)) return
+    field%address = place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6), low(7))))
+    if (field%extent(1) > 1) field%stride(1) = &
+        place(c_loc(array(low(1) + 1, low(2), low(3), low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(2) > 1) field%stride(2) = &
+        place(c_loc(array(low(1), low(2) + 1, low(3), low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(3) > 1) field%stride(3) = &
+        place(c_loc(array(low(1), low(2), low(3) + 1, low(4), low(5), low(6), low(7)))) - field%address
+    if (field%extent(4) > 1) field%stride(4) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4) + 1, low(5), low(6), low(7)))) - field%address
+    if (field%extent(5) > 1) field%stride(5) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5) + 1, low(6), low(7)))) - field%address
+    if (field%extent(6) > 1) field%stride(6) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6) + 1, low(7)))) - field%address
+    if (field%extent(7) > 1) field%stride(7) = &
+        place(c_loc(array(low(1), low(2), low(3), low(4), low(5), low(6), low(7) + 1))) - field%address
+    held%array => array
+    words = transfer(held, words, 5)
+    if (present(first)) then
+      call settle(field, words, place(c_loc(first)))
+    else
+      call settle(field, words, 0_c_intptr_t)
+    end if
+  end function
+
+  function frame_in_8_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 0_c_int, array, first)
+  end function
+
+  function frame_out_8_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 1_c_int, array, first)
+  end function
+
+  function frame_inout_8_7(tag, array, first) result(field)
+    character(*), intent(in) :: tag
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    real(c_double), intent(in), target, optional :: first
+    type(frame_field) :: field
+    field = described(tag, 2_c_int, array, first)
+  end function
+
+  subroutine frame_pin_8_7(array, stat, first)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_double), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_pin_array(keep(present(stat)), [described('pin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_unpin_8_7(array, stat, first)
+    real(c_double), pointer, asynchronous, intent(in) :: array(:, :, :, :, :, :, :)
+    integer, intent(out), optional :: stat
+    real(c_double), intent(in), target, optional :: first
+    integer(c_int) :: status
+    status = c_unpin_array(keep(present(stat)), [described('unpin', 1_c_int, array, first)], 1_c_int)
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_put_8_7(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(in), target :: array(:, :, :, :, :, :, :)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_put(keep(present(stat)), [described(tag, 0_c_int, array)], 1_c_int, corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_get_8_7(tag, array, lo, hi, first, last, stat)
+    character(*), intent(in) :: tag
+    real(c_double), intent(inout), target :: array(:, :, :, :, :, :, :)
     integer, intent(in), optional :: lo(:), hi(:), first, last
     integer, intent(out), optional :: stat
     integer(c_int) :: status

@@ -21,6 +21,9 @@
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
 !
+! frame_contract evaluates tensor expressions on such arrays, of rank 1 to 7. frame_inout('V', V) is for an array that is
+! read and written.
+!
 ! frame_put(tag, array) and frame_get copy at once, so they take arrays without TARGET and, for frame_put, expressions.
 ! Their lo and hi count from 1 in the array as passed. first and last select a stripe of these points, x fastest.
 !
@@ -30,7 +33,8 @@ module frame_interface
   implicit none
   private
 
-  public :: frame_field, frame_in, frame_out, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
+  public :: frame_contract
   public :: frame_lasterror, frame_laststatus
 !@PUBLIC
 
@@ -42,9 +46,9 @@ module frame_interface
   type, bind(c) :: frame_field
     private
     character(kind=c_char) :: tag(64)
-    integer(c_int) :: way, rank, size, problem                  ! way: 1 for outputs; size: bytes of an element
+    integer(c_int) :: way, rank, size, problem                  ! way: 0 in, 1 out, 2 both; size: bytes of an element
     integer(c_intptr_t) :: address
-    integer(c_int64_t) :: extent(5), stride(5), lower(5)        ! stride: bytes
+    integer(c_int64_t) :: extent(7), stride(7), lower(7)        ! stride: bytes
   end type
 
 !@GENERICS
@@ -80,6 +84,20 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_block(keep(present(stat)), trim(collection)//c_null_char, fields, size(fields, kind=c_int), corner(lo), corner(hi))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! A tensor expression that frame_registercontraction has named, on all arrays of its text:
+  !   call frame_registercontraction('product', 'C(i,k,e) = A(i,j) B(j,k,e)')
+  !   call frame_contract('product', [frame_in('A', A), frame_in('B', B), frame_out('C', C)])
+  ! What the text adds to (+=) goes by frame_inout. Arrays have no gaps, but between the entries of the last index of the
+  ! first output. docs/howto/tensor_expressions.md has the language, and the names that need no registering.
+  subroutine frame_contract(tag, fields, stat)
+    character(*), intent(in) :: tag
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_contract_fields(keep(present(stat)), trim(tag)//c_null_char, fields, size(fields, kind=c_int))
     if (present(stat)) stat = status
   end subroutine
 

@@ -295,17 +295,18 @@ static int frame_copy_tag(const char *name, const char *from, char *to) {
     return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
 }
 
-/* A text (file name, list of names, value) ends at NUL or a control character; blanks at its end are dropped. */
-static int frame_copy_text(const char *name, const char *from, char *to) {
+/* A text (file name, list of names, value) ends at NUL or a control character, other than those of `within`; blanks at
+ * its end are dropped. */
+static int frame_copy_text(const char *name, const char *from, char *to, int size, const char *within) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
-    while (n < FRAME_TEXT - 1 && ((unsigned char)from[n] >= ' ' && from[n] != 127)) {
+    while (n < size - 1 && from[n] && (((unsigned char)from[n] >= ' ' && from[n] != 127) || strchr(within, from[n]))) {
         to[n] = from[n];
         n++;
     }
-    if (n == FRAME_TEXT - 1)
+    if (n == size - 1)
         return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters; is //char(0) missing?", name,
-                            FRAME_TEXT - 1);
+                            size - 1);
     while (n && to[n - 1] == ' ') n--;
     to[n] = 0;
     return FRAME_DONE;

@@ -147,6 +147,10 @@ class Backend(abc.ABC):
         """Of its first element, where kernels find it."""
         return array.__array_interface__["data"][0]
 
+    def at(self, address: int, shape, strides, dtype):
+        """An array over memory that kernels reach, which stays the caller's; strides in bytes."""
+        return self.arrays.asarray(Memory(address, tuple(shape), tuple(strides), np.dtype(dtype)))
+
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""
         return array
@@ -218,6 +222,25 @@ class Lent(typing.NamedTuple):
 
 class Pointer(typing.NamedTuple):
     ptr: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """What NumPy and CuPy make an array of without a copy."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def __array_interface__(self):
+        told = {"data": (self.address, False), "shape": self.shape, "strides": self.strides}
+        return told | {"typestr": self.dtype.str, "version": 3}
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.__array_interface__ | {"version": 2}  # 2: no stream to wait for
 
 
 def check_rows(name, array, rows: int, dtype=DOUBLE):

@@ -8,6 +8,7 @@ run()
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import statistics
 
@@ -174,7 +175,7 @@ class Contraction:
         n = self._entries(arrays) if n is None else n
         if n < 0 or (not e.batch and n != 1):
             raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
-        values, spans = {}, []
+        values, spans = {}, {}
         for a in p.arguments:
             array = arrays[a.name]
             values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
@@ -182,16 +183,14 @@ class Contraction:
             if a.name in e.outputs and not getattr(array.flags, "writeable", True):
                 raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
             if array.size:
-                bytes_ = sum((x - 1) * abs(s) for x, s in zip(array.shape, array.strides)) + array.dtype.itemsize
-                spans.append((address, address + bytes_, a.name))
+                spans[a.name] = address, array.shape, array.strides
             if a.mixed and n not in {
                 array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices
             }:
                 raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
-        for begin, end, name in spans:
-            for other_begin, other_end, other in spans:
-                if name in e.outputs and name != other and begin < other_end and other_begin < end:
-                    raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+        for name, other in itertools.product(spans, spans):
+            if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
         values["past"] = int(self._past(values, n))
         return self._launches(arrays, values, n)
 
@@ -283,6 +282,22 @@ class Contraction:
         return "\n".join(lines)
 
 
+def shared(one, other, size: int) -> bool:
+    """Whether two arrays (address, shape, strides), the slowest dimension first, overlap. Two whose first dimensions
+    make the same steps may lie between each other: sections of one larger array."""
+
+    def span(shape, strides):
+        return sum((n - 1) * abs(s) for n, s in zip(shape, strides)) + size
+
+    (a, shape, strides), (b, other_shape, other_strides) = one, other
+    if a + span(shape, strides) <= b or b + span(other_shape, other_strides) <= a:
+        return False
+    step = strides[0] if shape else 0
+    if step <= 0 or not other_shape or other_strides[0] != step:
+        return True
+    return (b - a) % step < span(shape[1:], strides[1:]) or (a - b) % step < span(other_shape[1:], other_strides[1:])
+
+
 def _shown(tree, factors) -> str:
     return factors[tree].name if isinstance(tree, int) else f"({_shown(tree[0], factors)} {_shown(tree[1], factors)})"
 
@@ -327,7 +342,7 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
             if not hasattr(a, "dtype") or not hasattr(a, "strides"):
                 raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
         dtype = np.dtype(next(iter(arrays.values())).dtype) if arrays else np.dtype("float64")
-    sizes, n = _extents(e, arrays)
+    sizes, n = extents(e, {name: tuple(a.shape) for name, a in arrays.items()})
     plan = _plan(
         text, tuple(sorted(sizes.items())), dtype.name, batch, be, how, tuple(sorted(options.items())), e.batch
     )
@@ -345,12 +360,12 @@ def _plan(text, sizes, dtype, batch, backend, how, options, _):
     return Contraction(text, dict(sizes), dtype, batch, backend, how, **dict(options))
 
 
-def _extents(e: Expression, arrays) -> tuple[dict[str, int], int]:
-    """(extent of each index, of the batch) as the arrays have them. Raises ArgumentError where two disagree."""
+def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:
+    """(extent of each index, of the batch) as the arrays' shapes have them. Raises ArgumentError where two disagree."""
     found: dict[str, tuple[int, str]] = {}
-    for name, array in arrays.items():
+    for name, shape in shapes.items():
         for r in e.references.get(name, ()):
-            _take(r, tuple(array.shape), found, e.batch)
+            _take(r, shape, found, e.batch)
     sizes = {index: extent for index, (extent, _) in found.items()}
     return sizes, sizes.pop(e.batch, 1) if e.batch else 1
 

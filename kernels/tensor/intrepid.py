@@ -33,6 +33,18 @@ def _text(kind: str, points: str, add: bool, constant: bool) -> str:
     return f"out[{out}] {'+=' if add else '='} {first}[{own} {data}] {second}[{other} {points}]"
 
 
+NAMES = tuple(f"contract{kind}{rank}" for kind in KINDS for rank in POINTS)
+
+
+def text(name: str, shapes, add: bool) -> str:
+    """The text of one of NAMES, for arrays of these shapes by their names: data of one point count for every point."""
+    rank = next(r for r in POINTS if name.endswith(r))
+    kind = name.removeprefix("contract").removesuffix(rank)
+    data, field = shapes.get("data", ()), shapes.get("field", ())
+    constant = kind == "DataField" and len(data) > 1 and len(field) > 2 and data[1] == 1 != field[2]
+    return f"{_text(kind, POINTS[rank], add, constant)}; batch c"
+
+
 def _check(kind: str, points: str, arrays: dict) -> bool:
     """Ranks and extents, all of them, before anything runs. Returns whether the data are constant over points."""
     out, first, own, second, other = KINDS[kind]

@@ -7,7 +7,7 @@
 
 Statements end at `;` or at the end of a line, `#` begins a comment. An index that the left side does not have is summed
 over its term. A name without brackets has the indices that it was written with, else those of the left side; `a[]` is
-one number.
+one number. A line such as `local ur us` or `batch e` is an option of `parse`, where the text is all that a caller has.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import NamedTuple
 from ..errors import ArgumentError
 
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
+SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric")  # options with one word, or several
 
 
 class Reference(NamedTuple):
@@ -149,12 +150,14 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
 
     batch: the index with the free extent; None takes the first index of the first output if every output has it, and
     "" none. point: the name of an index that every array but `constant` ones has without its being written, at the end
-    with layout "left", in front with "right"; it is the batch index. marks: local, constant, symmetric: names.
-    Raises ArgumentError that shows the place.
+    with layout "left", in front with "right"; it is the batch index. marks: local, constant, symmetric: names. The text
+    may hold each of these in a line of its own. Raises ArgumentError that shows the place.
     """
+    text, told = _options(text)
+    batch, point, layout = told.get("batch", batch), told.get("point", point), told.get("layout", layout)
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
-    named = {key: words(names) for key, names in marks.items()}
+    named = {key: words(marks.get(key, "")) | words(told.get(key, "")) for key in {**marks, **dict.fromkeys(SEVERAL)}}
     statements = (
         _einsum(text) if "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text) else _statements(text)
     )
@@ -170,6 +173,22 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
     made = Expression(tuple(statements), batch or None, **named)
     _check(made)
     return made
+
+
+def _options(text: str) -> tuple[str, dict[str, str]]:
+    """(the text without its lines of options, value of each). No statement lacks its `=`."""
+    kept: list[str] = []
+    told: dict[str, str] = {}
+    for line in re.split(r"([;\n])", re.sub(r"#[^\n]*", "", text)):
+        match = re.fullmatch(rf"\s*({'|'.join((*SINGLE, *SEVERAL))})((?:[\s,]+[A-Za-z_]\w*)+)\s*", line)
+        if not match:
+            kept.append(line)
+            continue
+        key, value = match.group(1), match.group(2).replace(",", " ").strip()
+        if key in SINGLE and (len(value.split()) > 1 or key in told):
+            raise ArgumentError(f"tensor expression '{line.strip()}': wanted one {key}, once.")
+        told[key] = f"{told.get(key, '')} {value}".strip()
+    return "".join(kept), told
 
 
 def _statements(text: str) -> list[Statement]:
