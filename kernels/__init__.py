@@ -28,7 +28,7 @@ from .errors import ArgumentError, BackendError, FrameError, MixtureError, State
 from .mixture import Mixture
 from .program import Program
 from .species import NoSpecies, SpeciesData
-from .tensor import Contraction, contract
+from .tensor import Contraction, UniqueToken, contract, team_kernel
 
 __all__ = [
     "ArgumentError",
@@ -43,6 +43,7 @@ __all__ = [
     "Program",
     "SpeciesData",
     "StateError",
+    "UniqueToken",
     "collection",
     "collections",
     "constant",
@@ -57,6 +58,7 @@ __all__ = [
     "quantity",
     "registry",
     "set_constant",
+    "team_kernel",
 ]
 
 

@@ -32,6 +32,9 @@ POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)
 #include "tensor/team_packs.h"
 #endif
 
+// The number type that goes with an index: a value, or a pack of them.
+template <class I> using Real = decltype(as_number(I{}));
+
 // An array at an address of somebody else's. v(i, j) is its element: a reference, or the value where T is const. On a
 // CPU one of the indices may be a pack of them.
 template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {

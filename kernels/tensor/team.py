@@ -130,6 +130,7 @@ class TeamKernel:
     vector: int
     tile: tuple[int, ...]
     order: str
+    body: str
     source: str
 
     def bind(self, arrays, backend=None, team: int | None = None, vector: int | None = None, quick=False, **numbers):
@@ -186,11 +187,12 @@ def team_kernel(
     tokens=None,
     team: int | None = None,
     vector: int = 1,
+    body="",
     source="",
 ) -> TeamKernel:
     """Declare a kernel whose body is written with team.h, and keep it by its name.
 
-    header: a path, as of point_kernel; it has a function template of the kernel's name. arrays: words such as A(N,M):
+    header: a path, as of point_kernel. body: the function template in it, where it is not called `name`. arrays: words such as A(N,M):
     extents are numbers, names or formulas of names; `:left` has the first index fastest in memory, else it is the last;
     `:whole` holds int64, else float64 or float32. writes: those that are written; the others are const. sums: numbers to
     which the body adds, an argument of it each; their total over the league is an array of one. numbers: "n
@@ -245,6 +247,7 @@ def team_kernel(
         vector,
         shape,
         order,
+        body or name,
         source,
     )
     names = [*(a.name for a in (*found, *pieces)), *new.sums, *(n for n, _ in new.numbers), *(n for n, _ in held)]
@@ -320,9 +323,9 @@ def _kernel(k: TeamKernel, style: str, team: int, vector: int) -> str:
         + ">",
     }[k.kind]
     call = {
-        "league": f"[&](const auto &team, scalar *sums) {{ (void)sums, {k.name}(m, team{sums}); }}",
-        "range": f"[&](const auto i, auto *sums) {{ (void)sums, {k.name}(m, i{sums}); }}",
-        "tiles": f"[&](auto *sums, const auto... i) {{ (void)sums, {k.name}(m, i...{sums}); }}",
+        "league": f"[&](const auto &team, scalar *sums) {{ (void)sums, {k.body}(m, team{sums}); }}",
+        "range": f"[&](const auto i, auto *sums) {{ (void)sums, {k.body}(m, i{sums}); }}",
+        "tiles": f"[&](auto *sums, const auto... i) {{ (void)sums, {k.body}(m, i...{sums}); }}",
     }[k.kind]
     totals = ", ".join([*(f"(scalar *)a.at_{name}" for name in k.sums), "nullptr"])
     given = ["items", *(["threads"] if packs else []), "league", "totals"]
@@ -364,7 +367,7 @@ def render(kernels, style: str, dtype, quick=False, team=None, vector=None) -> S
 class Bound:
     """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has sums.
 
-    arrays: {name: array}, with the sums' own. teams: of a launch. resident: blocks, or threads of a CPU, that run at the
+    arrays: {name: array}, with the sums' own. members: of a team; 1 on a CPU. resident: blocks, or threads of a CPU, that run at the
     same time. scratch: bytes of a team, by level. arena: bytes of the scratch of level 1 of all resident teams.
     """
 
@@ -372,6 +375,7 @@ class Bound:
         self.kernel, self.backend = kernel, backend
         self._where = f"team kernel '{kernel.name}'"
         self.team, self.vector = kernel.organisation(team, vector)
+        self.members = 1 if backend.style == "packs" else self.team
         own = (team, vector) != (None, None) and backend.style == "threads"
         tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
         self.dtype = self._real(arrays)
@@ -534,7 +538,6 @@ class Bound:
     def _scratch(self, names) -> dict:
         """Places of scratch. Raises ArgumentError above what level 0 can have."""
         k, values, bytes_ = self.kernel, {}, [0, 0]
-        size = 1 if self.backend.style == "packs" else self.team
         told = [0, 0]  # as on a device, on every backend
         for a in k.scratch:
             extents = [_value(x, names, f"{self._where}, scratch '{a.name}'") for x in a.extents]
@@ -545,7 +548,7 @@ class Bound:
                 f"piece_{a.name}": piece if a.of_member else 0,
                 f"extent_{a.name}": extents,
             }
-            bytes_[a.level] += piece * (size if a.of_member else 1)
+            bytes_[a.level] += piece * (self.members if a.of_member else 1)
             told[a.level] += piece * (self.team if a.of_member else 1)
         own = 512 if self.team * self.vector > 32 else 0
         refuse(

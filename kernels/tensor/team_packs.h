@@ -38,10 +38,21 @@ POINT_FN vec of_first(int count, vec x, vec y) {
 }
 
 // Elements of a view at the lanes' indices; lanes beyond the last read 0 and are not written.
+POINT_FN void load_first(int count, const double *from, vec &x) {
+#ifdef AVX512_DOUBLE
+    x.v = (lanes_d)_mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+#else
+    for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
+#endif
+}
+template <class T> POINT_FN void load_first(int count, const T *from, vec &x) {
+    for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
+}
 template <bool FULL, class T> POINT_FN vec taken(T *data, Lanes<FULL> i) {
     vec x(0.0);
     data += i.first;
     if (FULL && i.step == 1) load(data, x);
+    else if (i.step == 1) load_first(i.count, data, x);
     else
         for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) x.v[l] = scalar(data[l * i.step]);
     return x;
