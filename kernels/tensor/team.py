@@ -358,7 +358,11 @@ def render(kernels, style: str, dtype, quick=False, team=None, vector=None) -> S
         *(_kernel(k, style, *k.organisation(team, vector)) for k in kernels),
         "",
     ]
-    return Source(f"team-{header.stem}", "\n".join(text), (header.parent,), quick=quick)
+    takes = {"league": "a team", "range": "an index", "tiles": "the indices"}
+    bodies = {
+        k.body: (k.body, header, f"takes {takes[k.kind]}" + "".join(f", then {x}" for x in k.sums)) for k in kernels
+    }
+    return Source(f"team-{header.stem}", "\n".join(text), (header.parent,), quick=quick, bodies=tuple(bodies.values()))
 
 
 # ---- bound ----------------------------------------------------------------------------------------------------------
