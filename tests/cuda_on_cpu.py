@@ -147,7 +147,7 @@ static void begin(Block &b, int slot, int x, int y, int bx, int shared) {
 // come, or have ended. Returns whether any moved.
 static bool round(Block &b, int slot, int bx) {
     const bool backwards = (b.at.x + b.at.y) & 1;
-    bool moved = false, all = true;
+    bool moved = false, all = true, ended = false;
     b.live = false;
     blockIdx = b.at;
     for (int k = 0; k < bx; ++k) {
@@ -159,7 +159,7 @@ static bool round(Block &b, int slot, int bx) {
     running = -1;
     for (int t = 0; t < bx; ++t) {
         const Fibre &own = fibre[slot*MOST + t];
-        b.live |= own.state != ENDED;
+        b.live |= own.state != ENDED, ended |= own.state == ENDED;
         all &= own.state == ENDED || own.state == AT_BARRIER;
         bool met = own.state == AT_WARP;
         for (int l = t & ~31; l < bx && l < (t & ~31) + 32 && met; ++l) {
@@ -171,7 +171,7 @@ static bool round(Block &b, int slot, int bx) {
             if (own.mask >> (l & 31) & 1 && fibre[slot*MOST + l].state == AT_WARP)
                 fibre[slot*MOST + l].state = READY, moved = true;
     }
-    if (all && b.live)
+    if (all && b.live && !(ended && TOGETHER))
         for (int t = 0; t < bx; ++t)
             if (fibre[slot*MOST + t].state == AT_BARRIER) fibre[slot*MOST + t].state = READY, moved = true;
     return moved || !b.live;
@@ -220,6 +220,8 @@ def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
     teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_units", text) else ""
+    # A device lets threads end before others meet at a barrier; those of a team end together.
+    teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
     file = path.with_suffix(".cpp")
     file.write_text(PREFIX + teams + KERNELS + source.text)
     command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]

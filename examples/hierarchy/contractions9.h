@@ -1,5 +1,5 @@
-// out(c, l, r) = sum over k of left(c, l, k) right(c, r, k), k = (p, d1, d2): Intrepid's nine, where data has L = 1, and
-// data with data R = 1 too. One body for each way to share out the work.
+// out(c, l, r) = sum over k of left(c, l, k) right(c, r, k), k = (p, d1, d2): Intrepid's nine, where data has L = 1,
+// and data with data R = 1 too. One body for each way to share out the work.
 #pragma once
 
 struct Output {
@@ -43,9 +43,7 @@ template <class M, class Team> POINT_FN void teamstride(const M &m, const Team &
     const Output o = output_of(m, team.league_rank());
     const auto member = team.member();
     scalar sum;
-    reduce(
-        member.vector(m.K),
-        [&](auto k, auto &s) { s += m.left(o.c, o.l, k) * m.right(o.c, o.r, k); }, sum);
+    reduce(member.vector(m.K), [&](auto k, auto &s) { s += m.left(o.c, o.l, k) * m.right(o.c, o.r, k); }, sum);
     single_per_member(member, [&] { m.out(o.c, o.l, o.r) = sum; });
 }
 // a member an output, its lanes as many as k, rounded up to a power of two
@@ -55,9 +53,7 @@ template <class M, class Team> POINT_FN void special(const M &m, const Team &tea
     team.for_each(left < m.outputs ? left : m.outputs, [&](long i) {
         const Output o = output_of(m, first + i);
         scalar sum;
-        reduce(
-            member.vector(m.K),
-            [&](auto k, auto &s) { s += m.left(o.c, o.l, k) * m.right(o.c, o.r, k); }, sum);
+        reduce(member.vector(m.K), [&](auto k, auto &s) { s += m.left(o.c, o.l, k) * m.right(o.c, o.r, k); }, sum);
         single_per_member(member, [&] { m.out(o.c, o.l, o.r) = sum; });
     });
 }
@@ -82,7 +78,8 @@ template <class M, class Team> POINT_FN void tiling(const M &m, const Team &team
     constexpr long T = 16;
     const long down = (m.L + T - 1) / T, across = (m.R + T - 1) / T, at = team.league_rank(), c = at / (down * across),
                l0 = at / across % down * T, r0 = at % across * T;
-    const auto left = team.scratch(m.tile_left), right = team.scratch(m.tile_right), sums = team.scratch(m.tile_sums);
+    const auto left = team.scratch(m.tile_left), right = team.scratch(m.tile_right);
+    const auto sums = team.scratch(m.tile_sums);
     team.for_each(T * T, [&](long i) { sums(i) = 0; });
     for (long k0 = 0; k0 < m.K; k0 += T) {
         team.for_each(T * T, [&](long i) {

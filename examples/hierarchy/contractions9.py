@@ -71,8 +71,8 @@ def exercise(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
             for strategy, kernel in STRATEGIES.items():
                 if not applies(strategy, L, R, K, D1, D2):
                     continue
-                sizes = size_of(strategy, L, R, K, D1, D2)
-                outputs = sizes.get("team", 8)
+                sizes = {} if quick else size_of(strategy, L, R, K, D1, D2)  # each is a program of its own
+                outputs = sizes.get("team", kernel.team)
                 numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
                 arrays = {**given, **on(backend, out=np.full((C, L, R), np.nan))}
                 run = kernel.bind(arrays, backend, quick=quick, **sizes, **numbers)
@@ -84,8 +84,10 @@ def exercise(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
             best = min(times, key=times.get)
             each = ", ".join(f"{strategy} {time * 1e6:.4g}" for strategy, time in times.items())
             rate = 8 * C * (L * K + R * K + L * R) / times[best] * 1e-9
-            sizes = f"{C} {L} {R} {P} {D1} {D2}"
-            print(f"{name} {backend} {sizes} error {worst:.2g} {times[best]:.4g} s {rate:.4g} GB/s best {best}; us: {each}")
+            print(
+                f"{name} {backend} {C} {L} {R} {P} {D1} {D2} error {worst:.2g} {times[best]:.4g} s {rate:.4g} GB/s "
+                f"best {best}; us: {each}"
+            )
 
 
 if __name__ == "__main__":

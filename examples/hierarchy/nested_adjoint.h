@@ -11,9 +11,8 @@ template <class M, class Team> POINT_FN void columns_of(const M &m, const Team &
     const auto partial = team.member().scratch(m.partial);
     const auto member = team.member();
     member.for_vector(n, [&](auto j) { partial(j) = 0.0; });
-    team.for_each(m.N, [&](long i) {
-        member.for_vector(n, [&](auto j) { partial(j) += m.A(i, first + j) * m.y(i); });
-    });
+    team.for_each(m.N,
+                  [&](long i) { member.for_vector(n, [&](auto j) { partial(j) += m.A(i, first + j) * m.y(i); }); });
     member.for_vector(n, [&](auto j) { partial(j) *= m.x(first + j); });
     scalar own;
     reduce(member.vector(n), [&](auto j, auto &s) { s += partial(j); }, own);

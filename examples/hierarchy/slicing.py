@@ -1,4 +1,4 @@
-"""Exercise 11: contractFieldFieldScalar with two left rows of a team in scratch; L = R = 125 is odd, and no row is lost."""
+"""Exercise 11: contractFieldFieldScalar with two left rows of a team in scratch. L = R = 125 is odd; no row is lost."""
 
 import numpy as np
 from common import check, kernels_of, main, on, say, seconds

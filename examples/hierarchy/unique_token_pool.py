@@ -31,7 +31,9 @@ def told(backend, arrays, size, draws):
     count, overlaps = (backend.to_host(arrays[name]) for name in ("count", "overlaps"))
     check("unique_token_pool, draws", count.sum(), draws)
     check("unique_token_pool, ids held twice", overlaps[0], 0)
-    check("unique_token_pool, mean", backend.to_host(arrays["sum"]).sum() / draws, 0.5, 6 / np.sqrt(12 * draws))  # 6 sigma
+    check(
+        "unique_token_pool, mean", backend.to_host(arrays["sum"]).sum() / draws, 0.5, 6 / np.sqrt(12 * draws)
+    )  # 6 sigma
     return int(np.flatnonzero(count).max())
 
 

@@ -53,8 +53,8 @@ class Shape:
     """How items are spread over a device; a CPU has no use for it.
 
     threads: of a block. covers: items that a block takes, 0: one a thread. shared: bytes of dynamic shared memory.
-    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need; -1: as many as run
-    at the same time. rows: blocks side by side that share the items' other dimension.
+    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need; -1: as many as
+    run at the same time. rows: blocks side by side that share the items' other dimension.
     """
 
     threads: int = 128

@@ -91,9 +91,9 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
     static_assert(sizeof...(A) == RANK, "as many places as the array has dimensions");
     constexpr int rank = (int(Kept<A>::value) + ...);
     static_assert(rank > 0, "an element is v(i, j)");
-    constexpr Layout layout = LAYOUT == RIGHT && Outer<A...>::last    ? RIGHT
+    constexpr Layout layout = LAYOUT == RIGHT && Outer<A...>::last   ? RIGHT
                               : LAYOUT == LEFT && Outer<A...>::first ? LEFT
-                                                                      : STRIDED;
+                                                                     : STRIDED;
     View<T, rank, layout> s;
     s.data = v.data;
     int from = 0, to = 0;

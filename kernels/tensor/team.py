@@ -98,8 +98,8 @@ def _value(text: str, names: dict, where: str) -> int:
 
 
 class UniqueToken:
-    """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. A kernel's
-    own pool (instance scope) is made by `bind`."""
+    """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. `bind`
+    makes a kernel's own pool (instance scope)."""
 
     def __init__(self, size: int, backend=None):
         refuse(not 1 <= size < 2**31, f"unique token: size {size}, wanted 1 or more.")
@@ -139,8 +139,8 @@ class TeamKernel:
         the compiler's time counts more than the code's. numbers: those of the declaration; one that is missing is read
         at each run from the constant of that name that a host has set.
 
-        Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an output
-        that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
+        Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
+        output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
         """
         return Bound(self, dict(arrays), get_backend(backend), team, vector, quick, numbers)
 
@@ -192,11 +192,11 @@ def team_kernel(
 ) -> TeamKernel:
     """Declare a kernel whose body is written with team.h, and keep it by its name.
 
-    header: a path, as of point_kernel. body: the function template in it, where it is not called `name`. arrays: words such as A(N,M):
-    extents are numbers, names or formulas of names; `:left` has the first index fastest in memory, else it is the last;
-    `:whole` holds int64, else float64 or float32. writes: those that are written; the others are const. sums: numbers to
-    which the body adds, an argument of it each; their total over the league is an array of one. numbers: "n
-    alpha:real", whole unless marked.
+    header: a path, as of point_kernel. body: the function template in it, where it is not called `name`.
+    arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
+    in memory, else it is the last; `:whole` holds int64, else float64 or float32. writes: those that are written; the
+    others are const. sums: numbers to which the body adds, an argument of it each; their total over the league is an
+    array of one. numbers: "n alpha:real", whole unless marked.
 
     One of:  league = number of teams         body(m, team, sums...) for each team
              range = number of indices        body(m, i, sums...) for each index, a thread each
@@ -371,8 +371,9 @@ def render(kernels, style: str, dtype, quick=False, team=None, vector=None) -> S
 class Bound:
     """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has sums.
 
-    arrays: {name: array}, with the sums' own. members: of a team; 1 on a CPU. resident: blocks, or threads of a CPU, that run at the
-    same time. scratch: bytes of a team, by level. arena: bytes of the scratch of level 1 of all resident teams.
+    arrays: {name: array}, with the sums' own. members: of a team; 1 on a CPU. resident: blocks, or threads of a CPU,
+    that run at the same time. scratch: bytes of a team, by level. arena: bytes of the scratch of level 1 of all resident
+    teams.
     """
 
     def __init__(self, kernel: TeamKernel, arrays, backend, team, vector, quick, numbers):
@@ -383,7 +384,7 @@ class Bound:
         own = (team, vector) != (None, None) and backend.style == "threads"
         tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
         self.dtype = self._real(arrays)
-        self._from_host = []
+        self._from_host: list[tuple[str, str]] = []
         values, names = self._extents(arrays, numbers)
         values |= self._places(arrays)
         self.arrays, self._names = arrays, names
@@ -493,17 +494,18 @@ class Bound:
 
     def _places(self, arrays) -> dict:
         """Addresses and extents. Contiguous, where the backend works, and outputs apart from all others."""
-        values, spans = {}, []
+        values: dict = {}
+        spans: list = []
         for a in self.kernel.arrays:
-            array, size = arrays[a.name], np.dtype(a.dtype(self.dtype)).itemsize
+            array, step = arrays[a.name], a.dtype(self.dtype).itemsize
+            some = math.prod(array.shape) > 0
             known = isinstance(array, np.ndarray) or hasattr(array, "__cuda_array_interface__")
             here = hasattr(array, "__cuda_array_interface__") == (self.backend.memory == "device")
             refuse(known and not here, f"{self._where}: array '{a.name}' is not where backend {self.backend} works.")
-            step = size
             dims = list(zip(a.extents, array.shape, array.strides))
             for x, n, stride in dims if a.layout == "LEFT" else dims[::-1]:
                 refuse(
-                    n > 1 and array.size and stride != step,
+                    n > 1 and some and stride != step,
                     f"{self._where}: array '{a.name}', extent {x}: neighbours are {stride} bytes apart, wanted {step}: "
                     f"contiguous, the {'first' if a.layout == 'LEFT' else 'last'} index fastest.",
                 )
@@ -513,9 +515,9 @@ class Bound:
                 a.written and not getattr(flags, "writeable", True),
                 f"{self._where}: array '{a.name}' is read-only, and written.",
             )
-            address = self.backend.address(array) if array.size else 0
+            address = self.backend.address(array) if some else 0
             values[f"at_{a.name}"], values[f"extent_{a.name}"] = address, tuple(array.shape)
-            if array.size:
+            if some:
                 spans.append((address, address + step, a))
         for low, high, a in spans:
             for begin, end, other in spans:
@@ -541,8 +543,8 @@ class Bound:
 
     def _scratch(self, names) -> dict:
         """Places of scratch. Raises ArgumentError above what level 0 can have."""
-        k, values, bytes_ = self.kernel, {}, [0, 0]
-        told = [0, 0]  # as on a device, on every backend
+        k, bytes_, told = self.kernel, [0, 0], [0, 0]  # told: as on a device, on every backend
+        values: dict = {}
         for a in k.scratch:
             extents = [_value(x, names, f"{self._where}, scratch '{a.name}'") for x in a.extents]
             refuse(min(extents) < 0, f"{self._where}: scratch '{a.name}' has extents {extents}.")

@@ -4,7 +4,9 @@
 #include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
+#ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
 #include "numbers/pack.h"
+#endif
 
 // first + l step of lane l < count. FULL: all lanes of a pack. Sums, and products with whole numbers, are such again.
 template <bool FULL> struct Lanes {
@@ -248,8 +250,7 @@ template <class TEAM, int SUMS, bool, bool, class Body>
 POINT_FN int for_league(long items, int threads, const League &a, scalar *const *totals, const Body &body) {
     const auto work = [&](long share, long first, long behind, char *const(&level)[2]) {
         scalar sums[SUMS + 1] = {};
-        for (long number = first; number < behind; ++number)
-            body(TEAM{number, items, {level[0], level[1]}}, sums);
+        for (long number = first; number < behind; ++number) body(TEAM{number, items, {level[0], level[1]}}, sums);
         for (int k = 0; k < SUMS; ++k) a.shares[share * SUMS + k] = sums[k];
     };
     const int failed = share_out(items, threads, a, work);
@@ -275,7 +276,8 @@ POINT_FN int for_range(long items, int threads, const League &a, scalar *const *
     add_shares<SUMS>(packs, a, totals);
     return failed;
 }
-// body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the first.
+// body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
+// first.
 template <int RANK, bool LAST, int D = 0, class Body, class... I>
 POINT_FN void over_tile(const long *first, const long *behind, const Body &body, I... i) {
     constexpr int d = LAST ? D : RANK - 1 - D;
@@ -301,8 +303,7 @@ POINT_FN int for_tiles(long items, int threads, const League &a, scalar *const *
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
             tile_of<RANK, LAST>(number, extent, tile, first);
-            for (int d = 0; d < RANK; ++d)
-                last[d] = first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d];
+            for (int d = 0; d < RANK; ++d) last[d] = first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d];
             over_tile<RANK, LAST>(first, last, [&](auto... i) {
                 for (int k = 0; k < SUMS; ++k) before[k] = sums[k];
                 body(sums, i...);

@@ -86,9 +86,7 @@ template <int THREADS, int VECTOR> struct Each { // members
     template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
         return joined<THREADS>(x, VECTOR, join, turn);
     }
-    template <class T> POINT_FN T before(T x, T &total) const {
-        return sum_before<THREADS>(x, VECTOR, total, turn);
-    }
+    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, VECTOR, total, turn); }
 };
 template <int THREADS> struct Vector { // members and lanes
     long n;
@@ -137,8 +135,8 @@ POINT_FN void reduce(const Range &range, const F &f, T &sum, const Join &join) {
     over(range, [&](long i) { f(i, own); });
     sum = range.all(own, join);
 }
-// f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of all
-// before i. Returns the total.
+// f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of
+// all before i. Returns the total.
 template <class Range, class F, class T = scalar> POINT_FN T scan(const Range &range, const F &f, T sum = 0) {
     for (long first = 0; first < range.n; first += Range::count) {
         const long i = first + range.own();
@@ -199,8 +197,7 @@ template <class T, class F, class V> POINT_FN void single_per_team(const T &team
 template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f) {
     if (threadIdx.x % VECTOR == 0) f();
 }
-template <int VECTOR, class F, class V>
-POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {
+template <int VECTOR, class F, class V> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {
     if (threadIdx.x % VECTOR == 0) f(value);
     value = __shfl_sync(LanesOf<VECTOR>::mask(), value, threadIdx.x & 31 & ~(VECTOR - 1));
 }
@@ -299,15 +296,14 @@ template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *c
     if (joined<THREADS>(last, 1, Plus(), turn) < 0.5) return;
     for (int k = 0; k < SUMS; ++k) {
         scalar x = 0;
-        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS)
-            x += *(volatile scalar *)(a.shares + b * SUMS + k);
+        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS) x += *(volatile scalar *)(a.shares + b * SUMS + k);
         x = joined<THREADS>(x, 1, Plus(), turn);
         if (threadIdx.x == 0) *totals[k] = x;
     }
     if (threadIdx.x == 0) *a.ended = 0;
 }
-// body(team, sums) for each team; of the lanes of a member the first one's sums count. SCRATCH: the next team of a block
-// waits until all have left the one before. PIECES: there is scratch of level 1.
+// body(team, sums) for each team; of the lanes of a member the first one's sums count. SCRATCH: the next team of a
+// block waits until all have left the one before. PIECES: there is scratch of level 1.
 template <class TEAM, int SUMS, bool SCRATCH, bool PIECES, class Body>
 POINT_FN void for_league(long items, const League &a, scalar *const *totals, const Body &body) {
     constexpr int THREADS = TEAM::THREADS, OWN = THREADS > 32 ? 64 : 0;
