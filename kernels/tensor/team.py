@@ -372,8 +372,7 @@ class Bound:
     """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has sums.
 
     arrays: {name: array}, with the sums' own. members: of a team; 1 on a CPU. resident: blocks, or threads of a CPU,
-    that run at the same time. scratch: bytes of a team, by level. arena: bytes of the scratch of level 1 of all resident
-    teams.
+    that run at the same time. scratch: bytes of a team, by level. arena: bytes of level 1 for all resident teams.
     """
 
     def __init__(self, kernel: TeamKernel, arrays, backend, team, vector, quick, numbers):
