@@ -14,7 +14,7 @@ import sys
 import cuda_on_cpu
 import numpy as np
 import pytest
-from hosts import ROOT, compiled, run
+from hosts import BUILD, ROOT, compiled, run
 from test_interop import told
 
 import kernels
@@ -439,6 +439,26 @@ def test_a_fortran_host_calls_a_team_kernel_by_its_name():
         "launch": "'rows' is a team kernel, which works on whole arrays: call frame_block('rows', ",
     }.items():
         assert got[call][0] == 3 and words in got[call][1], got[call]
+
+
+def blocks_of(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page, re.S)
+
+
+def test_the_page_shows_what_runs(rows, monkeypatch):
+    page = (ROOT / "TEAM_KERNELS.md").read_text()
+    declaration, call = blocks_of(page, "python")
+    assert blocks_of(page, "cpp") == [HOST_KERNEL.with_suffix(".h").read_text()]
+    assert declaration == HOST_KERNEL.read_text()
+    monkeypatch.chdir(ROOT)
+    exec(call, {})
+    source = BUILD / "tests" / "call_rows.f90"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    (text,) = blocks_of(page, "fortran")
+    if not source.exists() or source.read_text() != text:
+        source.write_text(text)
+    done = run(compiled(source), cwd=ROOT)
+    assert done.stdout.split() == "12.0 44.0 76.0 3.0 7.0 11.0 132.0".split(), done.stdout + done.stderr
 
 
 def test_arrays_of_a_host_beside_a_device(be, rows):

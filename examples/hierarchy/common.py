@@ -31,15 +31,21 @@ def on(backend, **arrays):
     return {name: backend.from_host(np.ascontiguousarray(a), a.dtype) for name, a in arrays.items()}
 
 
-def seconds(backend, run, nrepeat: int) -> float:
-    """The median of nrepeat runs; one before them is not counted."""
+def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:
+    """Of one run: the median of nrepeat times of `turns` runs each, after one that is not counted. turns None: up to 20
+    where a run is shorter than a millisecond, so that a device need not wait for the host."""
     run()
+    if turns is None:
+        start = backend.mark()
+        run()
+        turns = max(1, min(20, int(1e-3 / max(backend.elapsed(start, backend.mark()), 1e-6))))
     times = []
     for _ in range(nrepeat):
         start = backend.mark()
-        run()
+        for _ in range(turns):
+            run()
         times.append((start, backend.mark()))
-    return statistics.median(backend.elapsed(*pair) for pair in times) if times else float("nan")
+    return statistics.median(backend.elapsed(*pair) for pair in times) / turns if times else float("nan")
 
 
 def check(what: str, result, wanted, within: float = 0.0) -> None:

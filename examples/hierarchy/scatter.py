@@ -35,7 +35,7 @@ def exercise(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
         out = on(backend, out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}
         run = kernel.bind(arrays, backend, quick=quick, **more)
-        time = seconds(backend, run, nrepeat)
+        time = seconds(backend, run, nrepeat, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
         check(kernel.name, result, wanted)
         say(kernel.name, backend, (N, M), result.sum(), time, 8 * N)

@@ -17,7 +17,7 @@ def exercise(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
     zero = np.zeros(1, np.int64)
     arrays = on(backend, teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
     run = single.bind(arrays, backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
+    time = seconds(backend, run, nrepeat, turns=1)
     teams, members = (backend.to_host(arrays[name])[0] / (1 + nrepeat) for name in ("teams", "members"))
     check("single, teams", teams, E)
     check("single, members", members, E * N)

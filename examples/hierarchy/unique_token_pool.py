@@ -41,7 +41,7 @@ def exercise(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     """M: size of the pool."""
     arrays = states(backend, M)
     run = unique_token_pool.bind(arrays, backend, quick=quick, n=N)
-    time = seconds(backend, run, nrepeat)
+    time = seconds(backend, run, nrepeat, turns=1)
     largest = told(backend, arrays, M, N * (1 + nrepeat))
     check("unique_token_pool, ids still held", run.tokens["pool"].held, 0)
     say("unique_token_pool", backend, (N, M), N, time, 32 * N, f"(largest id {largest})")

@@ -5,7 +5,9 @@ from common import check, kernels_of, main, on, say, seconds
 
 declared = kernels_of(__file__)
 KERNELS = {
-    layout: declared(f"yax_{layout}", body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", sums="total", range="N")
+    layout: declared(
+        f"yax_{layout}", body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", sums="total", range="N", team=32
+    )
     for layout, mark in (("right", ""), ("left", ":left"))
 }
 
