@@ -4,6 +4,7 @@ On the CPU and on the stand-in that runs CUDA on it, which poisons scratch and k
 gpu` runs the exercises on the device at their own sizes.
 """
 
+import argparse
 import functools
 import importlib
 import json
@@ -20,6 +21,7 @@ from test_interop import told
 import kernels
 from frame import teams
 from frame.stripe import Field
+from frame.tools import names, precompile
 from kernels import ArgumentError, UniqueToken, backend as backends, declare, get_backend, team_kernel
 from kernels.backend import cache, cuda
 from kernels.errors import CompileError
@@ -439,6 +441,21 @@ def test_a_fortran_host_calls_a_team_kernel_by_its_name():
         "launch": "'rows' is a team kernel, which works on whole arrays: call frame_block('rows', ",
     }.items():
         assert got[call][0] == 3 and words in got[call][1], got[call]
+
+
+def test_the_table_of_names_has_it(rows):
+    (line,) = [line for line in names.teams() if line.startswith("| rows ")]
+    assert line == "| rows | league N | A(N,M) x(M) | y(N) largest(N) total | factor |  |"
+
+
+def test_it_is_compiled_ahead(rows, capsys):
+    """`python -m frame compile --register`, for a device that is not here too."""
+    given = argparse.Namespace(
+        register=[HOST_KERNEL], backend="cuda", arch="sm_90", kernels=False, ns=1, precision="double", block=[]
+    )
+    declare.team_kernels.pop("rows")
+    assert precompile.main(given, None) == 0
+    assert "cuda  rows\n" in capsys.readouterr().out
 
 
 def blocks_of(page, language):

@@ -10,7 +10,7 @@ template <class M, class Team> POINT_FN void scatter_teams(const M &m, const Tea
     team.barrier();
     team.for_vector(n, [&](auto i) { each_lane(i, [&](long k) { atomic_add(own(m.bin(first + k)), 1); }); });
     team.barrier();
-    team.for_vector(m.bins, [&](auto b) { each_lane(b, [&](long k) { atomic_add(m.histogram(k), double(own(k))); }); });
+    team.for_vector(m.bins, [&](auto b) { each_lane(b, [&](long k) { atomic_add(m.histogram(k), own(k)); }); });
 }
 // by a copy for each id of a pool
 template <class M, class Team> POINT_FN void scatter_tokens(const M &m, const Team &team) {

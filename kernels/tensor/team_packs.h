@@ -168,16 +168,16 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
     while (!__atomic_compare_exchange(&at, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
-template <class T> POINT_FN T atomic_add(T &at, double x) {
+template <class T, class X> POINT_FN T atomic_add(T &at, X x) {
     return atomic_change(at, [&](T old) { return T(old + T(x)); });
 }
-template <class T> POINT_FN T atomic_max(T &at, double x) {
+template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
     return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
 }
-template <class T> POINT_FN T atomic_exchange(T &at, double x) {
+template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
     return atomic_change(at, [&](T) { return T(x); });
 }
-template <class T> POINT_FN T atomic_compare_exchange(T &at, double wanted, double x) {
+template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
     return atomic_change(at, [&](T old) { return old == T(wanted) ? T(x) : old; });
 }
 template <class T, bool FULL> POINT_FN void atomic_add(Elements<T, FULL> at, vec x) {
@@ -187,7 +187,7 @@ template <class T, bool FULL> POINT_FN void atomic_add(Elements<T, FULL> at, vec
 template <bool FULL, class T> POINT_FN void atomic_add(Lanes<FULL> i, T &at, vec x) {
     for (int l = 0; l < i.count; ++l) atomic_add(at, x.v[l]);
 }
-template <class T> POINT_FN void atomic_add(long, T &at, double x) { atomic_add(at, x); }
+template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
 struct Token {

@@ -231,18 +231,18 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
 }
 POINT_FN double atomic_add(double &at, double x) { return atomicAdd(&at, x); }
 POINT_FN float atomic_add(float &at, double x) { return atomicAdd(&at, float(x)); }
-POINT_FN long atomic_add(long &at, double x) { return long(atomicAdd((word *)&at, word((long long)x))); }
-template <class T> POINT_FN T atomic_max(T &at, double x) {
+POINT_FN long atomic_add(long &at, long x) { return long(atomicAdd((word *)&at, word(x))); }
+template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
     return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
 }
-template <class T> POINT_FN T atomic_exchange(T &at, double x) {
+template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
     return from_bits_of<T>(atomicExch((typename Bits<T>::type *)&at, Bits<T>::of(T(x))));
 }
-template <class T> POINT_FN T atomic_compare_exchange(T &at, double wanted, double x) {
+template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
     return from_bits_of<T>(atomicCAS((typename Bits<T>::type *)&at, Bits<T>::of(T(wanted)), Bits<T>::of(T(x))));
 }
 // one element, what each lane brings
-template <class T> POINT_FN void atomic_add(long, T &at, double x) { atomic_add(at, x); }
+template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id. The search begins where no other warp that
 // runs now begins, if the pool is large enough.
