@@ -33,6 +33,12 @@ template <bool WAIT, class M, class Team> POINT_FN void shifted(const M &m, cons
 }
 template <class M, class Team> POINT_FN void shifted_with(const M &m, const Team &team) { shifted<true>(m, team); }
 template <class M, class Team> POINT_FN void shifted_without(const M &m, const Team &team) { shifted<false>(m, team); }
+// one writes for all
+template <class M, class Team> POINT_FN void one_writes(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    single_per_team(team, [&] { s(0) = 1; });
+    team.for_each(m.n, [&](long i) { m.out(team.league_rank(), i) = s(0); });
+}
 // a barrier that half of the team does not reach
 template <class M, class Team> POINT_FN void astray(const M &m, const Team &team) {
     if (team.rank() >= team.size() / 2) {

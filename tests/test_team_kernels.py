@@ -5,6 +5,7 @@ gpu` runs the exercises on the device at their own sizes.
 """
 
 import argparse
+import contextlib
 import functools
 import importlib
 import json
@@ -41,16 +42,28 @@ def folder():
     sys.path.remove(str(EXERCISES))
 
 
-@pytest.fixture(scope="module", params=["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
-def be(request, tmp_path_factory):
-    if request.param != "stand-in":
-        yield get_backend("cpu" if request.param == "cpu" else "cuda")
-        return
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The folder of the stand-in's programs."""
+    return tmp_path_factory.mktemp("cuda")
+
+
+@contextlib.contextmanager
+def on_stand_in(programs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
         patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
-        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda")))
+        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(programs))
         yield get_backend("cuda")
+
+
+@pytest.fixture(scope="module", params=["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def be(request, programs):
+    if request.param == "stand-in":
+        with on_stand_in(programs) as backend:
+            yield backend
+    else:
+        yield get_backend("cpu" if request.param == "cpu" else "cuda")
 
 
 def is_stand_in(be):
@@ -94,6 +107,7 @@ NEAR = {
     )
     for name in ("with", "without", "narrow")
 }
+ONE_WRITES = kernel("one_writes", arrays="out(E,n)", writes="out", league="E", scratch={"team 0": "s(1)"}, team=64)
 ASTRAY = kernel("astray", arrays="out(1)", writes="out", league="1", team=64)
 ATOMICS = kernel(
     "atomics",
@@ -138,10 +152,14 @@ def test_a_league_of_none(be):
 
 
 def test_single_precision(be):
-    v = np.random.default_rng(3).integers(-50, 50, (2, 37)).astype(np.float32)
-    _, got = levels_of(be, LEVELS[3], v)
-    assert got["out"].dtype == np.float32
-    np.testing.assert_array_equal(got["out"][:, 0], v.sum(1))
+    """Whole numbers below 2^24."""
+    A, B = (np.random.default_rng(3).integers(-50, 50, s).astype(np.float32) for s in ((3, 5, 37), (3, 37)))
+    arrays = on(be, A=A, B=B, result=np.full((3, 5), np.nan, np.float32))
+    run = importlib.import_module("scratch_field").scratch_field.bind(arrays, be, quick=True)
+    run()
+    wanted = np.einsum("eqi,ei->eq", A, B)
+    np.testing.assert_array_equal(be.to_host(arrays["result"]), wanted)
+    assert run.arrays["total"].dtype == np.float32 and run.value("total") == wanted.sum()
 
 
 def test_sums_have_the_same_bits_every_time(be):
@@ -185,13 +203,10 @@ def test_the_pool_of_a_launch(be):
 # ---- what the stand-in finds ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
-        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda")))
-        yield get_backend("cuda")
+@pytest.fixture
+def stand_in(programs):
+    with on_stand_in(programs) as backend:
+        yield backend
 
 
 def test_a_missing_barrier_is_found(stand_in):
@@ -204,6 +219,13 @@ def test_a_missing_barrier_is_found(stand_in):
         assert np.isnan(out).any() == (name == "without")
         if name != "without":
             np.testing.assert_array_equal(out, np.roll(v, -1))
+
+
+def test_a_missing_barrier_behind_the_first_thread_is_found(stand_in):
+    """Its threads begin with the last one in every other block."""
+    arrays = on(stand_in, out=np.zeros((2, 64)))
+    ONE_WRITES.run(arrays, stand_in, quick=True)
+    assert np.isnan(stand_in.to_host(arrays["out"])).any()
 
 
 def test_a_barrier_that_some_do_not_reach_is_found(stand_in):

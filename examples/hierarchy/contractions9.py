@@ -59,7 +59,7 @@ def size_of(strategy, L, R, K, D1, D2) -> dict:
 
 def exercise(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
     rng = np.random.default_rng(20)
-    for C, P, fields, dims in ((N, M, (E, E), (1, 3, 3)), (max(N // 10, 3), 9, (7, 5), (1, 3, 5))):
+    for C, P, fields, dims in ((N, M, (E, E), (1, 3, 3)), (max(N // 10, 1), 9, (7, 5), (1, 3, 5))):
         for name, ((left_fields, right_fields), rank) in NINE.items():
             L, R = (fields[k] if has else 1 for k, has in enumerate((left_fields, right_fields)))
             D1, D2 = (dims[1] if rank == 2 else 1, dims[2] if rank == 2 else dims[1] if rank else 1)
