@@ -45,7 +45,7 @@ def call(kernel, fields, backend):
         refuse(f.name in arrays, f"team kernel '{kernel.name}': array '{f.name}' is given twice.")
         written = a is None or a.written
         refuse(
-            written != f.is_output,
+            written != bool(f[1]),
             f"team kernel '{kernel.name}': '{f.name}' is {'written' if written else 'read'}, so it is given by "
             f"{'frame_out' if written else 'frame_in'}.",
         )

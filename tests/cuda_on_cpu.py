@@ -95,6 +95,7 @@ template <class T> static inline T atomicOr(T *at, T x) { return atomicExch(at, 
 template <class T> static inline T atomicAnd(T *at, T x) { return atomicExch(at, *at & x); }
 template <class T> static inline T atomicCAS(T *at, T wanted, T x) { return atomicExch(at, *at == wanted ? x : *at); }
 static inline void __threadfence() {}
+template <class T> static inline T __ldcg(const T *at) { return *at; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __float_as_int(float x) { int bits; memcpy(&bits, &x, 4); return bits; }
 static inline float __int_as_float(int bits) { float x; memcpy(&x, &bits, 4); return x; }

@@ -296,7 +296,8 @@ template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *c
     if (joined<THREADS>(last, 1, Plus(), turn) < 0.5) return;
     for (int k = 0; k < SUMS; ++k) {
         scalar x = 0;
-        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS) x += *(volatile scalar *)(a.shares + b * SUMS + k);
+        UNROLL_BY(8) // loads ahead of the sum, past the cache of this multiprocessor
+        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS) x += __ldcg(a.shares + b * SUMS + k);
         x = joined<THREADS>(x, 1, Plus(), turn);
         if (threadIdx.x == 0) *totals[k] = x;
     }
