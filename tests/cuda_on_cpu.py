@@ -40,7 +40,7 @@ template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 #define __shared__
 alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
-// Two blocks run at the same time, in turns.
+// Two blocks of teams (team.h) run at the same time, in turns.
 enum { READY, AT_BARRIER, AT_WARP, ENDED };
 constexpr int MOST = 1024, IN_FLIGHT = 2;
 struct Fibre { ucontext_t context; int state; unsigned mask; };
@@ -48,7 +48,7 @@ static Fibre fibre[IN_FLIGHT*MOST];
 static ucontext_t block_loop;
 static int running = -1;
 static void **arguments;
-static inline void give_way(int state, unsigned mask = 0) {
+static inline void give_way(int state = READY, unsigned mask = 0) {
     fibre[running].state = state, fibre[running].mask = mask;
     swapcontext(&fibre[running].context, &block_loop);
 }
@@ -87,6 +87,7 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
         c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
     __syncwarp();
 }
+static inline int min(int a, int b) { return a < b ? a : b; }
 // Fibres change at barriers alone, so that nothing comes between.
 template <class T> static inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
 template <class T> static inline T atomicMax(T *at, T x) { return atomicExch(at, x > *at ? x : *at); }
@@ -111,7 +112,7 @@ static inline double __ldg(const double *at) {
 static inline void __threadfence_system() { __sync_synchronize(); }
 static inline void __nanosleep(unsigned) {
     sched_yield();
-    if (running >= 0) give_way(READY);
+    if (running >= 0) give_way();
 }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
@@ -179,7 +180,7 @@ static bool round(Block &b, int slot, int bx) {
 }
 static void run_teams(int gx, int gy, int bx, int shared) {
     static Block block[IN_FLIGHT];
-    const int slots = shared > 48*1024 ? 1 : IN_FLIGHT;
+    const int slots = TOGETHER && shared <= 48*1024 ? IN_FLIGHT : 1;
     gridDim = {gx, gy, 1}, blockDim = {bx, 1, 1};
     memset(shared_memory, 0xff, sizeof shared_memory);
     for (int s = 0; s < slots; ++s) block[s].live = false;
@@ -220,7 +221,7 @@ PAGEABLE, PINNED, DEVICE = range(3)
 def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
-    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_units", text) else ""
+    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_unit", text) else ""
     # A device lets threads end before others meet at a barrier; those of a team end together.
     teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
     file = path.with_suffix(".cpp")
