@@ -53,8 +53,11 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
     result, wanted = np.asarray(result, float), np.asarray(wanted, float)
     if np.isnan(result).any():
         raise WrongResult(f"{what}: NaN. In the stand-in scratch is NaN until it is written: read before written.")
-    if result.shape != wanted.shape or not (abs(result - wanted) <= within).all():
-        raise WrongResult(f"{what}: {result if result.size < 9 else 'an array'}, wanted {wanted}, within {within:g}.")
+    wrong = np.argwhere(~(abs(result - wanted) <= within))
+    if len(wrong):
+        at = tuple(map(int, wrong[0]))
+        where = f" of {result.size} numbers {len(wrong)} are wrong; at {at}:" * bool(at)
+        raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
 
 
 def say(name: str, backend, sizes, result, time: float, nbytes: float, more: str = "") -> None:
