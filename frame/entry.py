@@ -321,7 +321,7 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("text", "lines", "statements over named indices, as in 'w(i,e) = D(i,l) u(l,e); constant D'"),
         ),
         "register_contraction",
-        "Give a tensor expression its name; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.",
+        "Name a tensor expression; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.",
         needs_initialize=False,
     ),
     Entry(

@@ -18,7 +18,7 @@ import kernels
 from kernels.backend.base import Lent, Pointer
 from kernels.marshal import Marshal
 
-from . import stripe as stripes
+from . import stripe as stripes, teams
 from .check import Check
 from .errors import ArgumentError, StateError, refuse
 from .launcher import Launcher, Timer
@@ -101,6 +101,10 @@ def _apart(ranges) -> bool:
 
 
 def _launchable(name: str) -> None:
+    refuse(
+        name in kernels.registry.team_kernels,
+        f"'{name}' is a team kernel, which works on whole arrays: call frame_block('{name}', [frame_in('A', A), ...]).",
+    )
     _known("kernel or collection", name, [*kernels.registry.collections, *kernels.registry.kernels])
 
 
@@ -482,6 +486,18 @@ class TVImpl:
                 self._empty()  # the views hold no stripe of the host's now, after success or failure
         self.settle()
         return None
+
+    def team(self, name: str, fields):
+        """Run a team kernel on the host's arrays; returns what repeats the call."""
+        run = teams.call(kernels.registry.team_kernels[name], fields, self.backend)
+
+        def again() -> None:
+            self._timed("", name, 1, run)
+            self.settle()
+
+        self._timed("", name, 1, lambda: run(first=True))
+        self.settle()
+        return again
 
     def settle(self) -> None:
         """Wait for results in arrays of the device, unless the host orders its own work by a stream that it named."""

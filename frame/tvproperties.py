@@ -291,7 +291,10 @@ class TVProperties:
 
     def block_of_fields(self, collection, fields, lo, hi):
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
-        the bounds of each array, None: not given."""
+        the bounds of each array, None: not given. A team kernel works on the whole arrays; errors: see teams.call."""
+        if collection in kernels.registry.team_kernels:
+            refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
+            return self.impl.team(collection, fields)
         return self.impl.block(
             collection,
             [self._field(f, lo, hi) for f in fields if f.way != stripes.OUT],

@@ -28,7 +28,7 @@ from .errors import ArgumentError, BackendError, FrameError, MixtureError, State
 from .mixture import Mixture
 from .program import Program
 from .species import NoSpecies, SpeciesData
-from .tensor import Contraction, contract
+from .tensor import Contraction, UniqueToken, contract, team_kernel
 
 __version__ = "0.1.0"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
@@ -46,6 +46,7 @@ __all__ = [
     "Program",
     "SpeciesData",
     "StateError",
+    "UniqueToken",
     "collection",
     "collections",
     "constant",
@@ -60,6 +61,7 @@ __all__ = [
     "quantity",
     "registry",
     "set_constant",
+    "team_kernel",
 ]
 
 

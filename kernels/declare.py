@@ -206,6 +206,7 @@ providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
 settable: dict[str, Settable] = {}
+team_kernels: dict[str, Any] = {}  # tensor/team.py declares them
 MOST_NUMBERS = 2048  # of one settable constant
 _values: dict[str, np.ndarray] = {}  # of settable constants, those that were set
 users: weakref.WeakSet = weakref.WeakSet()  # programs that hold values of settable constants
@@ -215,6 +216,23 @@ _replaceable: set[str] = set()  # those of them that may be declared again, and 
 _folder: contextvars.ContextVar[pathlib.Path] = contextvars.ContextVar(
     "folder of the declarations", default=pathlib.Path(__file__).resolve().parent
 )
+
+
+def header_of(name: str, header) -> pathlib.Path:
+    """The path of a kernel's header, which stands relative to the declaration file that is being loaded, else to this
+    folder. Raises ArgumentError where there is none."""
+    path = (_folder.get() / header).resolve()
+    refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
+    return path
+
+
+def add_team_kernel(new) -> None:
+    """Keep a declared team kernel by its name. Raises ArgumentError for a name that is taken."""
+    known = team_kernels.get(new.name, new)
+    taken = new.name in kernels or new.name in collections or (known != new and new.name not in _replaceable)
+    refuse(taken, f"team kernel '{new.name}': the name is taken.")
+    _replaceable.discard(new.name)
+    team_kernels[new.name] = new
 
 
 def _split(names) -> tuple[str, ...]:
@@ -401,11 +419,9 @@ def point_kernel(
     when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
-    path = (_folder.get() / header).resolve()
-    refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
     new = PointKernel(
         name,
-        path,
+        header_of(name, header),
         tuple(name for name in _split(reads) if not name.endswith("?")),
         _split(writes),
         _split(constants),
@@ -460,7 +476,7 @@ def load_declarations(path) -> list[str]:
     where there is no such file, or it fails."""
     path = pathlib.Path(path).resolve()
     refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
-    before, all_before = set(kernels) | set(collections), _names()
+    before, all_before = {*kernels, *collections, *team_kernels}, _names()
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ArgumentError(f"kernel declaration file {str(path)!r}: wanted a Python file, with the ending .py.")
@@ -476,11 +492,11 @@ def load_declarations(path) -> list[str]:
     finally:
         _loaded.update(_names() - all_before)
         _folder.reset(before_folder)
-    return sorted((set(kernels) | set(collections)) - before)
+    return sorted({*kernels, *collections, *team_kernels} - before)
 
 
 def _names() -> set[str]:
-    return {*kernels, *collections, *quantities, *settable}
+    return {*kernels, *collections, *quantities, *settable, *team_kernels}
 
 
 def allow_again() -> None:

@@ -40,19 +40,27 @@ template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 #define __shared__
 alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
-static ucontext_t fibre[1024], block_loop;
-static int running;
+// Two blocks of teams (team.h) run at the same time, in turns.
+enum { READY, AT_BARRIER, AT_WARP, ENDED };
+constexpr int MOST = 1024, IN_FLIGHT = 2;
+struct Fibre { ucontext_t context; int state; unsigned mask; };
+static Fibre fibre[IN_FLIGHT*MOST];
+static ucontext_t block_loop;
+static int running = -1;
 static void **arguments;
-static bool ended[1024];
-static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
+static inline void give_way(int state = READY, unsigned mask = 0) {
+    fibre[running].state = state, fibre[running].mask = mask;
+    swapcontext(&fibre[running].context, &block_loop);
+}
+static inline void __syncthreads() { give_way(AT_BARRIER); }
+static inline void __syncwarp(unsigned mask = ~0u) { give_way(AT_WARP, mask); }
 // What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
-static double shown[1024][3];
-static inline void __syncwarp() { __syncthreads(); }
-template <class T> static inline T __shfl_sync(unsigned, T value, int lane) {
+static double shown[IN_FLIGHT*MOST][3];
+template <class T> static inline T __shfl_sync(unsigned mask, T value, int lane) {
     memcpy(shown[running], &value, sizeof value);
-    __syncwarp();
-    memcpy(&value, shown[(running & ~31) + lane], sizeof value);
-    __syncwarp();
+    __syncwarp(mask);
+    memcpy(&value, shown[(running & ~31) + (lane & 31)], sizeof value);
+    __syncwarp(mask);
     return value;
 }
 static inline int __all_sync(unsigned, int here) {
@@ -63,8 +71,12 @@ static inline int __all_sync(unsigned, int here) {
     __syncwarp();
     return all;
 }
-template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bits) {
-    return __shfl_sync(all, value, (running & 31) ^ bits);
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits) {
+    return __shfl_sync(mask, value, (running & 31) ^ bits);
+}
+template <class T> static inline T __shfl_up_sync(unsigned mask, T value, int by) {
+    const int lane = running & 31;
+    return __shfl_sync(mask, value, lane < by ? lane : lane - by);
 }
 // mma.sync m16n8k4, float64: the fragments as the PTX manual lays them out
 static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
@@ -75,20 +87,33 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
         c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
     __syncwarp();
 }
-static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) {
-    const unsigned long long old = *at;
-    if (value > old) *at = value;
-    return old;
-}
+static inline int min(int a, int b) { return a < b ? a : b; }
+// Fibres change at barriers alone, so that nothing comes between.
+template <class T> static inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
+template <class T> static inline T atomicMax(T *at, T x) { return atomicExch(at, x > *at ? x : *at); }
+template <class T> static inline T atomicAdd(T *at, T x) { return atomicExch(at, T(*at + x)); }
+template <class T> static inline T atomicOr(T *at, T x) { return atomicExch(at, *at | x); }
+template <class T> static inline T atomicAnd(T *at, T x) { return atomicExch(at, *at & x); }
+template <class T> static inline T atomicCAS(T *at, T wanted, T x) { return atomicExch(at, *at == wanted ? x : *at); }
+static inline void __threadfence() {}
+template <class T> static inline T __ldcg(const T *at) { return *at; }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __float_as_int(float x) { int bits; memcpy(&bits, &x, 4); return bits; }
+static inline float __int_as_float(int bits) { float x; memcpy(&x, &bits, 4); return x; }
+static inline long long __double_as_longlong(double x) { long long bits; memcpy(&bits, &x, 8); return bits; }
 // the cached load of what nothing writes: from global memory alone
 static inline float __ldg(const float *at) { return *at; }
+static inline long __ldg(const long *at) { return *at; }
 static inline float4 __ldg(const float4 *at) { return *at; }
 static inline double2 __ldg(const double2 *at) { return *at; }
 static inline double __ldg(const double *at) {
     return at >= shared_memory && at < shared_memory + 32*1024 ? __builtin_nan("") : *at;
 }
 static inline void __threadfence_system() { __sync_synchronize(); }
-static inline void __nanosleep(unsigned) { sched_yield(); }
+static inline void __nanosleep(unsigned) {
+    sched_yield();
+    if (running >= 0) give_way();
+}
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
 # numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items),
@@ -104,40 +129,89 @@ template <class Work> static void run_threads(int gx, int gy, int bx, const Work
     }
 }
 static void (*thread_of_team)();
-static void run_fibre() { thread_of_team(); ended[running] = true; }
-static void run_teams(int gx, int gy, int bx) {
-    static char stack[1024][65536];
-    gridDim = {gx, gy, 1}, blockDim = {bx, 1, 1};
-    for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {
-        blockIdx = {x, y, 0};
-        memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
-        for (int t = 0; t < bx; ++t) {
-            getcontext(&fibre[t]);
-            fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t];
-            fibre[t].uc_link = &block_loop;
-            makecontext(&fibre[t], run_fibre, 0);
-            ended[t] = false;
+static const char *problem;
+static void run_fibre() { thread_of_team(); fibre[running].state = ENDED; }
+// One block of those in flight: its place in the grid, its shared memory while another one runs.
+struct Block { Index at; bool live; double shared[32*1024]; };
+static void begin(Block &b, int slot, int x, int y, int bx, int shared) {
+    static char stack[IN_FLIGHT*MOST][65536];
+    b.at = {x, y, 0}, b.live = true;
+    memset(b.shared, 0xff, shared);      // NaN
+    for (int t = slot*MOST; t < slot*MOST + bx; ++t) {
+        ucontext_t &c = fibre[t].context;
+        getcontext(&c);
+        c.uc_stack.ss_sp = stack[t], c.uc_stack.ss_size = sizeof stack[t], c.uc_link = &block_loop;
+        makecontext(&c, run_fibre, 0);
+        fibre[t].state = READY;
+    }
+}
+// All threads up to their next barrier, the last one first in every other block; then those go on whose partners have
+// come, or have ended. Returns whether any moved.
+static bool round(Block &b, int slot, int bx) {
+    const bool backwards = (b.at.x + b.at.y) & 1;
+    bool moved = false, all = true, ended = false;
+    b.live = false;
+    blockIdx = b.at;
+    for (int k = 0; k < bx; ++k) {
+        const int t = backwards ? bx - 1 - k : k, f = slot*MOST + t;
+        if (fibre[f].state != READY) continue;
+        threadIdx = {t, 0, 0}, running = f, moved = true;
+        swapcontext(&block_loop, &fibre[f].context);
+    }
+    running = -1;
+    for (int t = 0; t < bx; ++t) {
+        const Fibre &own = fibre[slot*MOST + t];
+        b.live |= own.state != ENDED, ended |= own.state == ENDED;
+        all &= own.state == ENDED || own.state == AT_BARRIER;
+        bool met = own.state == AT_WARP;
+        for (int l = t & ~31; l < bx && l < (t & ~31) + 32 && met; ++l) {
+            const Fibre &other = fibre[slot*MOST + l];
+            if (own.mask >> (l & 31) & 1)
+                met = other.state == ENDED || other.state == AT_WARP && other.mask == own.mask;
         }
-        for (int left = bx; left; )
-            for (int t = 0; t < bx; ++t) if (!ended[t]) {
-                threadIdx = {t, 0, 0}, running = t;
-                swapcontext(&block_loop, &fibre[t]);
-                left -= ended[t];
-            }
+        for (int l = t & ~31; l < bx && l < (t & ~31) + 32 && met; ++l)
+            if (own.mask >> (l & 31) & 1 && fibre[slot*MOST + l].state == AT_WARP)
+                fibre[slot*MOST + l].state = READY, moved = true;
+    }
+    if (all && b.live && !(ended && TOGETHER))
+        for (int t = 0; t < bx; ++t)
+            if (fibre[slot*MOST + t].state == AT_BARRIER) fibre[slot*MOST + t].state = READY, moved = true;
+    return moved || !b.live;
+}
+static void run_teams(int gx, int gy, int bx, int shared) {
+    static Block block[IN_FLIGHT];
+    const int slots = TOGETHER && shared <= 48*1024 ? IN_FLIGHT : 1;
+    gridDim = {gx, gy, 1}, blockDim = {bx, 1, 1};
+    memset(shared_memory, 0xff, sizeof shared_memory);
+    for (int s = 0; s < slots; ++s) block[s].live = false;
+    for (long next = 0, left = 1; left && !problem;) {
+        left = 0;
+        bool moved = false;
+        for (int s = 0; s < slots; ++s) {
+            Block &b = block[s];
+            if (!b.live && next < (long)gx*gy) begin(b, s, next % gx, next / gx, bx, shared), ++next;
+            if (!b.live) continue;
+            memcpy(shared_memory, b.shared, shared);
+            moved |= round(b, s, bx);
+            memcpy(b.shared, shared_memory, shared);
+            left += b.live || next < (long)gx*gy;
+        }
+        if (left && !moved) problem = "threads wait at a barrier that others of their block or warp do not reach";
     }
 }
 #ifdef TEAMS
 #define RUN(name, Record) \\
-    thread_of_team = [] { name(*(const Record *)arguments[0], launch_items); }; run_teams(gx, gy, bx)
+    thread_of_team = [] { name(*(const Record *)arguments[0], launch_items); }; run_teams(gx, gy, bx, shared)
 #else
 #define RUN(name, Record) run_threads(gx, gy, bx, [] { name(*(const Record *)arguments[0], launch_items); })
 #endif
 #define KERNEL(name, Record, ...) \\
     static void name(const Record &a, const long items); \\
     extern "C" long record_##name() { return sizeof(Record); } \\
-    extern "C" void launch_##name(int gx, int gy, int bx, void **given) { \\
-        arguments = given, launch_items = *(const long *)given[1]; \\
+    extern "C" const char *launch_##name(int gx, int gy, int bx, int shared, void **given) { \\
+        arguments = given, launch_items = *(const long *)given[1], problem = 0; \\
         RUN(name, Record); \\
+        return problem; \\
     } \\
     static void name(const Record &a, const long items)
 """
@@ -147,7 +221,9 @@ PAGEABLE, PINNED, DEVICE = range(3)
 def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
-    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_units", text) else ""
+    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_unit", text) else ""
+    # A device lets threads end before others meet at a barrier; those of a team end together.
+    teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
     file = path.with_suffix(".cpp")
     file.write_text(PREFIX + teams + KERNELS + source.text)
     command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]
@@ -411,7 +487,7 @@ def make():
 
         def get_function(self, name):
             run, size = self.library["launch_" + name], self.library["record_" + name]
-            size.restype = ctypes.c_long
+            size.restype, run.restype = ctypes.c_long, ctypes.c_char_p
             address = ctypes.cast(run, ctypes.c_void_p).value
             functions[address] = name, run, size()
             return types.SimpleNamespace(ptr=address)
@@ -429,16 +505,21 @@ def make():
         held = ctypes.create_string_buffer(ctypes.string_at(record, size), size)  # copied at the launch
         count = ctypes.c_long.from_buffer_copy(ctypes.string_at(items, 8))
         given = (ctypes.c_void_p * 2)(ctypes.addressof(held), ctypes.addressof(count))
-        if recorded:
-            recorded[-1].append(lambda keep=(held, count): run(gx, gy, bx, given))
-        else:
-            run(gx, gy, bx, given)
+
+        def go(keep=(held, count)):
+            problem = run(gx, gy, bx, shared, given)
+            assert not problem, f"{name}: {problem.decode()}"
+
+        recorded[-1].append(go) if recorded else go()
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
         runtime=runtime,
         driver=types.SimpleNamespace(
-            CUDADriverError=Failed, funcSetAttribute=lambda *_: None, launchKernel=launch_kernel
+            CUDADriverError=Failed,
+            funcSetAttribute=lambda *_: None,
+            launchKernel=launch_kernel,
+            occupancyMaxActiveBlocksPerMultiprocessor=lambda function, threads, shared: 1,
         ),
         Module=Module,
         Event=Event,

@@ -684,7 +684,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Give a tensor expression its name; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.
+  ! Name a tensor expression; frame_contract then evaluates it. Language: docs/howto/tensor_expressions.md.
   subroutine frame_registercontraction(tag, text, stat)
     character(*), intent(in) :: tag   ! its name
     character(*), intent(in) :: text   ! statements over named indices, as in 'w(i,e) = D(i,l) u(l,e); constant D'

@@ -62,6 +62,7 @@ def page(options, said="names") -> list[str]:
             ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
         ),
         *constants(),
+        *teams(),
     ]
 
 
@@ -132,6 +133,24 @@ def constants() -> list[str]:
     ]
     head = ("constant", "unit", "values", "what", "default")
     return ["", "## Constants that a host sets", "", *_table(head, *rows)] if rows else []
+
+
+def teams() -> list[str]:
+    """Team kernels; the project has none of its own."""
+    shown = lambda arrays: " ".join(f"{a.name}({','.join(a.extents)})" for a in arrays)
+    rows = [
+        (
+            k.name,
+            f"{k.kind} {' '.join(k.count)}",
+            shown(a for a in k.arrays if not a.written),
+            " ".join([shown(a for a in k.arrays if a.written), *k.sums]).strip(),
+            " ".join(name for name, _ in k.numbers),
+            k.source,
+        )
+        for k in registry.team_kernels.values()
+    ]
+    head = ("team kernel", "over", "reads", "writes", "numbers", "source")
+    return ["", "## Team kernels", "", *_table(head, *rows)] if rows else []
 
 
 def used_by() -> dict[str, str]:

@@ -6,6 +6,7 @@ import sys
 
 import kernels
 from kernels.backend import cache
+from kernels.tensor.team import render
 
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
@@ -75,7 +76,12 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
     if mixture:
         impl.set_mixture(mixture)
-    for name in names:
+    teams = kernels.registry.team_kernels
+    for header in dict.fromkeys(teams[name].header for name in names if name in teams):
+        group = [k for k in teams.values() if k.header == header]
+        backend.compile(render(group, backend.style, kernels.dtype_of(given.precision)))
+        print(f"{backend}  {' '.join(k.name for k in group)}")
+    for name in (name for name in names if name not in teams):
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)

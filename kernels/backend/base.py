@@ -53,8 +53,8 @@ class Shape:
     """How items are spread over a device; a CPU has no use for it.
 
     threads: of a block. covers: items that a block takes, 0: one a thread. shared: bytes of dynamic shared memory.
-    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need. rows: blocks side
-    by side that share the items' other dimension.
+    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need; -1: as many as
+    run at the same time. rows: blocks side by side that share the items' other dimension.
     """
 
     threads: int = 128
@@ -80,6 +80,10 @@ class Module(abc.ABC):
 
     def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
         self.bind(function, shape, record)(items)
+
+    @abc.abstractmethod
+    def resident(self, function: str, shape: Shape) -> int:
+        """How many blocks of this shape, or threads of a CPU, run at the same time. Raises VariantUnsuitable."""
 
     def fill(self, name: str, data: np.ndarray) -> None:
         """Write a variable that the source declares in constant memory."""

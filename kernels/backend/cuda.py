@@ -94,19 +94,32 @@ class CudaModule(Module):
                 "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
             ) from None
 
-    def bind(self, function, shape, record, most=None, keep=()):
-        backend, cuda = self._backend, self._backend.arrays.cuda
+    def _function(self, name, shape):
+        backend = self._backend
         refuse(
             shape.shared > backend.shared_memory,
             f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}.",
             VariantUnsuitable,
         )
         backend.use()
-        kernel = self._module.get_function(function)
+        kernel = self._module.get_function(name)
         if shape.shared > 48 * 1024:
-            cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
+            backend.arrays.cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
+        return kernel
+
+    def resident(self, function, shape):
+        kernel, driver = self._function(function, shape), self._backend.arrays.cuda.driver
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, shape.threads, shape.shared)
+        refuse(not blocks, f"'{self.name}': no block of {shape.threads} threads fits the device.", VariantUnsuitable)
+        return blocks * self._backend.multiprocessors
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        backend, cuda = self._backend, self._backend.arrays.cuda
+        kernel = self._function(function, shape)
         covers, threads, rows, shared = shape.covers or shape.threads, shape.threads, shape.rows, shape.shared
         blocks = shape.resident * backend.multiprocessors if shape.resident else MOST
+        if shape.resident < 0:
+            blocks = self.resident(function, shape)
         most = MOST * covers if most is None else most
 
         @functools.lru_cache(64)
@@ -150,6 +163,9 @@ class NotHere(Module):
             raise BackendError(f"'{self.name}' was compiled for a device that is not here.")
 
         return run
+
+    def resident(self, function, shape):
+        return 1
 
     def fill(self, name, data):
         pass

@@ -2,9 +2,10 @@
 
 text.py reads; orders.py finds the cheapest evaluation; plan.py makes loops; render_packs.py with packs.h and
 render_threads.py with threads.h write them for a CPU and for CUDA; contraction.py is what callers use. intrepid.py and
-named.py hold contractions that are known by a name.
+named.py hold contractions that are known by a name. team.py declares kernels whose bodies are written with team.h.
 """
 
 from .contraction import Contraction, contract
+from .team import UniqueToken, team_kernel
 
-__all__ = ["Contraction", "contract"]
+__all__ = ["Contraction", "UniqueToken", "contract", "team_kernel"]

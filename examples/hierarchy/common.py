@@ -1,0 +1,94 @@
+"""What the exercises share: arguments, the declaration's header, times, the printed line, the check."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import inspect
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT)] * (str(ROOT) not in sys.path)
+
+from kernels import get_backend, team_kernel  # noqa: E402  found from any folder
+
+
+class WrongResult(ArithmeticError):
+    """An exercise did not give what it has to."""
+
+
+def kernels_of(file):
+    """team_kernel for the header beside an exercise."""
+    return functools.partial(team_kernel, header=pathlib.Path(file).resolve().with_suffix(".h"))
+
+
+def on(backend, **arrays):
+    """The same arrays where the backend works."""
+    return {name: backend.from_host(np.ascontiguousarray(a), a.dtype) for name, a in arrays.items()}
+
+
+def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:
+    """Of one run: the median of nrepeat times of `turns` runs each, after one that is not counted. turns None: up to 20
+    where a run is shorter than a millisecond, so that a device need not wait for the host."""
+    run()
+    if turns is None:
+        start = backend.mark()
+        run()
+        turns = max(1, min(20, int(1e-3 / max(backend.elapsed(start, backend.mark()), 1e-6))))
+    times = []
+    for _ in range(nrepeat):
+        start = backend.mark()
+        for _ in range(turns):
+            run()
+        times.append((start, backend.mark()))
+    return statistics.median(backend.elapsed(*pair) for pair in times) / turns if times else float("nan")
+
+
+def check(what: str, result, wanted, within: float = 0.0) -> None:
+    """Raises WrongResult unless every number is as wanted, within an absolute error."""
+    result, wanted = np.asarray(result, float), np.asarray(wanted, float)
+    if np.isnan(result).any():
+        raise WrongResult(f"{what}: NaN. In the stand-in scratch is NaN until it is written: read before written.")
+    wrong = np.argwhere(~(abs(result - wanted) <= within))
+    if len(wrong):
+        at = tuple(map(int, wrong[0]))
+        where = f" of {result.size} numbers {len(wrong)} are wrong; at {at}:" * bool(at)
+        raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
+
+
+def say(name: str, backend, sizes, result, time: float, nbytes: float, more: str = "") -> None:
+    """name backend sizes result time GB/s"""
+    words = " ".join(map(str, sizes))
+    print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {nbytes / time * 1e-9:.4g} GB/s {more}".rstrip())
+
+
+def main(exercise) -> None:
+    """Runs an exercise with sizes from the command line; its keyword arguments are the options."""
+    known = inspect.signature(exercise).parameters
+    parser = argparse.ArgumentParser(description=inspect.getmodule(exercise).__doc__)
+    parser.add_argument("--backend", default="auto", help="auto, cpu, cuda, or stand-in: the CUDA side on a CPU")
+    for name, p in known.items():
+        if p.default is not inspect.Parameter.empty and name != "quick":
+            parser.add_argument(f"-{name}", type=int, default=p.default)
+    given = vars(parser.parse_args())
+    exercise(backend_named(given.pop("backend")), **given)
+
+
+def backend_named(name: str):
+    """A backend; "stand-in" is the one of the tests, which finds missing barriers."""
+    if name != "stand-in":
+        return get_backend(name)
+    sys.path.append(str(ROOT / "tests"))
+    import cuda_on_cpu
+
+    from kernels.backend import cache, cuda
+
+    folder = cache.folder() / "stand-in"
+    folder.mkdir(exist_ok=True)
+    sys.modules["cupy"] = cuda_on_cpu.make()
+    cuda.machine_code = cuda_on_cpu.compiler(folder)
+    return get_backend("cuda")

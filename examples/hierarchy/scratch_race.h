@@ -1,0 +1,2 @@
+// Exercise 8 without its barrier
+#include "scratch_field.h"

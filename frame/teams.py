@@ -1,0 +1,82 @@
+"""A host's team kernels: its arrays as the kernel's body finds them.
+
+A Fortran array A(M, N) is what a declaration calls A(N,M), the last index fastest, or A(M,N):left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.backend.base import Lent, Pointer
+
+from .errors import ArgumentError, refuse
+from .stripe import Field
+
+
+class _Memory:
+    """An array of the host's, for NumPy."""
+
+    def __init__(self, f: Field, shape, strides):
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (f.address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": f"=f{f.size}",
+        }
+
+
+def call(kernel, fields, backend):
+    """What runs the kernel on these arrays, as often as wanted; they must stay where they are.
+
+    Arrays that the backend reaches are worked on in place, others are copied in and, where they are written, back.
+    Errors: ArgumentError for a name that the kernel does not have or that comes twice, frame_in of an array that is
+    written or frame_out of one that is not, and as TeamKernel.bind.
+    """
+    declared = {a.name: a for a in kernel.arrays}
+    arrays: dict = {}
+    copies = []  # (device's, host's array, whether it is written)
+    for f in fields:
+        a = declared.get(f.name)
+        if a is None and f.name not in kernel.sums:
+            raise ArgumentError(
+                f"team kernel '{kernel.name}' has no array '{f.name}'; it has {', '.join([*declared, *kernel.sums])}."
+            )
+        refuse(f.name in arrays, f"team kernel '{kernel.name}': array '{f.name}' is given twice.")
+        written = a is None or a.written
+        refuse(
+            written != bool(f[1]),
+            f"team kernel '{kernel.name}': '{f.name}' is {'written' if written else 'read'}, so it is given by "
+            f"{'frame_out' if written else 'frame_in'}.",
+        )
+        refuse(
+            a is not None and a.kind == "whole",
+            f"team kernel '{kernel.name}': '{f.name}' holds whole numbers, which a Fortran host cannot pass.",
+        )
+        step = 1 if a is not None and a.layout == "LEFT" else -1
+        shape, strides = f.extent[::step], f.stride[::step]
+        low, high = f.range
+        there = backend.reach(low, high) if low < high else "own"
+        if backend.memory == "device" and there == "own":
+            arrays[f.name] = Lent(Pointer(f.address), shape, strides, np.dtype(f"f{f.size}"))
+            continue
+        host = np.asarray(_Memory(f, shape, strides)) if low < high else np.empty(shape, f"f{f.size}")
+        if backend.memory == "host":
+            arrays[f.name] = host
+            continue
+        across = host.T if step == 1 else host
+        device = backend.from_host(np.ascontiguousarray(across), across.dtype)
+        arrays[f.name] = device.T if step == 1 else device
+        copies.append((device, across, written))
+    run = kernel.bind(arrays, backend)
+
+    def again(first=False) -> None:
+        for device, host, _ in copies:
+            if not first:
+                device[...] = backend.from_host(np.ascontiguousarray(host), host.dtype)
+        run()
+        for device, host, written in copies:
+            if written:
+                host[...] = backend.to_host(device)
+
+    return again

@@ -1,0 +1,370 @@
+// team.h on CUDA: a team is a block, a member VECTOR neighbouring threads of a warp, a lane one of them. What the
+// threads of a block have in common lies in shared memory: first the team's own slots, then the scratch of level 0.
+#pragma once
+
+extern __shared__ double shared_memory[];
+
+POINT_FN scalar as_number(long i) { return scalar(i); }
+template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
+template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
+template <class T> POINT_FN T element(const T *data, long at) { return __ldg(data + at); } // nothing writes it
+
+#ifdef FRAME_STAND_IN // the tests' CUDA on a CPU: any two blocks that run at the same time differ
+static inline long place_of_warp() { return blockIdx.x * 32L + threadIdx.x / 32; }
+#else
+POINT_FN long place_of_warp() { // among those that can run at the same time
+    unsigned sm, warp;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+    return sm * 64L + warp;
+}
+#endif
+
+// ---- what the threads of a warp, of a block do together
+template <int THREADS> struct Group {
+    static constexpr int WARPS = (THREADS + 31) / 32;
+    static constexpr bool WHOLE = THREADS % 32 == 0;
+    POINT_FN static int lane() { return threadIdx.x & 31; }
+    POINT_FN static int warp() { return threadIdx.x >> 5; }
+    POINT_FN static int here() { return WHOLE || warp() < WARPS - 1 ? 32 : THREADS % 32; } // threads of this warp
+    POINT_FN static unsigned mask() { return here() == 32 ? 0xffffffffu : (1u << here()) - 1; }
+};
+// x of all threads whose numbers differ in the bits from `low` on, joined in their order; every caller gets it.
+// turn: 0 or 1, which of two rows of slots the block uses: one barrier is enough then.
+template <int THREADS, class T, class Join> POINT_FN T joined(T x, int low, const Join &join, int &turn) {
+    typedef Group<THREADS> G;
+    static_assert(sizeof(T) <= 8, "sums of up to 8 bytes");
+    UNROLL
+    for (int bit = low; bit < 32; bit <<= 1) {
+        const T other = __shfl_xor_sync(G::mask(), x, bit);
+        if (G::WHOLE || (G::lane() ^ bit) < G::here()) x = G::lane() & bit ? join(other, x) : join(x, other);
+    }
+    if (!G::WHOLE) x = __shfl_sync(G::mask(), x, G::lane() & (low - 1)); // the lower ones have joined all
+    if constexpr (G::WARPS > 1) {
+        T *const slot = (T *)(shared_memory + 32 * turn);
+        turn ^= 1;
+        if (G::lane() == 0) slot[G::warp()] = x;
+        __syncthreads();
+        x = slot[0];
+        for (int w = 1; w < G::WARPS; ++w) x = join(x, slot[w]);
+    }
+    return x;
+}
+// The sum before the thread among those whose numbers differ in the bits from `low` on, and that of all.
+template <int THREADS, class T> POINT_FN T sum_before(T x, int low, T &all, int &turn) {
+    typedef Group<THREADS> G;
+    UNROLL
+    for (int bit = low; bit < 32; bit <<= 1) {
+        const T other = __shfl_up_sync(G::mask(), x, bit);
+        if (G::lane() >= bit) x = other + x;
+    }
+    T before = __shfl_up_sync(G::mask(), x, low);
+    if (G::lane() < low) before = 0;
+    all = __shfl_sync(G::mask(), x, G::here() - 1);
+    if constexpr (G::WARPS > 1) {
+        T *const slot = (T *)(shared_memory + 32 * turn);
+        turn ^= 1;
+        if (G::lane() == 0) slot[G::warp()] = all;
+        __syncthreads();
+        T lower = 0;
+        all = 0;
+        for (int w = 0; w < G::WARPS; ++w) {
+            if (w == G::warp()) lower = all;
+            all = all + slot[w];
+        }
+        before = lower + before;
+    }
+    return before;
+}
+
+// ---- ranges: whose index is which
+template <int THREADS, int VECTOR> struct Each { // members
+    long n;
+    int &turn;
+    static constexpr int count = THREADS / VECTOR;
+    POINT_FN int own() const { return threadIdx.x / VECTOR; }
+    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
+        return joined<THREADS>(x, VECTOR, join, turn);
+    }
+    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, VECTOR, total, turn); }
+};
+template <int THREADS> struct Vector { // members and lanes
+    long n;
+    int &turn;
+    static constexpr int count = THREADS;
+    POINT_FN int own() const { return threadIdx.x; }
+    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
+        return joined<THREADS>(x, 1, join, turn);
+    }
+    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, 1, total, turn); }
+};
+template <int VECTOR> struct LanesOf { // of one member: the others may be elsewhere
+    long n;
+    static constexpr int count = VECTOR;
+    POINT_FN int own() const { return threadIdx.x % VECTOR; }
+    POINT_FN static unsigned mask() {
+        return (VECTOR == 32 ? 0xffffffffu : (1u << VECTOR % 32) - 1) << (threadIdx.x & 31 & ~(VECTOR - 1));
+    }
+    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
+        UNROLL
+        for (int bit = 1; bit < VECTOR; bit <<= 1) {
+            const T other = __shfl_xor_sync(mask(), x, bit);
+            x = own() & bit ? join(other, x) : join(x, other);
+        }
+        return x;
+    }
+    template <class T> POINT_FN T before(T x, T &total) const {
+        UNROLL
+        for (int bit = 1; bit < VECTOR; bit <<= 1) {
+            const T other = __shfl_up_sync(mask(), x, bit);
+            if (own() >= bit) x = other + x;
+        }
+        const T before = __shfl_up_sync(mask(), x, 1);
+        total = __shfl_sync(mask(), x, (threadIdx.x & 31) | (VECTOR - 1));
+        return own() ? before : T(0);
+    }
+};
+template <class Range, class F> POINT_FN void over(const Range &range, const F &f) {
+    for (long i = range.own(); i < range.n; i += Range::count) f(i);
+}
+
+// sum = join of what f(i, s) adds to s. Without a join s starts as 0; with one, `sum` comes in as its neutral element.
+template <class Range, class F, class T, class Join>
+POINT_FN void reduce(const Range &range, const F &f, T &sum, const Join &join) {
+    T own = sum;
+    over(range, [&](long i) { f(i, own); });
+    sum = range.all(own, join);
+}
+// f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of
+// all before i. Returns the total.
+template <class Range, class F, class T = scalar> POINT_FN T scan(const Range &range, const F &f, T sum = 0) {
+    for (long first = 0; first < range.n; first += Range::count) {
+        const long i = first + range.own();
+        T own = 0, total;
+        if (i < range.n) f(i, own, false);
+        T before = sum + range.before(own, total);
+        if (i < range.n) f(i, before, true);
+        sum = sum + total;
+    }
+    return sum;
+}
+
+// ---- member and team
+template <int VECTOR> struct Member {
+    char *const (&level)[2];
+    POINT_FN int rank() const { return threadIdx.x / VECTOR; }
+    POINT_FN static constexpr int lanes() { return VECTOR; }
+    POINT_FN LanesOf<VECTOR> vector(long n) const { return {n}; }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
+    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
+};
+template <int SIZE, int VECTOR> struct Team {
+    static constexpr int THREADS = SIZE * VECTOR, LANES = VECTOR;
+    static_assert(VECTOR > 0 && VECTOR <= 32 && !(VECTOR & (VECTOR - 1)), "lanes: a power of two up to 32");
+    static_assert(THREADS <= 1024, "members x lanes: up to 1024");
+    long number, teams;
+    char *level[2];
+    mutable int turn;
+    POINT_FN long league_rank() const { return number; }
+    POINT_FN long league_size() const { return teams; }
+    POINT_FN int rank() const { return threadIdx.x / VECTOR; }
+    POINT_FN static constexpr int size() { return SIZE; }
+    POINT_FN Member<VECTOR> member() const { return {level}; }
+    POINT_FN void barrier() const { __syncthreads(); }
+    POINT_FN Each<THREADS, VECTOR> each(long n) const { return {n, turn}; }
+    POINT_FN Vector<THREADS> vector(long n) const { return {n, turn}; }
+    template <class F> POINT_FN void for_each(long n, const F &f) const { over(each(n), f); }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
+    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
+    // of the first thread, for all: all wait for it
+    template <class T> POINT_FN void tell(T &value) const {
+        if constexpr (THREADS > 32) {
+            T *const slot = (T *)(shared_memory + 32 * turn);
+            turn ^= 1;
+            if (threadIdx.x == 0) *slot = value;
+            __syncthreads();
+            value = *slot;
+        } else value = __shfl_sync(Group<THREADS>::mask(), value, 0);
+    }
+};
+template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) {
+    if (threadIdx.x == 0) f();
+}
+template <class T, class F, class V> POINT_FN void single_per_team(const T &team, const F &f, V &value) {
+    if (threadIdx.x == 0) f(value);
+    team.tell(value);
+}
+template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f) {
+    if (threadIdx.x % VECTOR == 0) f();
+}
+template <int VECTOR, class F, class V> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {
+    if (threadIdx.x % VECTOR == 0) f(value);
+    value = __shfl_sync(LanesOf<VECTOR>::mask(), value, threadIdx.x & 31 & ~(VECTOR - 1));
+}
+
+// ---- atomics: each returns the value before. Whole numbers are of 64 bits.
+typedef unsigned long long word;
+template <class T> struct Bits { // 8 bytes
+    typedef word type;
+    POINT_FN static word of(double x) { return word(__double_as_longlong(x)); }
+    POINT_FN static word of(long x) { return word(x); }
+    POINT_FN static void back(word w, double &x) { x = __longlong_as_double((long long)w); }
+    POINT_FN static void back(word w, long &x) { x = long(w); }
+};
+template <> struct Bits<float> {
+    typedef int type;
+    POINT_FN static int of(float x) { return __float_as_int(x); }
+    POINT_FN static void back(int w, float &x) { x = __int_as_float(w); }
+};
+template <class T> POINT_FN T from_bits_of(typename Bits<T>::type w) {
+    T x;
+    Bits<T>::back(w, x);
+    return x;
+}
+template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
+    typedef typename Bits<T>::type W;
+    W old = *(volatile W *)&at, seen;
+    for (;; old = seen) {
+        seen = atomicCAS((W *)&at, old, Bits<T>::of(make(from_bits_of<T>(old))));
+        if (seen == old) return from_bits_of<T>(old);
+    }
+}
+POINT_FN double atomic_add(double &at, double x) { return atomicAdd(&at, x); }
+POINT_FN float atomic_add(float &at, double x) { return atomicAdd(&at, float(x)); }
+POINT_FN long atomic_add(long &at, long x) { return long(atomicAdd((word *)&at, word(x))); }
+template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
+    return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
+}
+template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
+    return from_bits_of<T>(atomicExch((typename Bits<T>::type *)&at, Bits<T>::of(T(x))));
+}
+template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
+    return from_bits_of<T>(atomicCAS((typename Bits<T>::type *)&at, Bits<T>::of(T(wanted)), Bits<T>::of(T(x))));
+}
+// one element, what each lane brings
+template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
+
+// Ids below `size`, each held by one thread at a time. field: a bit an id. The search begins where no other warp that
+// runs now begins, if the pool is large enough.
+struct Token {
+    unsigned *field;
+    long size;
+    POINT_FN long acquire() const {
+        const long words = (size + 31) / 32;
+        for (long w = place_of_warp() % words;; w = (w + 1) % words) {
+            const long left = size - 32 * w;
+            const unsigned valid = left < 32 ? (1u << left) - 1 : 0xffffffffu, mine = 1u << (threadIdx.x & 31);
+            unsigned free = ~*(volatile unsigned *)(field + w) & valid;
+            while (free) {
+                const unsigned bit = free & mine ? mine : free & (0u - free);
+                const unsigned held = atomicOr(field + w, bit);
+                if (!(held & bit)) {
+                    __threadfence();
+                    return 32 * w + __popc(bit - 1);
+                }
+                free = ~held & valid;
+            }
+            if (w == words - 1) __nanosleep(200);
+        }
+    }
+    POINT_FN void release(long id) const {
+        __threadfence();
+        atomicAnd(field + id / 32, ~(1u << id % 32));
+    }
+};
+
+// ---- launches
+struct League {
+    scalar *shares; // blocks x SUMS
+    char *arena;    // scratch of level 1, a piece for each id of `pieces`
+    long bytes[2];  // of scratch of a team, by level
+    Token pieces;
+    unsigned *ended; // blocks that have left their share
+};
+// The league's sums: of a block, then by the block that ends last, in the order of the blocks.
+template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *const *totals, scalar *sums, int &turn) {
+    for (int k = 0; k < SUMS; ++k) {
+        const scalar x = joined<THREADS>(sums[k], 1, Plus(), turn);
+        if (threadIdx.x == 0) a.shares[blockIdx.x * SUMS + k] = x;
+    }
+    double last = 0.0;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
+        __threadfence();
+    }
+    if (joined<THREADS>(last, 1, Plus(), turn) < 0.5) return;
+    for (int k = 0; k < SUMS; ++k) {
+        scalar x = 0;
+        UNROLL_BY(8) // loads ahead of the sum, past the cache of this multiprocessor
+        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS) x += __ldcg(a.shares + b * SUMS + k);
+        x = joined<THREADS>(x, 1, Plus(), turn);
+        if (threadIdx.x == 0) *totals[k] = x;
+    }
+    if (threadIdx.x == 0) *a.ended = 0;
+}
+// body(team, sums) for each team; of the lanes of a member the first one's sums count. SCRATCH: the next team of a
+// block waits until all have left the one before. PIECES: there is scratch of level 1.
+template <class TEAM, int SUMS, bool SCRATCH, bool PIECES, class Body>
+POINT_FN void for_league(long items, const League &a, scalar *const *totals, const Body &body) {
+    constexpr int THREADS = TEAM::THREADS, OWN = THREADS > 32 ? 64 : 0;
+    scalar sums[SUMS + 1] = {};
+    TEAM team;
+    team.teams = items, team.turn = 0, team.level[0] = (char *)(shared_memory + OWN), team.level[1] = nullptr;
+    long piece = 0;
+    if constexpr (PIECES) {
+        single_per_team(team, [&](long &id) { id = a.pieces.acquire(); }, piece);
+        team.level[1] = a.arena + piece * a.bytes[1];
+    }
+    for (long number = blockIdx.x; number < items; number += gridDim.x) {
+        team.number = number;
+#ifdef FRAME_STAND_IN // what is read before it is written is NaN, here too
+        if (SCRATCH && threadIdx.x == 0) {
+            memset(team.level[0], 0xff, a.bytes[0]);
+            if (PIECES) memset(team.level[1], 0xff, a.bytes[1]);
+        }
+        if (SCRATCH) __syncthreads();
+#endif
+        body(team, sums);
+        if (SCRATCH) __syncthreads();
+    }
+    if constexpr (PIECES) single_per_team(team, [&] { a.pieces.release(piece); }); // behind the barrier above
+    if constexpr (SUMS > 0) {
+        if (threadIdx.x % TEAM::LANES)
+            for (int k = 0; k < SUMS; ++k) sums[k] = 0;
+        add_up<THREADS, SUMS>(a, totals, sums, team.turn);
+    }
+}
+// body(i, sums) for each i, one a thread
+template <int THREADS, int SUMS, class Body>
+POINT_FN void for_range(long items, const League &a, scalar *const *totals, const Body &body) {
+    scalar sums[SUMS + 1] = {};
+    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS) body(i, sums);
+    int turn = 0;
+    if constexpr (SUMS > 0) add_up<THREADS, SUMS>(a, totals, sums, turn);
+}
+// body(sums, i, j, ...) for each (i, j, ...) below `extent`: a block a tile, one a thread; items: number of tiles
+template <int RANK, int D, class Body, class... I>
+POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
+    if constexpr (D == RANK) body(i...);
+    else at_indices<RANK, D + 1>(at, body, i..., at[D]);
+}
+template <int SUMS, int RANK, bool LAST, int THREADS, class Body>
+POINT_FN void for_tiles(long items, const League &a, scalar *const *totals, const long (&extent)[RANK],
+                        const int (&tile)[RANK], const Body &body) {
+    scalar sums[SUMS + 1] = {};
+    for (long number = blockIdx.x; number < items; number += gridDim.x) {
+        long at[RANK];
+        tile_of<RANK, LAST>(number, extent, tile, at);
+        int rest = threadIdx.x;
+        bool in = true;
+        for (int k = 0; k < RANK; ++k) {
+            const int d = LAST ? RANK - 1 - k : k;
+            at[d] += rest % tile[d], rest /= tile[d];
+            in = in && at[d] < extent[d];
+        }
+        if (in) at_indices<RANK, 0>(at, [&](auto... i) { body(sums, i...); });
+    }
+    int turn = 0;
+    if constexpr (SUMS > 0) add_up<THREADS, SUMS>(a, totals, sums, turn);
+}
