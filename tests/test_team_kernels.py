@@ -473,7 +473,14 @@ def test_the_table_of_names_has_it(rows):
 def test_it_is_compiled_ahead(rows, capsys):
     """`python -m frame compile --register`, for a device that is not here too."""
     given = argparse.Namespace(
-        register=[HOST_KERNEL], backend="cuda", arch="sm_90", kernels=False, ns=1, precision="double", block=[]
+        only=None,
+        register=[HOST_KERNEL],
+        backend="cuda",
+        arch="sm_90",
+        kernels=False,
+        ns=1,
+        precision="double",
+        block=[],
     )
     declare.team_kernels.pop("rows")
     assert precompile.main(given, None) == 0

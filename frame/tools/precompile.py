@@ -24,7 +24,7 @@ def _asked(text: str) -> tuple[str, frozenset[str]]:
 def _known(name: str) -> str:
     """The collection or kernel of this name or alias. Errors: ArgumentError for an unknown one."""
     found = kernels.registry.name_of(name)
-    known = [*kernels.collections, *kernels.registry.kernels]
+    known = [*kernels.collections, *kernels.registry.kernels, *kernels.registry.team_kernels]
     close = difflib.get_close_matches(name, known, 1)
     kernels.errors.refuse(
         found not in known,
