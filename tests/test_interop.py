@@ -481,4 +481,4 @@ def test_the_same_library_serves_both(mpi):
     """One build/libframe.so: the tests above ran it under each MPI; it does not name any MPI library."""
     host = compiled("traps.f90", mpi=mpi)
     linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
-    assert str(ROOT / "build" / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
+    assert str(BUILD / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
