@@ -62,7 +62,7 @@ def test_every_geometry(flags, tmp_path):
 def test_every_geometry_under_mpi(compiler, mpi, tmp_path):
     done, host = compile_with_module(compiler, tmp_path, "geometry.f90", *PLAIN[compiler], mpi=mpi)
     assert done.returncode == 0, done.stderr
-    for ranks in (2, 4):
+    for ranks in (1, 2, 4):
         check(run(host, COPIES, mpi=mpi, ranks=ranks), compiler, ranks)
 
 
