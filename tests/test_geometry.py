@@ -153,7 +153,8 @@ def test_the_module_is_standard_fortran(tmp_path):
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(
-        [need("flang"), "-std=f2018", "-Werror", "-c", MODULE], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    # Standard, and done on purpose: a pointer's bits are looked at, and frame_put describes an array that it only reads.
+    known = ("-Wno-pointer-component-transfer-arg", "-Wno-pointer-to-undefinable")
+    flags = ("-std=f2018", "-pedantic", "-Werror", *known, "-c")
+    done = subprocess.run([need("flang"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
