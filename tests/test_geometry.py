@@ -42,6 +42,7 @@ def check(done, compiler, ranks=1):
     assert "bounds (1:5), which do not contain the box (0:5)" in got["a box outside"][2]
     assert "'p' 3 x 2 x 1" in got["other shapes"][2]
     assert "overlaps one that is pinned" in got["pin a part"][2]
+    assert "was not made by frame_in or frame_out" in got["a field forgotten"][2]
     return got
 
 
