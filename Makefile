@@ -2,6 +2,7 @@
 # make castles     builds the small flow solver, runs it with plain Fortran properties and with the layer's, compares and times
 # make test        sets up the same way and runs the tests that need no GPU, each law at some sizes and options
 # make test-full   the same, each law at all of them; before an issue is called done
+# make sanitize    runs a part of the tests with everything compiled for the sanitizers of gcc; takes minutes
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
@@ -42,7 +43,7 @@ CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
-.PHONY: demo castles test test-full lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
+.PHONY: demo castles test test-full sanitize lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -63,6 +64,9 @@ test: setup-test
 test-full: setup-test
 	@$(MAKE) --no-print-directory build/libframe.so
 	$(PYTEST) -m "not gpu"
+
+sanitize: setup-test
+	$(PY) tests/sanitize.py -n $(JOBS) --dist worksteal
 
 # Run all four, even if one of them fails.
 lint: setup-lint

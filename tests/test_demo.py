@@ -204,7 +204,7 @@ def test_readme_programs_as_pasted(tmp_path, style, options, monkeypatch):
         env = {**os.environ, "FRAME_BACKEND": "cpu"}
         out = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env)
         assert out.returncode == 0, out.stdout + out.stderr
-        printed[compiler, *flags] = out.stdout
+        printed[command] = out.stdout
     assert len(set(printed.values())) == 1, printed
     from kernels import Mixture
 

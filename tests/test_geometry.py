@@ -154,7 +154,7 @@ def test_the_module_is_standard_fortran(tmp_path):
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # Standard, and done on purpose: a pointer's bits are looked at, and frame_put describes an array that it only reads.
+    # Standard and on purpose: a pointer's bits are looked at, and frame_put describes an array that it only reads.
     known = ("-Wno-pointer-component-transfer-arg", "-Wno-pointer-to-undefinable")
     flags = ("-std=f2018", "-pedantic", "-Werror", *known, "-c")
     done = subprocess.run([need("flang"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
