@@ -5,6 +5,7 @@
 # make test-full   the same, each law at all of them; before an issue is called done
 # make wheel-test  a wheel in a clean environment: build, examples, the README's Fortran programs
 # make docs        build/docs/html from docs/, with the pages that the sources give
+# make sanitize    runs a part of the tests with everything compiled for the sanitizers of gcc; takes minutes
 # make lint        style and types of every source, as CI checks them; changes nothing
 # make format      rewrites the sources in that style
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
@@ -49,7 +50,7 @@ CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
-.PHONY: demo castles nekbone test test-full wheel-test docs lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
+.PHONY: demo castles nekbone test test-full sanitize wheel-test docs lint lint-python lint-types lint-cpp lint-fortran format setup setup-test setup-lint gpu-carry clean
 
 demo: setup
 	@$(MAKE) --no-print-directory build/demo_host
@@ -81,6 +82,9 @@ docs: setup-docs
 
 wheel-test: setup-test
 	sh tests/wheel.sh
+
+sanitize: setup-test
+	$(PY) tests/sanitize.py -n $(JOBS) --dist worksteal
 
 # Run all four, even if one of them fails.
 lint: setup-lint

@@ -229,7 +229,8 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("fuller", "doubles", "Fuller's diffusion volumes [cm3/mol, as tabulated]", dims=("ns",)),
         ),
         "populate_chung",
-        "Pass the host's own species data instead of a file: Chung and Fuller (diffusion is then by Fuller).",
+        "Pass the host's own species data instead of a file: Chung and Fuller (diffusion is then Fuller's). "
+        "NaN: unknown.",
         short="populatechungshareddata",
     ),
     Entry(

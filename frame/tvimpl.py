@@ -7,6 +7,7 @@ repeats a block call is found by that call's own arguments, addresses included.
 
 from __future__ import annotations
 
+import collections
 import copy
 import difflib
 import functools
@@ -445,6 +446,8 @@ class TVImpl:
             raise ArgumentError(f"the arrays of a block call select different shapes of points: {told}.")
         if not outputs:
             raise ArgumentError(f"a block call of '{name}' without outputs: nothing to compute.")
+        twice = [tag for tag, count in collections.Counter(tag for tag, _ in inputs).items() if count > 1]
+        refuse(bool(twice), f"a block call of '{name}' gets '{', '.join(twice)}' twice: which of the arrays counts?")
         total = fields[0][1].points
         if not total:  # a rank without points of this block still takes part
             _launchable(kernels.registry.name_of(name))

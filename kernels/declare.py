@@ -12,6 +12,7 @@ import contextvars
 import dataclasses
 import difflib
 import importlib.util
+import os
 import pathlib
 import weakref
 from collections.abc import Callable, Sequence
@@ -474,8 +475,8 @@ def name_of(tag: str) -> str:
 def load_declarations(path) -> list[str]:
     """Run a host's declaration file; returns the names of the kernels and collections it added. Raises ArgumentError
     where there is no such file, or it fails."""
+    refuse(not os.path.isfile(path), f"no kernel declaration file {os.path.abspath(path)!r}.")
     path = pathlib.Path(path).resolve()
-    refuse(not path.is_file(), f"no kernel declaration file {str(path)!r}.")
     before, all_before = {*kernels, *collections, *team_kernels}, _names()
     spec = importlib.util.spec_from_file_location(f"declared_{path.stem}", path)
     if spec is None or spec.loader is None:

@@ -351,7 +351,8 @@ def make():
 
     def malloc(size):
         folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
-        file = tempfile.NamedTemporaryFile(prefix="stand-in-", dir=folder)  # noqa: SIM115  open until it is freed
+        prefix = os.environ.get("STAND_IN_MEMORY", "stand-in-")
+        file = tempfile.NamedTemporaryFile(prefix=prefix, dir=folder)  # noqa: SIM115  open until it is freed
         file.write(b"\xff" * size)  # NaN
         file.flush()
         address = mapped(file.name)
@@ -468,6 +469,12 @@ def make():
 
         def use(self):
             current[0] = self
+
+        @classmethod
+        def from_external(cls, foreign):
+            version, address = foreign.__cuda_stream__()
+            assert version == 0
+            return ExternalStream(address, 0)
 
     class ExternalStream(Stream):
         def __init__(self, ptr, device):

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
+BUILD = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or ROOT / "build")  # set by sanitize.py
 SOURCES = ROOT / "tests" / "fortran"
 OWN_KERNEL = ROOT / "examples" / "own_kernel" / "air.py"
 MODULE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
@@ -77,7 +77,8 @@ def library() -> pathlib.Path:
         *(folder / "templates").iterdir(),
     ]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):
-        done = subprocess.run([sys.executable, "-m", "frame", "build"], cwd=ROOT, capture_output=True, text=True)
+        command = [sys.executable, "-m", "frame", "build", "--folder", BUILD]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     return made
 

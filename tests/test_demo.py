@@ -170,10 +170,24 @@ def test_picture(host, tmp_path):
     assert other.returncode != 0 and "run the demo host first" in other.stderr
 
 
+FEW = (("gfortran",), ("flang",), ("gfortran", "-O0", "-fcheck=all", "-ffpe-trap=invalid,zero,overflow"))
+ALL = (
+    ("gfortran", "-O3", "-flto"),
+    ("gfortran", "-fdefault-real-8"),
+    ("gfortran", "-fdefault-integer-8"),
+    ("gfortran", "-fdefault-real-8", "-fdefault-integer-8", "-fdefault-double-8"),
+    ("gfortran", "-O3", "-march=native", "-ffast-math"),
+    ("gfortran", "-fno-underscoring", "-fsecond-underscore"),
+    ("flang", "-O3"),
+    ("flang", "-O0", "-fdefault-real-8", "-fdefault-integer-8"),
+)
+
+
+@pytest.mark.parametrize("options", [FEW, FEW[:1] + ALL], ids=["few", "all"])
 @pytest.mark.parametrize("style", ["old_style", "new_style"])
-def test_readme_programs_as_pasted(tmp_path, style, monkeypatch):
+def test_readme_programs_as_pasted(tmp_path, style, options, monkeypatch):
     """The README's Fortran, by its own compile line, runs and prints the density that its Python finds. Another
-    compiler in that line: the same digits."""
+    compiler and other options in that line: the same digits."""
     hosts.library()
     readme = (ROOT / {"new_style": "README.md", "old_style": "docs/reference/fortran.md"}[style]).read_text()
     (source,) = re.findall(rf"```fortran\n(program {style}\n.*?)```", readme, re.S)
@@ -183,13 +197,14 @@ def test_readme_programs_as_pasted(tmp_path, style, monkeypatch):
     for name in ("build", "examples", "fortran_stub"):  # read by the compile line and the program, not written
         (tmp_path / name).symlink_to(ROOT / name)
     printed = {}
-    for compiler in hosts.COMPILERS:
-        (tmp_path / compiler).mkdir()
-        command = line.replace("-Jbuild", f"-J{tmp_path / compiler}").replace("gfortran", hosts.need(compiler))
+    for number, (compiler, *flags) in enumerate(options):
+        (tmp_path / str(number)).mkdir()
+        command = " ".join([hosts.need(compiler), *flags])
+        command = line.replace("-Jbuild", f"-J{tmp_path / str(number)}").replace("gfortran", command)
         env = {**os.environ, "FRAME_BACKEND": "cpu"}
         out = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env)
         assert out.returncode == 0, out.stdout + out.stderr
-        printed[compiler] = out.stdout
+        printed[command] = out.stdout
     assert len(set(printed.values())) == 1, printed
     from kernels import Mixture
 

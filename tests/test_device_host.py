@@ -144,7 +144,11 @@ def test_a_new_mixture_forgets_what_repeats_calls(be):
     assert not host.properties.impl.replays
 
 
-def test_work_goes_to_the_stream_of_the_host(be):
+@pytest.mark.parametrize("protocol", [True, False])
+def test_work_goes_to_the_stream_of_the_host(be, protocol, monkeypatch):
+    """protocol: as CuPy 14 takes a stream; else as CuPy 13 does."""
+    if hasattr(be.arrays.cuda.Stream, "from_external") and not protocol:
+        monkeypatch.delattr(be.arrays.cuda.Stream, "from_external")
     host = Host(be)
     host.block()
     cuda = be.arrays.cuda

@@ -201,6 +201,12 @@ def test_in_out_start_value():
         host.get("T", field(0))
 
 
+@pytest.mark.parametrize("file", ["", "none.py", "x" * 1000, "a\0b", "/dev/zero"])
+def test_no_file_of_kernels(host, file):
+    with pytest.raises(ArgumentError, match="no kernel declaration file '/"):
+        host.frame.register_kernel(file)
+
+
 def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
     """air_ideal_gas also makes p, from rho, e and a start value of T that it overwrites."""
     kernels.load_declarations(OWN_KERNEL)
@@ -598,6 +604,9 @@ def test_block_call_names_what_cannot_be_made():
         asked(host, "molar_mass", {"Y": Y}, rho=out)
     with pytest.raises(ArgumentError, match="without outputs"):
         asked(host, "thermal", {"T": T, "p": p, "Y": Y})
+    twice = [whole(n, a, n == "rho") for n, a in (("T", T), ("p", p), ("Y", Y), ("p", p), ("rho", out))]
+    with pytest.raises(ArgumentError, match="gets 'p' twice"):
+        host.frame.block_of_fields("thermal", twice, (None,) * 4, (None,) * 4)
     assert (out == -1).all()
     with pytest.raises(StateError, match="before a mixture: call frame_tvproperties_loadmixture"):
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
@@ -873,6 +882,8 @@ def test_species_arrays_that_cannot_be():
         host.frame.populate_preos(2, *good.values())
     with pytest.raises(MixtureError, match="species data of the host.*pc"):
         host.frame.populate_preos(1, *{**good, "pc": -one}.values())
+    with pytest.raises(MixtureError, match="nasa_high is .*, wanted 7 finite numbers, with a heat capacity"):
+        host.frame.populate_preos(1, *{**good, "nasa_high": np.zeros((7, 1), order="F")}.values())
     host.frame.populate_preos(1, *good.values())
     host.put("Q", state())
     host.launch("thermal")  # works before the Chung data are passed

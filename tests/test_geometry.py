@@ -42,6 +42,7 @@ def check(done, compiler, ranks=1):
     assert "bounds (1:5), which do not contain the box (0:5)" in got["a box outside"][2]
     assert "'p' 3 x 2 x 1" in got["other shapes"][2]
     assert "overlaps one that is pinned" in got["pin a part"][2]
+    assert "was not made by frame_in or frame_out" in got["a field forgotten"][2]
     return got
 
 
@@ -62,7 +63,7 @@ def test_every_geometry(flags, tmp_path):
 def test_every_geometry_under_mpi(compiler, mpi, tmp_path):
     done, host = compile_with_module(compiler, tmp_path, "geometry.f90", *PLAIN[compiler], mpi=mpi)
     assert done.returncode == 0, done.stderr
-    for ranks in (2, 4):
+    for ranks in (1, 2, 4):
         check(run(host, COPIES, mpi=mpi, ranks=ranks), compiler, ranks)
 
 
@@ -153,7 +154,8 @@ def test_the_module_is_standard_fortran(tmp_path):
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(
-        [need("flang"), "-std=f2018", "-Werror", "-c", MODULE], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    # Standard and on purpose: a pointer's bits are looked at, and frame_put describes an array that it only reads.
+    known = ("-Wno-pointer-component-transfer-arg", "-Wno-pointer-to-undefinable")
+    flags = ("-std=f2018", "-pedantic", "-Werror", *known, "-c")
+    done = subprocess.run([need("flang"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr

@@ -285,6 +285,14 @@ def test_tags_without_an_end(level):
     assert got["option"][0] == 3 and "root" in got["option"][1]
 
 
+def test_calls_that_make_no_sense():
+    """A part of what the script does by itself."""
+    library()
+    command = [sys.executable, ROOT / "tests" / "fuzz_calls.py", "--calls", "1500", "--seed", "5"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "1500 calls; statuses: {0: " in done.stdout, done.stdout + done.stderr[-3000:]
+
+
 def test_a_section_that_came_as_a_temporary():
     """The data are copied in the call, so that the compiler may free its temporary afterwards."""
     done = traps("section", OWN_KERNEL)
@@ -481,4 +489,4 @@ def test_the_same_library_serves_both(mpi):
     """One build/libframe.so: the tests above ran it under each MPI; it does not name any MPI library."""
     host = compiled("traps.f90", mpi=mpi)
     linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
-    assert str(ROOT / "build" / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
+    assert str(BUILD / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked

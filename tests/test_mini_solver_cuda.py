@@ -475,16 +475,16 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     }
-    held = set(glob.glob("/dev/shm/stand-in-*"))
+    memory = f"stand-in-{os.getpid()}-"  # no other run's on this machine
     done = subprocess.run(
         ["mpirun", "-n", str(number), sys.executable, str(script)],
-        env=env,
+        env=env | {"STAND_IN_MEMORY": memory},
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=240,
     )
-    done.left = set(glob.glob("/dev/shm/stand-in-*")) - held  # device memory that was not given back
+    done.left = set(glob.glob(f"/dev/shm/{memory}*"))  # device memory that was not given back
     for path in done.left:
         os.unlink(path)
     return done

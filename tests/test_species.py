@@ -530,6 +530,46 @@ def test_aliases_without_end(text, tmp_path):
     assert time.process_time() - begin < 1
 
 
+@pytest.mark.parametrize("part", ["1.5, ", "[], ", "&a 1, ", "x ", "\n  "])
+def test_a_file_that_is_too_long(part, tmp_path, recwarn):
+    """Half a million of anything would take 20 s. Anchors of equal names would each be printed with the text around."""
+    begin = time.process_time()
+    with pytest.raises(MixtureError, match=r"cannot be read \(more than 300000 words and lines beside its reactions"):
+        read(tmp_path, BASE + "more: [" + 500_000 * part + "1]\n")
+    assert time.process_time() - begin < 1
+    read(tmp_path, BASE + "more: [" + 500 * part + "1]\n")
+    assert not recwarn.list
+
+
+EQUATION = "- equation: A <=> B  # comment\n  rate-constant: {A: 1e5,\n    b: 0}\n\n"
+ENDS = (
+    ("reactions:\n" + EQUATION, "not: [closed\n"),
+    ("\ngas-reactions: # all\n" + EQUATION * 3 + "  \n# end\n", "not: [closed\n"),
+    ("reactions:\n" + EQUATION.replace("1e5", "&a 1"), "not: [closed, *a\n"),  # read: it may be referred to
+    ("reactions: [{equation: A <=> B}]\n", "not: [closed\n"),
+)
+
+
+@pytest.mark.parametrize("reactions, broken", ENDS)
+def test_reactions_are_passed_over(reactions, broken, tmp_path):
+    """Nothing else changes: not the data, and not the line of an error behind them."""
+    plain, name = read(tmp_path, BASE)
+    for text in (reactions + BASE, BASE + reactions, BASE + reactions.rstrip(), BASE + reactions + "more: 1\n"):
+        data, _ = read(tmp_path, text)
+        assert data.names == plain.names and np.array_equal(data.kij, plain.kij)
+    line = (BASE + reactions + broken).count("\n")
+    with pytest.raises(MixtureError, match=rf"mix.yaml: is not valid YAML: .*line {line + 1}, "):
+        read(tmp_path, BASE + reactions + broken)
+    with pytest.raises(MixtureError, match="but found another document"):  # a mark of the next document is no item
+        read(tmp_path, BASE + reactions + "---\n" + BASE)
+
+
+def test_many_reactions_take_no_time(tmp_path):
+    begin = time.process_time()
+    read(tmp_path, BASE + "reactions:\n" + EQUATION * 50_000)  # 4 MB
+    assert time.process_time() - begin < 1
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -564,9 +604,9 @@ def test_messages_do_not_quote_a_file_that_is_no_mixture(text, tmp_path):
 def test_files_without_end(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "large").touch()
-    os.truncate(tmp_path / "large", 2**26 + 1)
+    os.truncate(tmp_path / "large", 2**24 + 1)
     for file in ("/dev/zero", tmp_path / "fifo", tmp_path / "large"):
-        with pytest.raises(MixtureError, match=r"cannot be read \(no regular file, or larger than 64 MiB\)"):
+        with pytest.raises(MixtureError, match=r"cannot be read \(no regular file, or larger than 16 MiB\)"):
             read_cantera_yaml(file)
 
 

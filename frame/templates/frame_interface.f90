@@ -40,15 +40,15 @@ module frame_interface
 
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
-  integer(c_int), parameter :: none = 0, not_associated = 1, needs_first = 2, not_first = 3    ! problems of a frame_field
+  integer(c_int), parameter :: none = 0, not_associated = 1, needs_first = 2, not_first = 3, not_set = 4  ! what is wrong
 
   ! An array with its name, for the list that frame_block takes. It holds the array's address: use it in the call only.
   type, bind(c) :: frame_field
     private
-    character(kind=c_char) :: tag(64)
-    integer(c_int) :: way, rank, size, problem                  ! way: 0 in, 1 out, 2 both; size: bytes of an element
-    integer(c_intptr_t) :: address
-    integer(c_int64_t) :: extent(7), stride(7), lower(7)        ! stride: bytes
+    character(kind=c_char) :: tag(64) = c_null_char
+    integer(c_int) :: way = 0, rank = 0, size = 0, problem = not_set    ! way: 0 in, 1 out, 2 both; size: bytes of an element
+    integer(c_intptr_t) :: address = 0
+    integer(c_int64_t) :: extent(7) = 0, stride(7) = 0, lower(7) = 0    ! stride: bytes
   end type
 
 !@GENERICS

@@ -352,10 +352,14 @@ static int frame_check_fields(const struct frame_field *fields, int n) {
         "", "is not allocated or not associated",
         "is a component of an array of a derived type, or a pointer to one, and this Fortran compiler does not tell "
         "where it begins; pass its first element too, as in frame_in('T', cells%T, first=cells(1)%T)",
-        "does not begin at the element given as first"};
+        "does not begin at the element given as first", "was not made by frame_in or frame_out"};
+    const int known = (int)(sizeof what / sizeof *what);
     int i;
-    for (i = 0; i < n; i++)
-        if (fields[i].problem)
-            return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%s' %s.", fields[i].tag, what[fields[i].problem]);
+    for (i = 0; i < n; i++) {
+        const int problem = fields[i].problem;
+        if (problem)
+            return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%.63s' %s.", fields[i].tag,
+                                what[problem > 0 && problem < known ? problem : known - 1]);
+    }
     return FRAME_DONE;
 }

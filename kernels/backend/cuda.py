@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import pathlib
+import typing
 
 import numpy as np
 
@@ -196,6 +197,15 @@ class CudaTarget(Backend):
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
 
 
+class HostStream(typing.NamedTuple):
+    """A stream of the host's as CuPy takes it: by CUDA's stream protocol, version 0."""
+
+    address: int
+
+    def __cuda_stream__(self):
+        return 0, self.address
+
+
 class CudaBackend(CudaTarget):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
 
@@ -223,6 +233,7 @@ class CudaBackend(CudaTarget):
         self.multiprocessors = facts["multiProcessorCount"]
         self._memory_size = facts["totalGlobalMem"]
         self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)
+        self._streams: dict[int, typing.Any] = {}  # kept: a version of CuPy 14 destroys a host's stream with its object
 
     def use(self):
         """Make the device current for the calling thread (a host may call from several)."""
@@ -285,7 +296,14 @@ class CudaBackend(CudaTarget):
     def set_stream(self, stream):
         self.use()
         cuda = self.arrays.cuda
-        (cuda.ExternalStream(stream, self.device) if stream else cuda.Stream.null).use()
+        if not stream:
+            cuda.Stream.null.use()
+        elif hasattr(cuda.Stream, "from_external"):  # CuPy 14 and later
+            if stream not in self._streams:
+                self._streams[stream] = cuda.Stream.from_external(HostStream(stream))
+            self._streams[stream].use()
+        else:
+            cuda.ExternalStream(stream, self.device).use()
 
     def synchronize(self):
         self.use()

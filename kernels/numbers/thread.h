@@ -38,7 +38,7 @@ static inline int low_word(double x) {
     return int(b);
 }
 static inline double from_words(int high, int low) {
-    return __longlong_as_double(((long long)high << 32) | (unsigned)low);
+    return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
 #else
 POINT_FN double reciprocal_start(double x) {
@@ -119,7 +119,7 @@ POINT_FN double exponential(double x, bool less_one = false) {
     q = fma(q, r, 0.04166666666662399);
     q = fma(q, r, 0.16666666666666669);
     q = fma(q, r, 0.5);
-    const double scale = from_words((low_word(shifted) + 1023) << 20, 0);
+    const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
 }
@@ -135,7 +135,7 @@ POINT_FN BinaryExponent binary_exponent(double a, double b) {
 }
 POINT_FN double scaled_root_of_two(const BinaryExponent &e) {
     const double root = ROOTS_OF_TWO.at[e.j];
-    return from_words(high_word(root) + (e.n << 20), low_word(root));
+    return from_words(int(unsigned(high_word(root)) + (unsigned(e.n) << 20)), low_word(root));
 }
 template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
     double sum = c[N - 1];
@@ -191,9 +191,10 @@ POINT_FN double with_flipped_sign(double x, double sign) {
     return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x));
 }
 POINT_FN double logarithm(double x) {
-    const int high = high_word(x), e = (high - 0x3fe6a09e) >> 20;
-    const double m = from_words(high - (e << 20), low_word(x)), k = e, f = m - 1.0, s = quotient(f, m + 1.0),
-                 half = 0.5 * f * f;
+    const unsigned high = high_word(x); // a shift or a sum of negative numbers has no meaning in C++17
+    const int e = int(high - 0x3fe6a09eu) >> 20;
+    const double m = from_words(int(high - (unsigned(e) << 20)), low_word(x)), k = e, f = m - 1.0,
+                 s = quotient(f, m + 1.0), half = 0.5 * f * f;
     const double r = fma(k, 6.93147180369123816490e-01,
                          f - (half - fma(s, half + log_series(s * s), k * 1.90821492927058770002e-10)));
     return x > 0.0 && x < 1.7976931348623157e308 ? r : NOT_A_NUMBER;

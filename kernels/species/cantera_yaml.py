@@ -21,6 +21,7 @@ caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.o
 """
 
 import dataclasses
+import itertools
 import math
 import re
 import stat
@@ -39,8 +40,15 @@ from .units import Units, short as _short
 MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
-LARGEST, DEEPEST = 2**26, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
+LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
 ALIASES = 10  # how many times longer aliases may make a file
+# The reader takes 30 us for a word, so these take 10 s: 5000 species, with 60 words and lines each.
+MOST, WORD = 300_000, re.compile(r"[^\s,:\[\]{}]+|[\[{\n]")
+# A section of reactions, mostly two thirds of a file: no part of it is used. One with an anchor is left as it is, since
+# other sections may refer to it.
+REACTIONS = re.compile(
+    r"^[\w-]*reactions:[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
+)
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
 MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of _Node.number
@@ -139,11 +147,20 @@ def _written_out(node, sizes):
     return sizes[id(node)]
 
 
+def _without_reactions(text):
+    """Lines keep their numbers. Raises ValueError where more is left than can be read in a reasonable time."""
+    text = REACTIONS.sub(lambda section: "\n" * section[0].count("\n"), text)
+    if next(itertools.islice(WORD.finditer(text.strip()), MOST, None), None):
+        raise ValueError(f"more than {MOST} words and lines beside its reactions; leave out species that are not used")
+    return text
+
+
 def _parsed(text):
     """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
     yaml = YAML(typ="safe", pure=True)
     yaml.max_depth = DEEPEST
     constructor, _ = yaml.get_constructor_parser(text)
+    yaml.composer.warn_double_anchors = False  # it would quote the file
     sizes: dict = {}
     node = yaml.composer.get_single_node()
     if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
@@ -160,7 +177,7 @@ class _File:
             facts = self.path.stat()
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
                 raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
-            text = self.path.read_text(encoding="utf-8")
+            text = _without_reactions(self.path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
         except (OSError, ValueError) as error:  # ValueError: also of what is no path at all

@@ -353,7 +353,11 @@ call frame_block('copies', [frame_in('T', w(:, :, :, 1)), frame_in('Y', w(:, :, 
 
   subroutine shapes()
     real(r8), target :: T(2, 3), p(3, 2), Y(2, 3, ns)
+    type(frame_field) :: forgotten(2)
     T = 300; p = untouched; Y = 0.5_r8
+    forgotten(1) = frame_in('T', T)
+    call frame_block('copies', forgotten, stat=stat)
+    call tell('a field forgotten', merge(0, 1, stat == 3))
     call frame_block('copies', [frame_in('T', T), frame_in('Y', Y), frame_out('p', p)], stat=stat)
     call tell('other shapes', merge(0, 1, stat == 3) + count(p /= untouched))
   end subroutine
