@@ -17,8 +17,8 @@ def _on_device(array) -> bool:
 def fractions(name: str, given, species):
     """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
 
-    given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have 0;
-    the amounts are divided by their sum. Raises ArgumentError, which names the species.
+    given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have
+    0; the amounts are divided by their sum. Raises ArgumentError, which names the species.
     """
     listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
     if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):

@@ -380,8 +380,7 @@ def checked_options(given: dict) -> dict[str, str]:
         refuse(key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}.")
         refuse(
             value not in options[key].values,
-            f"option {key} = {value!r}{closest(value, options[key].values)}; wanted one of "
-            f"{', '.join(options[key].values)}.",
+            f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
         )
     chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
     for excluded, say in exclusions:
@@ -559,6 +558,9 @@ def resolve(outputs, given, options) -> list[PointKernel]:
     return order
 
 
+LISTED = "; `python -m frame names` lists all"
+
+
 def with_unit(name) -> str:
     """A quantity's name with its unit, as "T [K]", for messages."""
     known = quantities.get(name)
@@ -566,23 +568,19 @@ def with_unit(name) -> str:
 
 
 def refuse_unknown_quantity(names) -> None:
-    """Raise ArgumentError for the first name that is no quantity, with those that are most like it, or whose description
-    has that word."""
+    """Raise ArgumentError for the first name that is no quantity, with those that are most like it, or whose
+    description begins with that word."""
     for name in [name for name in names if name not in quantities]:
-        meant = closest(name, quantities)
-        if not meant:
-            word = str(name).lower().replace("_", " ")
-            found = [q.name for q in quantities.values() if q.what.lower().startswith(word)][:3]
-            meant = f"; did you mean {' or '.join(map(repr, found))}?" if found and len(word) > 2 else ""
-        meant = meant or "; `python -m frame names` lists all."
-        raise ArgumentError(f"unknown quantity '{name}'{meant}")
+        word = str(name).lower().replace("_", " ")
+        described = [q.name for q in quantities.values() if q.what.lower().startswith(word)][:3]
+        meant = f", did you mean {' or '.join(map(repr, described))}" if described and len(word) > 3 else ""
+        raise ArgumentError(f"unknown quantity '{name}'{meant or closest(name, quantities) or LISTED}.")
 
 
 def refuse_unknown_kernel(names) -> None:
     """Raise ArgumentError for the first name that is no kernel, with those that are most like it."""
     for name in [name for name in names if name not in kernels]:
-        meant = closest(name, kernels) or "; `python -m frame names` lists all."
-        raise ArgumentError(f"unknown kernel '{name}'{meant}")
+        raise ArgumentError(f"unknown kernel '{name}'{closest(name, kernels) or LISTED}.")
 
 
 def _instead(name, options) -> str:

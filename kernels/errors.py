@@ -1,5 +1,5 @@
-"""Exceptions of the layer, and what their messages share. `status` is the number that the Fortran entry points return to
-the host."""
+"""Exceptions of the layer, and what their messages share. `status` is the number that the Fortran entry points return
+to the host."""
 
 import difflib
 
@@ -43,10 +43,10 @@ def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
 
 
 def closest(name, known, most=3) -> str:
-    """Text for the message on an unknown name: "; did you mean 'rho' or 'rho_p'?" with those of the known names that are
+    """Text for the message on an unknown name: ", did you mean 'rho' or 'rho_p'" with those of the known names that are
     most like it, the case of letters aside; nothing where none is."""
     known, name = list(known), str(name)
     same = [other for other in known if other.lower() == name.lower()]
     lower = {other.lower(): other for other in reversed(known)}
-    like = same or [lower[other] for other in difflib.get_close_matches(name.lower(), lower, most, 0.7)]
-    return f"; did you mean {' or '.join(map(repr, like))}?" if like else ""
+    like = same or [lower[other] for other in difflib.get_close_matches(name.lower(), lower, most)]
+    return f", did you mean {' or '.join(map(repr, like))}" if like else ""

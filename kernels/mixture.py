@@ -85,8 +85,8 @@ class Mixture:
 
         phase: its name; None: the first phase that the equation is usual for, else the first gas phase. The equation of
         the options counts, not the phase's. without: names of species to leave out.
-        critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have to
-        be chosen by hand; the key "*" with "estimate" is for all that cannot be identified.
+        critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
+        to be chosen by hand; the key "*" with "estimate" is for all that cannot be identified.
         Raises MixtureError for the file, ArgumentError for options.
         """
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
@@ -196,13 +196,16 @@ class Mixture:
 
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
-        """A compiled Program for outputs and given names, or for kernel names; made once and kept. See
-        kernels.program.Program."""
+        """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
+        made once and kept. See kernels.program.Program. Raises ArgumentError, which names the inputs that are
+        missing."""
+        outputs, given, kernels = (n.split() if isinstance(n, str) else n for n in (outputs, given, kernels))
+        refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
         backend = get_backend(backend)
         key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
         if key not in self._programs:
             self._programs[key] = Program(
-                self, outputs=outputs, given=given, kernels=kernels, backend=backend, precision=precision
+                self, outputs=outputs, given=given or (), kernels=kernels, backend=backend, precision=precision
             )
         return self._programs[key]
 
@@ -210,8 +213,8 @@ class Mixture:
         """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
 
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
-        any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list
-        of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
+        any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
+        list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
         NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays.
         precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic
         is float32 too, and T from h, s or e is refused.

@@ -12,9 +12,9 @@ The file's `units` and explicit units are taken into account.
 These keys are ours; Cantera ignores them:
   in critical-parameters: `critical-molar-volume` (measured), `rackett-compressibility` (Z_RA of Rackett's equation);
   in equation-of-state or critical-parameters: `volume-translation` (Peneloux's c for the equation that is used);
-  in a species a map `real-gas`: `substance` (its CAS number, for fill), `association-factor`, `diffusion-volume`, `liquid-density` (a map of temperature,
-  pressure, density), `sutherland` (a map of viscosity, temperature, constant), `power-law` (a map of viscosity,
-  temperature, exponent);
+  in a species a map `real-gas`: `substance` (its CAS number, for fill), `association-factor`, `diffusion-volume`,
+  `liquid-density` (a map of temperature, pressure, density), `sutherland` (a map of viscosity, temperature, constant),
+  `power-law` (a map of viscosity, temperature, exponent);
   in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
@@ -153,6 +153,14 @@ def _written_out(node, sizes):
     return sizes[id(node)]
 
 
+REACTIONS = re.compile(r"^[\w-]*reactions:[ \t]*\n(?:(?:[ \t#-][^\n]*)?\n)+", re.M)
+
+
+def _without_reactions(text):
+    """The text with empty lines for its lists of reactions, two thirds of a mechanism, which nothing here reads."""
+    return REACTIONS.sub(lambda block: block[0] if "&" in block[0] else "\n" * block[0].count("\n"), text)
+
+
 def _parsed(text):
     """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
     yaml = YAML(typ="safe", pure=True)
@@ -165,7 +173,7 @@ def _parsed(text):
     return node and constructor.construct_document(node)
 
 
-def _cantera_data():
+def cantera_data():
     """Cantera's data folder, None where Cantera is not installed. Nothing is imported."""
     found = importlib.util.find_spec("cantera")
     return Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
@@ -173,13 +181,13 @@ def _cantera_data():
 
 def _located(path, beside):
     """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
-    here, data = path if beside is None else beside / path, _cantera_data()
+    here, data = path if beside is None else beside / path, cantera_data()
     return data / path if data and not here.exists() and (data / path).is_file() else here
 
 
 def _searched(path):
-    where = "neither has Cantera's data folder such a file" if _cantera_data() else "Cantera is not installed, in whose"
-    return f"; {where}{'' if _cantera_data() else ' data folder it would be looked for too'}"
+    where = "neither has Cantera's data folder such a file" if cantera_data() else "Cantera is not installed, in whose"
+    return f"; {where}{'' if cantera_data() else ' data folder it would be looked for too'}"
 
 
 class _File:
@@ -199,7 +207,7 @@ class _File:
             told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
             raise MixtureError(f"{told}{'' if path.exists() else _searched(path)}.") from None
         try:
-            data = _parsed(text)
+            data = _parsed(_without_reactions(text))
         except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
             mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
             told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
@@ -233,6 +241,15 @@ class _File:
             node = _Node(item, f"{self.path}: elements", self.top.units)
             weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
         return weights
+
+
+GASES = (MODEL, RK, IDEAL)
+
+
+def gas_phases(path) -> list[tuple[str, str]]:
+    """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
+    phases = _File(path).top.data.get("phases") or []
+    return [(str(p["name"]), p["thermo"]) for p in phases if isinstance(p, dict) and p.get("thermo") in GASES]
 
 
 def models_for(equation: str) -> tuple[str, ...]:
@@ -271,7 +288,9 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
                 f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared or ())}."
             )
         try:
-            rows.append(_species_row(entry, composition, weights, choices if fill else None, ideal, RK if rk else MODEL))
+            rows.append(
+                _species_row(entry, composition, weights, choices if fill else None, ideal, RK if rk else MODEL)
+            )
             nodes.append(entry)
         except Unusable as error:
             unusable[entry.data["name"]] = str(error)
@@ -315,8 +334,8 @@ def _refuse_found(phase, unusable, unidentified):
         phase.fail(
             "several substances fit the composition and nothing decides: "
             f"{'; '.join([*unidentified.values()][:NAMED])}{more}. Choose by CAS number, "
-            f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; critical={{{name}: "estimate"}} '
-            'for an estimate, {"*": "estimate"} for all of them.'
+            f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; an estimate by '
+            f'critical={{{name}: "estimate"}}, of all of them by critical={{"*": "estimate"}}.'
         )
 
 
@@ -330,11 +349,10 @@ def _choose_phase(file, wanted, models):
         nodes[name] = node
     known = ", ".join(map(repr, nodes))
     file.top.refuse(wanted is not None and wanted not in nodes, f"has no phase {wanted!r}, wanted one of {known}.")
-    gases = (MODEL, RK, IDEAL)
-    fitting = [n for some in (models, gases) for n in nodes.values() if n.data.get("thermo") in some]
+    fitting = [n for some in (models, GASES) for n in nodes.values() if n.data.get("thermo") in some]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
     thermo = node.data.get("thermo")
-    node.refuse(thermo not in gases, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, gases))}.")
+    node.refuse(thermo not in GASES, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, GASES))}.")
     return node
 
 
@@ -371,8 +389,8 @@ def _species_of(file, phase):
 
 
 def _species_row(node, composition, weights, choices, ideal, model):
-    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices: None
-    where nothing is to be filled."""
+    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices:
+    None where nothing is to be filled."""
     name, mass = node.data["name"], 0.0
     refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
     condensed = next((m for m in CONDENSED if _eos(node, m).data), "sites" if node.has("sites") else "")

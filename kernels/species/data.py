@@ -165,8 +165,8 @@ class SpeciesData:
         """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
         Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed. `optional`: any of
-        Vc, dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation, Z_RA; an
-        absent one is unknown (nan). Units: see the fields of this class.
+        Vc, dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation,
+        Z_RA; an absent one is unknown (nan). Units: see the fields of this class.
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
         without_critical: Tc, pc and omega may be unknown (nan); such species can be used with the ideal gas only.
