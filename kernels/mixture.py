@@ -17,7 +17,10 @@ from .program import Program
 from .species import NoSpecies, SpeciesData
 
 declare.option(
-    "critical", "file fill", "absent critical properties of a file: an error, or looked up and estimated", switch=""
+    "critical",
+    "file fill",
+    "critical properties that a file lacks: an error, or looked up by substance and estimated",
+    switch="",
 )
 KINDS = ("values", "pairs", "tables")
 

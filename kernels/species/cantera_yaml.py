@@ -37,7 +37,7 @@ from ruamel.yaml import YAML
 
 from ..errors import MixtureError, closest, refuse
 from .atomic_weights import ATOMIC_WEIGHT
-from .critical import FROM, WAYS, Unidentified, Unusable, filled, solid
+from .critical import FROM, Unidentified, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
 from .units import Units, short as _short
 
@@ -319,24 +319,26 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
 
 def _refuse_found(phase, unusable, unidentified):
     """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
-
+    said = []
     if unusable:
         groups: dict = {}
         for name, why in unusable.items():
             groups.setdefault(why, []).append(repr(name))
         told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
         known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
-        give = f" Or give numbers, critical={{{json.dumps(known)}: ...}}: {WAYS}." if known else ""
-        phase.fail(f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+        numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+        give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+        said.append(f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
     if unidentified:
         name = json.dumps(next(iter(unidentified)))
         more = f"; and {len(unidentified) - NAMED} species more" if len(unidentified) > NAMED else ""
-        phase.fail(
-            "several substances fit the composition and nothing decides: "
+        said.append(
+            "nothing decides which substance of its composition a species is: "
             f"{'; '.join([*unidentified.values()][:NAMED])}{more}. Choose by CAS number, "
             f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; an estimate by '
             f'critical={{{name}: "estimate"}}, of all of them by critical={{"*": "estimate"}}.'
         )
+    phase.refuse(said, " ".join(said))
 
 
 def _choose_phase(file, wanted, models):

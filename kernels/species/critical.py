@@ -115,8 +115,8 @@ def package():
         return importlib.import_module("chemicals")
     except ImportError:
         raise MixtureError(
-            "critical = fill needs the Python package chemicals, which is not installed: pip install chemicals. Or "
-            "give each species critical-parameters in the file."
+            "critical = fill needs the Python package chemicals, which is not installed: pip install chemicals, or "
+            "the project with its extra 'critical'. Or give each species critical-parameters in the file."
         ) from None
 
 
