@@ -303,6 +303,7 @@ def filled(
     row = table().get((name.upper(), atoms))
     if not values and row and not (diameter > 0 and well_depth > 0):
         diameter, well_depth = row.sigma * 1e-10, row.eps
+        reason += "; sigma, eps/k of substances.csv"
     if not values:
         values, origin = estimated(atoms, reason, diameter, well_depth, rk)
     refuse(not values, f"{reason}; {FROM}", Unusable)
