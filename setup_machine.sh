@@ -83,8 +83,8 @@ fi
 
 # 3. The project in it. The stamp records the extras and the pyproject.toml of this installation; level test includes
 # level demo.
-extras=mpi,plot stamp=.venv/ready
-[ "$level" != test ] || extras=mpi,plot,test
+extras=mpi,plot,critical stamp=.venv/ready
+[ "$level" != test ] || extras=mpi,plot,critical,test
 [ "$level" != lint ] || extras=lint stamp=.venv/ready_lint
 [ "$level" != docs ] || extras=docs stamp=.venv/ready_docs
 gpu=
@@ -94,7 +94,7 @@ elif [ "${FRAME_BACKEND:-}" = cuda ] || { have nvidia-smi && nvidia-smi -L >/dev
     if [ "${cuda:-13}" -ge 13 ]; then gpu=,cuda; else gpu=,cuda12; fi
 fi
 sum=$(cksum < pyproject.toml | tr ' ' -)
-if ! grep -qsx -e "$extras$gpu $sum" -e "mpi,plot,test$gpu $sum" $stamp; then
+if ! grep -qsx -e "$extras$gpu $sum" -e "mpi,plot,critical,test$gpu $sum" $stamp; then
     say "installing the project and its dependencies [$extras$gpu] into .venv"
     .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras$gpu]"
     echo "$extras$gpu $sum" > $stamp

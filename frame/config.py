@@ -7,7 +7,7 @@ import os
 import kernels
 
 from . import mps
-from .errors import refuse
+from .errors import closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
@@ -42,13 +42,14 @@ class Config:
     def check_option(name: str, value: str) -> None:
         """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
         known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
-        refuse(name not in known, f"unknown option '{name}'; known: {', '.join(known)}. Is //char(0) missing?")
+        meant = closest(name, known)
+        refuse(name not in known, f"unknown option '{name}'{meant}; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
         """Set timers or check (0 or 1) or threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
-        known = ", ".join(PARAMETERS)
-        refuse(name not in PARAMETERS, f"unknown parameter '{name}'; known: {known}. Is //char(0) missing?")
+        known, meant = ", ".join(PARAMETERS), closest(name, PARAMETERS)
+        refuse(name not in PARAMETERS, f"unknown parameter '{name}'{meant}; known: {known}. Is //char(0) missing?")
         kind, low, high = PARAMETERS[name]
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
 

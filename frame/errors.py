@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 
-from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, refuse
+from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
 
 __all__ = [
     "ArgumentError",
@@ -16,6 +16,7 @@ __all__ = [
     "FrameError",
     "MixtureError",
     "StateError",
+    "closest",
     "refuse",
     "status_of",
     "text_of",

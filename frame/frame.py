@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import kernels
+from kernels.backend import cache
 
 from . import mps
 from .config import Config
@@ -55,6 +56,7 @@ class Frame:
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
         self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
+        cache.announce = self._compiling
         self.backend = self._choose_backend(device_id)
         self._make_properties()
 
@@ -65,6 +67,13 @@ class Frame:
         )
         self._properties.impl.time(self.config.timers)
         self._properties.impl.check.on = self.config.check
+
+    def _compiling(self, folder) -> None:
+        """One line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
+        cache.announce = None
+        if self.comm.rank_of_job == 0:
+            sys.stderr.write(f"frame: compiling kernels, some seconds each; later runs find them in {folder}\n")
+            sys.stderr.flush()
 
     def _choose_backend(self, device_id: int):
         """Device number = rank on the node modulo the number of devices: the ranks of a node share its devices
@@ -112,7 +121,7 @@ class Frame:
                 self.backend.unpin(address, end - address)
             self._properties.impl.free()
             self.backend.release()
-        self._properties = self.backend = None
+        self._properties = self.backend = cache.announce = None
         kernels.registry.allow_again()
         self._contractions.finalize()
         self._arguments = ()

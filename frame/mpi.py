@@ -11,6 +11,7 @@ import os
 from .errors import ArgumentError, BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
+RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
@@ -100,6 +101,7 @@ class Communicator:
         self.comm = communicator(self._mpi, handle).Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
+        self.rank_of_job = self.rank
 
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
@@ -112,6 +114,11 @@ class Communicator:
             self.comm.Free()
 
 
+def _number_in(names) -> int:
+    """The number that the launcher gave this process in the first of these variables that is set, else 0."""
+    return next((int(os.environ[name]) for name in names if os.environ.get(name, "").isdigit()), 0)
+
+
 class Alone:
     """One rank: without MPI, or until the host passes its communicator."""
 
@@ -119,7 +126,11 @@ class Alone:
 
     @property
     def rank_on_node(self) -> int:
-        return next((int(os.environ[name]) for name in LOCAL_RANK if os.environ.get(name, "").isdigit()), 0)
+        return _number_in(LOCAL_RANK)
+
+    @property
+    def rank_of_job(self) -> int:
+        return _number_in(RANK)
 
     def gather(self, value) -> list:
         return [value]

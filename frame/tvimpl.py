@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import copy
-import difflib
 import functools
 import weakref
 from itertools import pairwise
@@ -17,11 +16,12 @@ from typing import Any
 
 import kernels
 from kernels.backend.base import Lent, Pointer
+from kernels.declare import LISTED
 from kernels.marshal import Marshal
 
 from . import stripe as stripes, teams
 from .check import Check
-from .errors import ArgumentError, StateError, refuse
+from .errors import ArgumentError, StateError, closest, refuse
 from .launcher import Launcher, Timer
 
 LANE_POINTS = 4096  # with shorter stripes, working on two at once gains nothing
@@ -91,9 +91,7 @@ def _may_use(collection, asked: bool = False) -> tuple[tuple[str, ...], ...]:
 def _known(what: str, name: str, names) -> None:
     """Raises ArgumentError, with the nearest name, where `name` is not among them."""
     if name not in names:
-        close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 1)
-        hint = f", did you mean '{close[0]}'" if close else ""
-        raise ArgumentError(f"unknown {what} '{name}'{hint}; known: {' '.join(names)}. Is //char(0) missing?")
+        raise ArgumentError(f"unknown {what} '{name}'{closest(name, names) or LISTED}. Is //char(0) missing?")
 
 
 def _apart(ranges) -> bool:

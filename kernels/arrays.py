@@ -6,12 +6,54 @@ import numpy as np
 
 from .backend import get_backend
 from .codegen.plan import dtype_of
-from .declare import quantities
-from .errors import ArgumentError, refuse
+from .declare import quantities, refuse_unknown_quantity
+from .errors import ArgumentError, closest, refuse
 
 
 def _on_device(array) -> bool:
     return hasattr(array, "__cuda_array_interface__")
+
+
+def fractions(name: str, given, species):
+    """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
+
+    given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have
+    0; the amounts are divided by their sum. Raises ArgumentError, which names the species.
+    """
+    listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
+    if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
+        return given
+    wanted = f'wanted "{species[0]}:1, ..." or {{"{species[0]}": 1, ...}}'
+    if isinstance(given, str):
+        given = [part.strip() for part in given.replace(";", ",").split(",") if part.strip()]
+    pairs = list(given.items()) if isinstance(given, dict) else [_pair(one) for one in given]
+    refuse(not pairs, f"'{name}': nothing came, {wanted}.")
+    amounts: dict = {}
+    for key, value in pairs:
+        refuse(key not in species, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
+        refuse(key in amounts, f"'{name}': species {key!r} is given more than once.")
+        try:
+            amounts[key] = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"'{name}': {key!r} is {value!r}, wanted a number; {wanted}.") from None
+        wrong = ~(np.isfinite(amounts[key]) & (amounts[key] >= 0))
+        refuse(wrong.any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
+    try:
+        total = sum(amounts.values())
+    except ValueError:
+        shapes = ", ".join(f"{key} {value.shape}" for key, value in amounts.items())
+        raise ArgumentError(f"'{name}': amounts of different shapes: {shapes}.") from None
+    refuse(not np.all(total > 0), f"'{name}': the amounts sum to 0.")
+    out = np.zeros((len(species), *np.shape(total)))
+    for key, value in amounts.items():
+        out[species.index(key)] = value / total
+    return out
+
+
+def _pair(text):
+    """("CH4", "1") of "CH4:1" or "CH4=1"; ("CH4", 1) of a name alone."""
+    key, colon, value = text.replace("=", ":").rpartition(":")
+    return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
 def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
@@ -20,9 +62,8 @@ def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
     kernel: the name of the one to run; None: those that lead from the arrays to `names`. Shapes, units and errors: see
     Mixture.properties. backend: a Backend, its name, or None (that of the arrays).
     """
-    unknown = [n for n in [*names, *arrays] if n not in quantities]
-    if unknown:
-        raise ArgumentError(f"unknown quantity '{unknown[0]}'; known: {', '.join(sorted(quantities))}.")
+    refuse_unknown_quantity([*names, *arrays])
+    arrays = {name: fractions(name, given, mixture.names) for name, given in arrays.items()}
     refuse(
         "X" in arrays and "Y" in arrays and not kernel,
         "both X and Y were given: they may contradict each other; give one.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
-import difflib
 import importlib.util
 import os
 import pathlib
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, StateError, refuse
+from .errors import ArgumentError, StateError, closest, refuse
 
 PER = {
     "": lambda ns: 1,
@@ -203,6 +202,7 @@ quantities: dict[str, Quantity] = {}
 options: dict[str, Option] = {}
 species_numbers: dict[str, SpeciesNumber] = {}
 exclusions: list[tuple[Callable[[dict], bool], str]] = []
+fallbacks: list[tuple[str, str, Callable]] = []
 providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
@@ -283,6 +283,19 @@ def exclusion(excluded: Callable[[dict], bool], say: str) -> None:
     exclusions.append((excluded, say))
 
 
+def fallback(name: str, value: str, serves: Callable) -> None:
+    """Declare the value of an option that a Mixture takes in place of the default where its caller gives none and
+    `serves(options, species)` is true: the species have the data for it and not for the default."""
+    fallbacks.append((name, value, serves))
+
+
+def with_fallbacks(given: dict, species) -> dict:
+    """The options that were given, and those that the species make necessary."""
+    chosen = checked_options(given)
+    found = {name: value for name, value, serves in fallbacks if name not in given and serves(chosen, species)}
+    return found | given
+
+
 def species_number(name: str, default: float, what: str) -> None:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
     The functions that make constants find it in `options` as an array (ns,)."""
@@ -351,10 +364,9 @@ def _checked(known: Settable, value) -> np.ndarray:
 def set_constant(name: str, value) -> None:
     """Set a declared constant, in SI. The next launch of every program that reads it has the new value, also of those
     that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
-    close = difflib.get_close_matches(name, settable, 1)
     refuse(
         name not in settable,
-        f"unknown constant '{name}'{f', did you mean {close[0]!r}' if close else ''}; known: "
+        f"unknown constant '{name}'{closest(name, settable)}; known: "
         f"{', '.join(settable) or 'none: register the kernels first'}.",
     )
     numbers = _checked(settable[name], value)
@@ -384,7 +396,7 @@ def checked_options(given: dict) -> dict[str, str]:
     """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
     value and lists the known ones, or says why values cannot be combined."""
     for key, value in given.items():
-        refuse(key not in options, f"unknown model option '{key}'; known: {', '.join(options)}.")
+        refuse(key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}.")
         refuse(
             value not in options[key].values,
             f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
@@ -549,17 +561,43 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             missing.add(name)
         return False
 
+    refuse_unknown_quantity([*outputs, *given])
     for name in outputs:
-        refuse(name not in quantities, f"unknown quantity '{name}'; known: {', '.join(sorted(quantities))}.")
         missing.clear()
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:
                 missing = missing - {"X", "Y"} | {"Y (or X)"}
-            missing = {lack + _instead(lack, options) for lack in missing}
+            missing = {with_unit(lack) + _instead(lack, options) for lack in missing}
             raise ArgumentError(
-                f"'{name}' cannot be computed from {', '.join(given)}: missing {', '.join(sorted(missing))}."
+                f"'{name}' cannot be computed from {', '.join(given) or 'nothing'}: missing "
+                f"{', '.join(sorted(missing))}."
             )
     return order
+
+
+LISTED = "; `python -m frame names` lists all"
+
+
+def with_unit(name) -> str:
+    """A quantity's name with its unit, as "T [K]", for messages."""
+    known = quantities.get(name)
+    return f"{name} [{known.unit}]" if known and known.unit != "1" else name
+
+
+def refuse_unknown_quantity(names) -> None:
+    """Raise ArgumentError for the first name that is no quantity, with those that are most like it, or whose
+    description begins with that word."""
+    for name in [name for name in names if name not in quantities]:
+        word = str(name).lower().replace("_", " ")
+        described = [q.name for q in quantities.values() if q.what.lower().startswith(word)][:3]
+        meant = f", did you mean {' or '.join(map(repr, described))}" if described and len(word) > 3 else ""
+        raise ArgumentError(f"unknown quantity '{name}'{meant or closest(name, quantities) or LISTED}.")
+
+
+def refuse_unknown_kernel(names) -> None:
+    """Raise ArgumentError for the first name that is no kernel, with those that are most like it."""
+    for name in [name for name in names if name not in kernels]:
+        raise ArgumentError(f"unknown kernel '{name}'{closest(name, kernels) or LISTED}.")
 
 
 def _instead(name, options) -> str:

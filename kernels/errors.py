@@ -1,4 +1,7 @@
-"""Exceptions of the layer. `status` is the number that the Fortran entry points return to the host."""
+"""Exceptions of the layer, and what their messages share. `status` is the number that the Fortran entry points return
+to the host."""
+
+import difflib
 
 
 class FrameError(Exception):
@@ -37,3 +40,13 @@ def refuse(wrong, text: str, error: type[Exception] = ArgumentError) -> None:
     """Raise `error` with this text where something is wrong. The text is made in any case: it has to make sense."""
     if wrong:
         raise error(text)
+
+
+def closest(name, known, most=3) -> str:
+    """Text for the message on an unknown name: ", did you mean 'rho' or 'rho_p'" with those of the known names that are
+    most like it, the case of letters aside; nothing where none is."""
+    known, name = list(known), str(name)
+    same = [other for other in known if other.lower() == name.lower()]
+    lower = {other.lower(): other for other in reversed(known)}
+    like = same or [lower[other] for other in difflib.get_close_matches(name.lower(), lower, most)]
+    return f", did you mean {' or '.join(map(repr, like))}" if like else ""

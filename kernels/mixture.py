@@ -11,13 +11,16 @@ import numpy as np
 from . import declare
 from .arrays import call
 from .backend import get_backend
-from .declare import Constants, checked_options, species_numbers
-from .errors import ArgumentError, MixtureError, refuse
+from .declare import Constants, checked_options, species_numbers, with_fallbacks
+from .errors import ArgumentError, MixtureError, closest, refuse
 from .program import Program
 from .species import NoSpecies, SpeciesData
 
 declare.option(
-    "critical", "file fill", "absent critical properties of a file: an error, or looked up and estimated", switch=""
+    "critical",
+    "file fill",
+    "critical properties that a file lacks: an error, or looked up by substance and estimated",
+    switch="",
 )
 KINDS = ("values", "pairs", "tables")
 
@@ -42,7 +45,7 @@ def by_species(key: str, given, names) -> np.ndarray:
     if isinstance(given, dict):
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture ({', '.join(names)}).")
+            raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
         given = [given.get(name, species_numbers[key].default) for name in names]
     try:
         values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
@@ -70,7 +73,7 @@ class Mixture:
         self.by_species = {
             key: by_species(key, options.pop(key, known.default), self.names) for key, known in species_numbers.items()
         }
-        self.options = checked_options(options)
+        self.options = checked_options(with_fallbacks(options, species))
         self._made: dict[declare.Provider, Constants | str] = {}  # text: why they could not be made
         self._programs: dict = {}
         for key, value in self.options.items():
@@ -80,14 +83,26 @@ class Mixture:
                 raise MixtureError(f"{made}.")
 
     @classmethod
-    def from_yaml(cls, path, phase=None, **options) -> Mixture:
-        """A Mixture from a Cantera YAML file. phase: its name; None: the first phase that the equation can use. Raises
-        MixtureError for the file, ArgumentError for options."""
-        from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
+    def from_yaml(cls, path, phase=None, *, without=(), **options) -> Mixture:
+        """A Mixture from a Cantera YAML file; one that is not there is looked for in the data folder of Cantera.
 
+        phase: its name; None: the first phase that the equation is usual for, else the first gas phase. The equation of
+        the options counts, not the phase's. without: names of species to leave out.
+        critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
+        to be chosen by hand; the key "*" with "estimate" is for all that cannot be identified.
+        Raises MixtureError for the file, ArgumentError for options.
+        """
+        from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
+        from .species.critical import choices
+
+        by_hand = choices(options.get("critical"))
+        if by_hand:
+            options["critical"] = "fill"
         chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
         models = models_for(chosen["equation"])
-        return cls(read_cantera_yaml(path, phase, chosen["critical"] == "fill", models)[0], **options)
+        without = [without] if isinstance(without, str) else without
+        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
+        return cls(species, **options)
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:
@@ -184,13 +199,16 @@ class Mixture:
 
     # ---- use
     def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
-        """A compiled Program for outputs and given names, or for kernel names; made once and kept. See
-        kernels.program.Program."""
+        """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
+        made once and kept. See kernels.program.Program. Raises ArgumentError, which names the inputs that are
+        missing."""
+        outputs, given, kernels = (n.split() if isinstance(n, str) else n for n in (outputs, given, kernels))
+        refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
         backend = get_backend(backend)
         key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
         if key not in self._programs:
             self._programs[key] = Program(
-                self, outputs=outputs, given=given, kernels=kernels, backend=backend, precision=precision
+                self, outputs=outputs, given=given or (), kernels=kernels, backend=backend, precision=precision
             )
         return self._programs[key]
 
@@ -198,7 +216,8 @@ class Mixture:
         """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
 
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
-        any other quantity by its name. Shapes after the species axis broadcast against each other. NumPy arrays give
+        any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
+        list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
         NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays.
         precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic
         is float32 too, and T from h, s or e is refused.
@@ -211,14 +230,16 @@ class Mixture:
     def kernel(self, name):
         """A single kernel as a function of its declared arguments, such as
         `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes and errors as `properties`."""
-        refuse(name not in declare.kernels, f"unknown kernel '{name}'; known: {', '.join(sorted(declare.kernels))}.")
+        declare.refuse_unknown_kernel([name])
         record = declare.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
-            wanted = set(record.reads)
+            missing = ", ".join(declare.with_unit(read) for read in record.reads if read not in arrays)
+            stray = ", ".join(given + closest(given, record.reads) for given in arrays if given not in record.reads)
             refuse(
-                set(arrays) != wanted,
-                f"kernel '{name}' reads {', '.join(record.reads)}; got {', '.join(arrays) or 'nothing'}.",
+                missing or stray,
+                f"kernel '{name}' reads {', '.join(record.reads)}"
+                f"{'; missing ' + missing if missing else ''}{'; it does not read ' + stray if stray else ''}.",
             )
             return call(self, list(record.writes), arrays, backend, precision, kernel=name)
 

@@ -29,9 +29,7 @@ class Program:
     ):
         self.backend = backend = get_backend(backend)
         if kernels is not None:
-            unknown = [k for k in kernels if k not in declare.kernels]
-            if unknown:
-                raise ArgumentError(f"unknown kernel '{unknown[0]}'; known: {', '.join(sorted(declare.kernels))}.")
+            declare.refuse_unknown_kernel(kernels)
             records = [declare.kernels[k].for_options(mixture.options) for k in kernels]
             unfit = [r for r in records if not r.serves(mixture.options)]
             if unfit:
@@ -76,7 +74,11 @@ class Program:
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
         arrays."""
         missing = [a for a in self.plan.arguments if a not in arrays]
-        refuse(missing, f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing {', '.join(missing)}.")
+        refuse(
+            missing,
+            f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing "
+            f"{', '.join(map(declare.with_unit, missing))}.",
+        )
         views = [arrays[a] for a in self.plan.arguments]
         layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
         there, keep = self._constants

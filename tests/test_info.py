@@ -1,8 +1,6 @@
 """python -m frame info --mixture: constants with their origin, checks, poles; critical properties that are missing in a
 file."""
 
-import sys
-import types
 import warnings
 
 import numpy as np
@@ -12,7 +10,6 @@ from ruamel.yaml import YAML
 
 from frame.tools import cli, info
 from kernels import Mixture, MixtureError
-from kernels.species import critical as critical_data
 from kernels.species.cantera_yaml import read_cantera_yaml
 
 CH4_O2 = ROOT / "examples/mixtures/ch4_o2.yaml"
@@ -79,7 +76,8 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
     )
     assert mix.species.origin["CH4"] == {} and shipped.species.origin["OH"] == {}
     told = info.report(mix)
-    assert "100.744*" in told and "OH, H, O, HO2: Tc, pc, omega, Vc: estimated" in told
+    assert "100.744*" in told and "OH: Tc, pc, omega, Vc: estimated: Tc = 1.2593 eps/k" in told
+    assert "; hydroxyl has no measured critical point" in told
     assert mix.species.subset(["OH", "CH4"]).origin["OH"] == mix.species.origin["OH"]
 
 
@@ -94,51 +92,19 @@ def test_only_what_is_absent_is_filled(tmp_path):
 
 
 def test_nothing_to_estimate_from_is_an_error(tmp_path):
+    """A radical that substances.csv does not know either, without transport data."""
     yaml = YAML(typ="safe", pure=True)
-    data = yaml.load(without(tmp_path, ("OH",)).read_text())
+    data = yaml.load(without(tmp_path, ("OH",)).read_text().replace("name: OH", "name: OX"))
     for entry in data["species"]:
-        if entry["name"] == "OH":
+        if entry["name"] == "OX":
             del entry["transport"]
+    data["phases"][0]["species"] = "all"
     with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
     with pytest.raises(
-        MixtureError, match="species 'OH': critical-parameters is missing, the package chemicals has no measured"
+        MixtureError, match=r"'OX': a radical \(odd number of electrons\); there are no transport data .*without=\[\"OX"
     ):
         read_cantera_yaml(tmp_path / "bare.yaml", fill=True)
-
-
-def stand_in(monkeypatch, formula="CO2", methods=("JOBACK", "HEOS"), known=("Tc", "pc", "omega")):
-    """A stand-in for the package chemicals with one substance."""
-    values = {"Tc": 304.1282, "pc": 7377300.0, "omega": 0.22394, "Vc": 9.41e-5}
-    module, identifiers = types.ModuleType("chemicals"), types.ModuleType("chemicals.identifiers")
-    for field, name in (("Tc", "Tc"), ("pc", "Pc"), ("omega", "omega"), ("Vc", "Vc")):
-        setattr(module, name, lambda cas, method, field=field: values[field])
-        setattr(module, f"{name}_methods", lambda cas, field=field: list(methods) if field in known else [])
-    module.__version__ = "0"
-    module.elements = types.SimpleNamespace(
-        simple_formula_parser=lambda text: {"C": 1, "O": 2} if text == "CO2" else {"C": 1, "O": 1}
-    )
-    identifiers.search_chemical = lambda name: types.SimpleNamespace(
-        formula=formula, CASs="124-38-9", common_name="carbon dioxide"
-    )
-    monkeypatch.setitem(sys.modules, "chemicals", module)
-    monkeypatch.setitem(sys.modules, "chemicals.identifiers", identifiers)
-
-
-def test_looked_up(monkeypatch):
-    """Only measured values of exactly this molecule are used: no other formula, no ion, no group contributions, no
-    incomplete set."""
-    stand_in(monkeypatch)
-    values, origin = critical_data.looked_up("CO2", {"C": 1, "O": 2})
-    assert (
-        values == {"Tc": 304.1282, "pc": 7377300.0, "omega": 0.22394}
-        and origin["pc"] == "chemicals 0, carbon dioxide (124-38-9), HEOS"
-    )
-    for spoilt in (dict(formula="CO"), dict(formula="CO2-"), dict(methods=("JOBACK",)), dict(known=("Tc", "pc"))):
-        stand_in(monkeypatch, **spoilt)
-        assert critical_data.looked_up("CO2", {"C": 1, "O": 2}) == ({}, {}), spoilt
-    stand_in(monkeypatch)
-    assert critical_data.looked_up("C", {"C": 1}) == ({}, {})
 
 
 def test_looked_up_in_the_package_itself(tmp_path):

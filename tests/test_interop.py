@@ -277,7 +277,7 @@ def test_bounds_outside_the_block():
 def test_tags_without_an_end(level):
     """The read is bounded for any bytes after the literal. An unknown tag is refused, with the list of known ones."""
     got = told(traps("tags", flags=(level,), **RETURN))
-    assert got["unknown"][0] == 3 and "known:" in got["unknown"][1] and "char(0)" in got["unknown"][1]
+    assert got["unknown"][0] == 3 and "python -m frame names" in got["unknown"][1] and "char(0)" in got["unknown"][1]
     assert got["close"][0] == 3 and "did you mean 'T'" in got["close"][1]
     assert got["no end"][0] == 3 and "A" * 63 + "'" in got["no end"][1]
     assert got["blank ends"][0] == 0

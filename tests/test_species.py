@@ -325,8 +325,11 @@ HOSTILE = {
     "no phases": (put("phases", None), r"mix.yaml: phases is missing, wanted a list of phases"),
     "phases no list": (put("phases", 3), r"phases: got 3, wanted a list"),
     "phase no map": (put("phases", 0, 3), r"phase 1: got 3, wanted a map"),
-    "not PR": (put("phases", 0, "thermo", "ideal-gas"), r"phase 'gas': thermo is 'ideal-gas', wanted 'Peng-Robinson'"),
-    "no thermo": (put("phases", 0, "thermo", None), r"phase 'gas': thermo is None, wanted 'Peng-Robinson'"),
+    "no gas": (
+        put("phases", 0, "thermo", "plasma"),
+        r"phase 'gas': thermo is 'plasma', wanted a gas: 'Peng-Robinson', ",
+    ),
+    "no thermo": (put("phases", 0, "thermo", None), r"phase 'gas': thermo is None, wanted a gas: 'Peng-Robinson', "),
     "twice listed": (put("phases", 0, "species", ["N2", "N2"]), r"phase 'gas': species 'N2' is listed more than once"),
     "unknown species": (
         put("phases", 0, "species", ["XY"]),

@@ -140,7 +140,8 @@ def test_a_forked_child_calls_on(c_host, how, threads):
     """threads: OpenMP's, which stay in the parent."""
     done = c_host("forks", how, 2 if how == "starting" else 10, FRAME_THREADS=str(threads))
     assert re.search(r"^\d+ forks: 0 hung, 0 failed$", done.stdout, re.M), done.stdout + done.stderr
-    assert "parent: 0 \n" in done.stdout and not done.stderr
+    told = [line for line in done.stderr.splitlines() if not line.startswith("frame: compiling kernels")]
+    assert "parent: 0 \n" in done.stdout and not told
 
 
 @pytest.mark.parametrize("gil", ["held", "free"])

@@ -1,4 +1,4 @@
-"""python -m frame build | examples | info | compile | validate | plot | bench | tune."""
+"""python -m frame build | examples | info | mechanisms | compile | validate | plot | names | bench | tune."""
 
 import argparse
 import pathlib
@@ -10,10 +10,17 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, info, names, plot, precompile, validate
+from . import bench, info, mechanisms, names, plot, precompile, validate
 from .bench import organisations, species_loops
 
-MODULES = {"info": info, "compile": precompile, "validate": validate, "plot": plot, "names": names}
+MODULES = {
+    "info": info,
+    "mechanisms": mechanisms,
+    "compile": precompile,
+    "validate": validate,
+    "plot": plot,
+    "names": names,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     for name, module in MODULES.items():
         command = commands.add_parser(name, **module.COMMAND)
-        _add_mixture(command, required=module.NEEDS_MIXTURE)
+        if module.NEEDS_MIXTURE is not None:
+            _add_mixture(command, required=module.NEEDS_MIXTURE)
         for flag, how in module.ARGUMENTS.items():
             command.add_argument(flag, **how)
 
@@ -63,7 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _add_mixture(parser, required: bool) -> None:
     parser.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
-    parser.add_argument("--phase", help="phase of the file (default: the first)")
+    parser.add_argument("--phase", help="phase of the file (default: the first gas)")
+    parser.add_argument(
+        "--without", type=lambda t: t.split(","), default=[], metavar="NAME,NAME", help="species that are left out"
+    )
+    parser.add_argument(
+        "--substance",
+        type=lambda t: t.rpartition("=")[::2],
+        action="append",
+        default=[],
+        metavar="NAME=CAS",
+        help="critical fill: CAS number of a species that cannot be identified, or 'estimate'; '*=estimate': of all",
+    )
     for option in kernels.registry.options.values():
         said = f"{option.what} (default: {option.values[0]})"
         parser.add_argument(f"--{option.name}", choices=option.values, help=said)
@@ -71,10 +90,12 @@ def _add_mixture(parser, required: bool) -> None:
 
 def _mixture(given):
     """The mixture of the options, None where no file is named."""
-    if given.mixture is None:
+    if getattr(given, "mixture", None) is None:
         return None
     options = {o: getattr(given, o) for o in kernels.OPTIONS if getattr(given, o) is not None}
-    return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, **options)
+    if given.substance:
+        options["critical"] = dict(given.substance)
+    return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
 
 
 def _build(given) -> None:

@@ -30,6 +30,7 @@ CONSTANTS = (  # heading, unit, field, divisor, digits
     ("Z_rot", "-", "rotational_relaxation", 1.0, ".1f"),
     ("Fuller", "-", "fuller_volume", 1.0, ".2f"),
     ("shift c", "cm3/mol", "volume_translation", 1e-6, ".3f"),
+    ("Z_RA", "-", "Z_RA", 1.0, ".4f"),
     ("liquid", "kg/m3", "liquid_density", 1.0, ".2f"),
     ("at", "K", "liquid_T", 1.0, ".3f"),
     ("and", "bar", "liquid_p", 1e5, ".4g"),

@@ -11,7 +11,7 @@ import numpy as np
 
 import kernels
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, closest
 from . import BACKEND
 from .figures import grid, pyplot
 
@@ -205,8 +205,8 @@ def _quantities(text, mixture):
     out = []
     for part in text.split(","):
         name, colon, species = part.strip().partition(":")
-        known = ", ".join(sorted(kernels.quantities))
-        wanted(name in kernels.quantities, f"--what {part}: no such quantity; known: {known}.")
+        meant = closest(name, kernels.quantities) or kernels.registry.LISTED
+        wanted(name in kernels.quantities, f"--what {part}: no such quantity{meant}.")
         per, said = kernels.quantities[name].per, f"--what {part}: '{name}' has one value a species, wanted"
         told = f"{said} {name}:<species> with one of {', '.join(mixture.names)}."
         wanted(per != "ns" or species in mixture.names, told)

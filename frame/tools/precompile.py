@@ -1,7 +1,6 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
 import argparse
-import difflib
 import sys
 
 import kernels
@@ -11,6 +10,7 @@ from kernels.tensor.team import render
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
 from . import BACKEND, REGISTER
+from .progress import progress
 
 
 def _asked(text: str) -> tuple[str, frozenset[str]]:
@@ -25,10 +25,9 @@ def _known(name: str) -> str:
     """The collection or kernel of this name or alias. Errors: ArgumentError for an unknown one."""
     found = kernels.registry.name_of(name)
     known = [*kernels.collections, *kernels.registry.kernels, *kernels.registry.team_kernels]
-    close = difflib.get_close_matches(name, known, 1)
     kernels.errors.refuse(
         found not in known,
-        f"--only: unknown collection or kernel '{name}'{f', did you mean {close[0]!r}' if close else ''}; known "
+        f"--only: unknown collection or kernel '{name}'{kernels.errors.closest(name, known)}; known "
         f"collections: {', '.join(kernels.collections)}.",
     )
     return found
@@ -81,14 +80,14 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         group = [k for k in teams.values() if k.header == header]
         backend.compile(render(group, backend.style, kernels.dtype_of(given.precision)))
         print(f"{backend}  {' '.join(k.name for k in group)}")
-    for name in (name for name in names if name not in teams):
+    for name in progress("compile", [name for name in names if name not in teams]):
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)
             print(f"{backend}  {name}")
         except (kernels.ArgumentError, kernels.StateError) as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
-    for name, outputs in given.block:
+    for name, outputs in progress("compile", given.block, name=lambda block: block[0]):
         made, refused = 0, None
         for more in impl.variants(name, asked=True):  # some outputs need optional inputs
             try:

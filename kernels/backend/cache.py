@@ -19,6 +19,7 @@ import platform
 import re
 import stat
 import warnings
+from collections.abc import Callable
 
 from ..errors import BackendError, CompileError, refuse
 
@@ -200,6 +201,7 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
 
 
 _failed: dict[str, str] = {}  # entry: the compiler's words
+announce: Callable[[pathlib.Path], None] | None = None  # called with the folder before an entry is made or waited for
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
@@ -209,6 +211,8 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
     `make` refused before."""
     refuse(name in _failed, _failed.get(name, ""), CompileError)
     where = folder()
+    if announce is not None and not _sound(where / (name + suffix), where / (name + ".sha256")):
+        announce(where)
     try:
         return _make(where, name, suffix, make)
     except CompileError as error:

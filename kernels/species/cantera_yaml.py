@@ -1,27 +1,32 @@
-"""Reads a phase of a Cantera YAML file into SpeciesData: a Peng-Robinson phase, or for some equations an ideal-gas or
-Redlich-Kwong phase.
+"""Reads a gas phase of a Cantera YAML file into SpeciesData: Peng-Robinson, Redlich-Kwong or ideal gas. The equation of
+state that the caller chose counts, not the phase's.
 
+A file that is not there is looked for in the data folder of Cantera, where Cantera is installed (`gri30.yaml`).
 The phase's `species` may be names, `all`, or {section or otherfile.yaml/section: names or all}, where the other file
-lies beside this one. Of each species are read:
+lies beside this one, or in that folder. Electrons and solids are refused by name. Of each species are read:
   `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
   `equation-of-state`: Peng-Robinson (a, b, acentric-factor, binary-a) or Redlich-Kwong (a0 or [a0, a1] with
   a = a0 + a1 T, b, binary-a).
 The file's `units` and explicit units are taken into account.
 
 These keys are ours; Cantera ignores them:
-  in critical-parameters: `critical-molar-volume` (measured);
+  in critical-parameters: `critical-molar-volume` (measured), `rackett-compressibility` (Z_RA of Rackett's equation);
   in equation-of-state or critical-parameters: `volume-translation` (Peneloux's c for the equation that is used);
-  in a species a map `real-gas`: `association-factor`, `diffusion-volume`, `liquid-density` (a map of temperature,
-  pressure, density), `sutherland` (a map of viscosity, temperature, constant), `power-law` (a map of viscosity,
-  temperature, exponent);
+  in a species a map `real-gas`: `substance` (its CAS number, for fill), `association-factor`, `diffusion-volume`,
+  `liquid-density` (a map of temperature, pressure, density), `sutherland` (a map of viscosity, temperature, constant),
+  `power-law` (a map of viscosity, temperature, exponent);
   in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
 caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number.
 """
 
+from __future__ import annotations
+
 import dataclasses
+import importlib.util
 import itertools
+import json
 import math
 import re
 import stat
@@ -31,13 +36,22 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
-from ..errors import MixtureError
+from ..errors import MixtureError, closest, refuse
 from .atomic_weights import ATOMIC_WEIGHT
-from .critical import filled
+from .critical import FROM, Unidentified, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
 from .units import Units, short as _short
 
-MODEL, RK = "Peng-Robinson", "Redlich-Kwong"
+MODEL, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"
+# models of a species' equation of state that are no gas
+CONDENSED = (
+    "constant-volume",
+    "density-temperature-polynomial",
+    "molar-volume-temperature-polynomial",
+    "HKFT",
+    "liquid-water-IAPWS95",
+)
+NAMED = 12  # how many species a message explains
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
@@ -168,11 +182,29 @@ def _parsed(text):
     return node and constructor.construct_document(node)
 
 
+def cantera_data():
+    """Cantera's data folder, None where Cantera is not installed. Nothing is imported."""
+    found = importlib.util.find_spec("cantera")
+    return Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
+
+
+def _located(path, beside):
+    """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
+    here, data = path if beside is None else beside / path, cantera_data()
+    return data / path if data and not here.exists() and (data / path).is_file() else here
+
+
+def _searched(path):
+    where = "neither has Cantera's data folder such a file" if cantera_data() else "Cantera is not installed, in whose"
+    return f"; {where}{'' if cantera_data() else ' data folder it would be looked for too'}"
+
+
 class _File:
     """A parsed YAML file and its sections of species, each parsed once."""
 
-    def __init__(self, path):
-        self.path = Path(path)
+    def __init__(self, path, beside=None):
+        self.path = _located(Path(path), beside)
+        path = self.path
         try:
             facts = self.path.stat()
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
@@ -181,9 +213,10 @@ class _File:
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
         except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
-            raise MixtureError(f"{path}: cannot be read ({getattr(error, 'strerror', error)}).") from None
+            told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
+            raise MixtureError(f"{told}{'' if path.exists() else _searched(path)}.") from None
         try:
-            data = _parsed(text)
+            data = _parsed(_without_reactions(text))
         except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
             mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
             told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
@@ -219,16 +252,26 @@ class _File:
         return weights
 
 
+GASES = (MODEL, RK, IDEAL)
+
+
+def gas_phases(path) -> list[tuple[str, str]]:
+    """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
+    phases = _File(path).top.data.get("phases") or []
+    return [(str(p["name"]), p["thermo"]) for p in phases if isinstance(p, dict) and p.get("thermo") in GASES]
+
+
 def models_for(equation: str) -> tuple[str, ...]:
     """The thermo models that a phase may have for this value of option `equation`."""
-    return {"ideal": ("ideal-gas", MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
+    return {"ideal": (IDEAL, MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
 
 
-def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
+def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(), choices=None):
     """Read one phase; returns (SpeciesData, phase name).
 
-    phase: its name; None: the first phase of the file whose thermo model is one of `models`. fill: look up or estimate
-    absent critical properties. Where ideal-gas is among the models they may be absent (nan).
+    phase: its name; None: the first phase of the file whose thermo model is one of `models`, else the first gas phase.
+    fill: look up or estimate absent critical properties; choices: {species: choice} for that, see critical.py. Where
+    ideal-gas is the first of the models they may be absent (nan). without: names of species to leave out.
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
     file = _File(path)
@@ -239,9 +282,12 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
     weights = file.atomic_weights()
     rows, nodes = [], []
-    rk = node.data["thermo"] == RK
-    ideal = "ideal-gas" in models or rk  # the acentric factor is of no use to Redlich and Kwong
-    for entry in entries:
+    rk = node.data["thermo"] == RK == models[0]
+    ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
+    choices, names, unusable, unidentified = choices or {}, [entry.data["name"] for entry in entries], {}, {}
+    for name in [*without, *(name for name in choices if name != "*")]:
+        node.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+    for entry in [entry for entry in entries if entry.data["name"] not in without]:
         composition = entry.child("composition", "a map of elements")
         foreign = [] if declared is None else [e for e in composition.data if e not in declared]
         if foreign and skip:
@@ -250,8 +296,16 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
             composition.fail(
                 f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared or ())}."
             )
-        rows.append(_species_row(entry, composition, weights, fill, ideal, RK if rk else MODEL))
-        nodes.append(entry)
+        try:
+            rows.append(
+                _species_row(entry, composition, weights, choices if fill else None, ideal, RK if rk else MODEL)
+            )
+            nodes.append(entry)
+        except Unusable as error:
+            unusable[entry.data["name"]] = str(error)
+        except Unidentified as error:
+            unidentified[entry.data["name"]] = str(error)
+    _refuse_found(node, unusable, unidentified)
     node.refuse(not rows, "has no species.")
     columns = {field: [row[field] for row in rows] for field in rows[0]}
     names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
@@ -272,6 +326,30 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,)):
     return dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own), node.data["name"]
 
 
+def _refuse_found(phase, unusable, unidentified):
+    """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
+    said = []
+    if unusable:
+        groups: dict = {}
+        for name, why in unusable.items():
+            groups.setdefault(why, []).append(repr(name))
+        told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
+        known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
+        numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+        give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+        said.append(f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+    if unidentified:
+        name = json.dumps(next(iter(unidentified)))
+        more = f"; and {len(unidentified) - NAMED} species more" if len(unidentified) > NAMED else ""
+        said.append(
+            "nothing decides which substance of its composition a species is: "
+            f"{'; '.join([*unidentified.values()][:NAMED])}{more}. Choose by CAS number, "
+            f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; an estimate by '
+            f'critical={{{name}: "estimate"}}, of all of them by critical={{"*": "estimate"}}.'
+        )
+    phase.refuse(said, " ".join(said))
+
+
 def _choose_phase(file, wanted, models):
     nodes = {}
     for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
@@ -282,10 +360,10 @@ def _choose_phase(file, wanted, models):
         nodes[name] = node
     known = ", ".join(map(repr, nodes))
     file.top.refuse(wanted is not None and wanted not in nodes, f"has no phase {wanted!r}, wanted one of {known}.")
-    fitting = [n for n in nodes.values() if n.data.get("thermo") in models]
+    fitting = [n for some in (models, GASES) for n in nodes.values() if n.data.get("thermo") in some]
     node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
     thermo = node.data.get("thermo")
-    node.refuse(thermo not in models, f"thermo is {_short(thermo)}, wanted {' or '.join(map(repr, models))}.")
+    node.refuse(thermo not in GASES, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, GASES))}.")
     return node
 
 
@@ -301,7 +379,7 @@ def _species_of(file, phase):
     def pick(source, names):
         if source not in sections:
             folder, _, section = source.rpartition("/")
-            sections[source] = (_File(file.path.parent / folder) if folder else file).section(section)
+            sections[source] = (_File(folder, file.path.parent) if folder else file).section(section)
         available = sections[source]
         names = list(available) if names == "all" else names
         text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
@@ -321,23 +399,30 @@ def _species_of(file, phase):
     return list(out.values())
 
 
-def _species_row(node, composition, weights, fill, ideal, model):
-    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin."""
-    mass = 0.0
+def _species_row(node, composition, weights, choices, ideal, model):
+    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices:
+    None where nothing is to be filled."""
+    name, mass = node.data["name"], 0.0
+    refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
+    condensed = next((m for m in CONDENSED if _eos(node, m).data), "sites" if node.has("sites") else "")
+    condensed = condensed or solid(name, composition.data)
+    refuse(condensed, f"no gas ({condensed})", Unusable)
     for element in composition.data:
         text = f"element {_short(element)} has no atomic weight; a top-level `elements` entry can give one."
         composition.refuse(element not in weights, text)
         mass += weights[element] * composition.number(element)
     composition.refuse(not mass > 0, f"got {_short(composition.data)}, wanted elements with positive counts.")
-    row = {"name": node.data["name"], "sources": {}, "W": mass * 1e-3}
+    row = {"name": name, "sources": {}, "W": mass * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
-    if ideal and model == MODEL and not fill and not _eos(node).data and not node.has("critical-parameters"):
-        critical: dict = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation"), math.nan) | {"origin": {}}
-    else:
-        critical = _critical(node, composition.data if fill else None, model)
-    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     extra = node.child("real-gas")
-    extra.only("association-factor", "diffusion-volume", *MEASURED, "note")
+    extra.only("substance", "association-factor", "diffusion-volume", *MEASURED, "note")
+    if ideal and model == MODEL and choices is None and not _eos(node).data and not node.has("critical-parameters"):
+        critical: dict = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan)
+        critical |= {"origin": {}}
+    else:
+        own = {name: extra.text("substance", "a CAS number, or 'estimate'")} if extra.has("substance") else {}
+        critical = _critical(node, model, None if choices is None else own | choices, composition.data)
+    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
@@ -416,17 +501,18 @@ def _eos(node, model=MODEL):
     return _Node({}, node.where, node.units)
 
 
-def _critical(node, fill=None, model=MODEL):
-    """{Tc, pc, omega, Vc (measured), volume_translation, origin}. A complete equation-of-state takes precedence over
-    critical-parameters; all species have Tc and pc, and a and b follow from them up to the last bits.
+def _critical(node, model, choices, composition):
+    """{Tc, pc, omega, Vc (measured), volume_translation, Z_RA, origin}. A complete equation-of-state takes precedence
+    over critical-parameters; all species have Tc and pc, and a and b follow from them up to the last bits.
 
-    fill: the composition of the species where each absent number is to be looked up or estimated, else None.
+    choices: those of the caller where each absent number is to be looked up or estimated, else None.
     """
     eos, critical = _eos(node, model), node.child("critical-parameters")
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
     row = {
         "Vc": critical.number("critical-molar-volume", "m^3/kmol", math.nan) * 1e-3,
         "volume_translation": eos.number("volume-translation", "m^3/kmol", translation) * 1e-3,
+        "Z_RA": critical.number("rackett-compressibility", default=math.nan),
         "origin": {},
     }
     given = [key for key in ("a", "b", "acentric-factor") if eos.has(key)]
@@ -438,18 +524,28 @@ def _critical(node, fill=None, model=MODEL):
         row["omega"] = eos.number("acentric-factor")
         row["Tc"] = a * OMEGA_B / (b * OMEGA_A * GAS_CONSTANT)
         row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / b
-    elif fill is not None and not all(critical.has(key) for key, *_ in CRITICAL):
-        data = _transport(node)
-        absent, origin = filled(node.where, node.data["name"], fill, data["diameter"], data["well_depth"])
+    elif choices is not None and not all(critical.has(key) for key, *_ in CRITICAL):
+        data, name, rk = _transport(node), node.data["name"], _eos(node, RK)
+        absent, origin = filled(
+            node.where,
+            name,
+            composition,
+            data["diameter"],
+            data["well_depth"],
+            choice=choices.get(name),
+            others=choices.get("*"),
+            rk=_rk_critical(rk) if rk.has("a") and rk.has("b") else None,
+        )
         known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
-        known |= {"Vc": row["Vc"]} if row["Vc"] > 0 else {}
+        known |= {field: row[field] for field in ("Vc", "Z_RA") if row[field] > 0}
         row |= absent | known
         row["origin"] = {field: text for field, text in origin.items() if field not in known}
     elif not node.has("critical-parameters"):
         node.fail(
             "critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
-            f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}; the option critical = fill looks "
-            "them up or estimates them)."
+            f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}). The option critical = fill looks "
+            "them up or estimates them; equation = ideal needs none"
+            + ("; equation = rk takes the Redlich-Kwong a and b." if _eos(node, RK).data else ".")
         )
     else:
         row["Tc"] = critical.positive("critical-temperature", "K")

@@ -20,6 +20,7 @@ ONE_ATM = 101325.0
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
 KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
 
+NAMED = 12  # how many species a message names
 PAIR_BYTES = 400  # of each pair of species, for the matrices of all models while they are made
 
 # field: (unit, lowest, highest, what). The bounds admit every real molecule and catch a number in another unit.
@@ -37,6 +38,7 @@ BOUNDS = {
     "rotational_relaxation": ("-", 0.0, 1e5, "rotational relaxation number"),
     "fuller_volume": ("-", 0.1, 1e4, "Fuller diffusion volume"),
     "volume_translation": ("m3/mol", -1e-3, 1e-3, "volume translation"),
+    "Z_RA": ("-", 0.15, 0.35, "Rackett compressibility"),
     "T_min": ("K", 0.0, 1e5, "lowest temperature of the NASA polynomials"),
     "T_mid": ("K", 1.0, 1e5, "temperature where the NASA polynomials meet"),
     "T_max": ("K", 1.0, 1e5, "highest temperature of the NASA polynomials"),
@@ -51,6 +53,7 @@ OPTIONAL = (
     "rotational_relaxation",
     "fuller_volume",
     "volume_translation",
+    "Z_RA",
 )
 
 
@@ -105,6 +108,7 @@ class SpeciesData:
     rotational_relaxation: np.ndarray  # at 298 K
     fuller_volume: np.ndarray
     volume_translation: np.ndarray  # m3/mol, Peneloux's c: v = v_eos - c
+    Z_RA: np.ndarray  # of Rackett's equation for saturated liquids; c follows from it where c is not known
     p_ref: float  # Pa, pressure of the ideal-gas entropies
     T_fit: tuple  # (T_low, T_high) [K]
     sources: dict  # name -> {block: note}, the file's notes on its numbers
@@ -161,8 +165,8 @@ class SpeciesData:
         """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
         Give either Tc [K] and pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed. `optional`: any of
-        Vc, dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation; an
-        absent one is unknown (nan). Units: see the fields of this class.
+        Vc, dipole, diameter, well_depth, polarizability, rotational_relaxation, fuller_volume, volume_translation,
+        Z_RA; an absent one is unknown (nan). Units: see the fields of this class.
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
         without_critical: Tc, pc and omega may be unknown (nan); such species can be used with the ideal gas only.
@@ -324,7 +328,9 @@ class SpeciesData:
 
     def named(self, mask):
         """The names of the species where the mask (ns,) is true, as text."""
-        return ", ".join(name for name, there in zip(self.names, mask) if there) or "no species"
+        names = [name for name, there in zip(self.names, mask) if there]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return ", ".join(names[:NAMED]) + more or "no species"
 
     def critical_volumes(self):
         """(Vc [m3/mol] (ns,), notes). An unknown Vc is replaced by that of the Peng-Robinson equation; the notes say

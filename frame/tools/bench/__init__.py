@@ -15,6 +15,7 @@ import sys
 
 from ...config import PRECISIONS
 from ...errors import ArgumentError
+from ..progress import progress
 from . import inputs, species_loops, tensor
 
 BENCHES = {
@@ -153,7 +154,7 @@ def main(given) -> None:
     names = (
         [given.bench] if given.bench != "all" else [name for name in BENCHES if name != "threads" or backend.threads]
     )
-    for name in names:
+    for name in progress("bench", names):
         made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
         rows += made.rows
         parts.append(page.part(name, made.facts, report.markdown(made.rows), made.notes))

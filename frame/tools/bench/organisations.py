@@ -16,8 +16,9 @@ from kernels import declare
 from kernels.codegen import launches, tune as tuning
 from kernels.program import Program
 
-from ...errors import ArgumentError, BackendError, FrameError
+from ...errors import ArgumentError, BackendError, FrameError, closest
 from ...shipped import BUILD
+from ..progress import progress
 from . import inputs
 
 COMPARED = 4096  # points
@@ -41,10 +42,11 @@ def tune(given, mixture) -> None:
     ]
     unknown = [name for name in names if name not in declare.collections]
     if unknown:
-        raise ArgumentError(f"--collections: no collection '{unknown[0]}'; known: {', '.join(declare.collections)}.")
+        meant, listed = closest(unknown[0], declare.collections), ", ".join(declare.collections)
+        raise ArgumentError(f"--collections: no collection '{unknown[0]}'{meant}; known: {listed}.")
     points = given.points or 10**6
     alike: dict[frozenset[str], list[tuple]] = {}  # sweeps -> (kernels, outcomes) of each collection
-    for name in names:
+    for name in progress("tune", names):
         collection = declare.collections[name]
         records = declare.resolve(collection.outputs, collection.given, mixture.options)
         outcomes = tune_collection(backend, mixture, collection, points)

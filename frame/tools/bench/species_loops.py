@@ -17,6 +17,7 @@ from kernels.codegen import tune as tuning
 
 from ...errors import FrameError
 from ...shipped import BUILD
+from ..progress import progress
 
 NS = (8, 16, 32, 50, 64)
 ROUNDS = 7
@@ -83,7 +84,7 @@ def rows(args) -> list[dict]:
         for ns in args.ns:
             n = args.points or points_for(be, ns, dtype)
             made = []
-            for layout in species_loops.LAYOUTS:
+            for layout in progress("species loops", species_loops.LAYOUTS):
                 made += _one(be, layout, ns, n, dtype, getattr(args, "rounds", 5))
                 be.release()
             ceiling = max(r["copy_bytes_per_s"] for r in made)  # the best seen in this run bounds both layouts

@@ -18,6 +18,7 @@ import kernels
 from ...errors import ArgumentError
 from .. import BACKEND
 from ..figures import pyplot
+from ..progress import progress
 from . import report
 
 AGAINST = {
@@ -104,7 +105,7 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
     )
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
     rows = []
-    for name in names:
+    for name in progress("validate", names):
         module = importlib.import_module(f".{name}", __name__)
         begin = time.perf_counter()
         found = list(module.run(job))

@@ -124,7 +124,8 @@ def translation(species, options) -> Constants:
     is the volume of the measured liquid, where one is given."""
     record, notes = _record(species, options), []
     (a, b), kappa = record.ab(species), record.alpha.slope(species.omega, options["alpha"])
-    Z_RA = 0.29056 - 0.08775 * species.omega  # Yamada & Gunn 1973 (original not seen)
+    # as given, else of Yamada & Gunn 1973 (original not seen)
+    Z_RA = np.where(np.isfinite(species.Z_RA), species.Z_RA, 0.29056 - 0.08775 * species.omega)
     unknown, own = ~np.isfinite(species.volume_translation), record.translation
     shift = np.where(unknown, own.slope * (own.zero - Z_RA) * R * species.Tc / species.pc, species.volume_translation)
     if options["translation"] == "fitted":
@@ -144,6 +145,9 @@ def translation(species, options) -> Constants:
         notes.append(f"volume translation fitted to a liquid density of {species.named(measured)}.")
     if unknown.any():
         notes.append(f"no volume translation given for {species.named(unknown)}: by correlation from Tc, pc, omega.")
+        own_Z_RA = unknown & np.isfinite(species.Z_RA)
+        if own_Z_RA.any():
+            notes.append(f"that correlation has the Z_RA of the input for {species.named(own_Z_RA)}.")
     return Constants({"shift_mass": shift / species.W}, notes=notes)
 
 

@@ -3,8 +3,8 @@ Mathur's rules for mixtures."""
 
 import numpy as np
 
-from ...declare import Constants, constants, option, point_kernel
-from ...species import GAS_CONSTANT as R
+from ...declare import Constants, constants, fallback, option, point_kernel
+from ...species import CRITICAL, GAS_CONSTANT as R, SpeciesData
 from ...species.kinetic_theory import viscosity_fit
 from ..ideal_gas import NASA
 from . import chung  # noqa: F401  (declares the quantities mu and lam)
@@ -63,3 +63,16 @@ constants(
     viscosity_laws,
     when={"viscosity": "sutherland powerlaw"},
 )
+
+
+def _without_critical(options, species):
+    """An ideal gas whose species have no critical properties: Chung's and Takahashi's formulas cannot be used."""
+    return (
+        options["equation"] == "ideal"
+        and isinstance(species, SpeciesData)
+        and bool(np.isnan([getattr(species, field) for field in CRITICAL]).any())
+    )
+
+
+fallback("viscosity", "sutherland", _without_critical)
+fallback("takahashi", "off", _without_critical)

@@ -1,0 +1,36 @@
+"""Progress of long commands: what is under way and about how long the rest takes, on one line of a terminal."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def time_left(seconds: float) -> str:
+    """In words: "40 s", "3 min", "2 h"."""
+    for size, unit in ((5400, "h"), (90, "min")):
+        if seconds >= size:
+            return f"{seconds / (3600 if unit == 'h' else 60):.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, to=None) -> Iterator[Item]:
+    """The items one after the other; before each a line such as "compile 3/17 thermal, about 40 s left" on standard
+    error, which the next one replaces. Nothing is written where standard error is no terminal. name(item): its name."""
+    to = sys.stderr if to is None else to
+    known: Sequence[Item] = list(items)
+    if not known or not to.isatty():
+        yield from known
+        return
+    begin = clock()
+    for done, item in enumerate(known):
+        left = f", about {time_left((clock() - begin) / done * (len(known) - done))} left" if done else ""
+        to.write(f"\r\x1b[K{what} {done + 1}/{len(known)} {name(item)}{left}")
+        to.flush()
+        try:
+            yield item
+        finally:
+            to.write("\r\x1b[K")
+            to.flush()
