@@ -64,7 +64,7 @@ class Contraction:
         describe(e, e.statements, self.sizes)
         self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
         self.candidates = sorted(self._candidates(), key=lambda c: c[0])
-        able = [c for c in self.candidates if how is None or c[1].name == how]
+        able = [c for c in self.candidates if how is None or how in (c[1], c[1].name)]
         if not able:
             names = sorted({c[1].name for c in self.candidates})
             raise ArgumentError(f"tensor expression: no organisation '{how}' here; able: {', '.join(names)}.")
@@ -215,8 +215,12 @@ class Contraction:
             for a in outs
         )
 
+    def compile(self):
+        """The compiled kernel; it comes from the cache on disk where it was made before."""
+        return self.backend.compile(self.source)
+
     def _launches(self, arrays, values, n):
-        module = self.backend.compile(self.source)
+        module = self.compile()
         if self.backend.style == "packs":
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", None, held, keep=list(arrays.values()))
