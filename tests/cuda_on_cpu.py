@@ -40,27 +40,41 @@ template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 #define __shared__
 alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
+// They go on when all of the block, or of the warp, have come there.
 static ucontext_t fibre[1024], block_loop;
-static int running;
+static int running, of_block;
 static void **arguments;
 static bool ended[1024];
-static inline void __syncthreads() { swapcontext(&fibre[running], &block_loop); }
-// What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
-static double shown[1024][3];
-static inline void __syncwarp() { __syncthreads(); }
+static int came[33], round_of[33]; // of the warps, and of the block
+static inline void meet(int group, int size) {
+    const int here = round_of[group], me = running;
+    if (++came[group] == size) {
+        came[group] = 0, ++round_of[group];
+        return;
+    }
+    while (round_of[group] == here) swapcontext(&fibre[me], &block_loop);
+}
+static inline int lanes_of_warp() { const int left = of_block - (running & ~31); return left < 32 ? left : 32; }
+static inline void __syncthreads() { meet(32, of_block); }
+static inline void __syncwarp() { meet(running >> 5, lanes_of_warp()); }
+// What a warp does together: each lane shows its values, all meet, each takes what it wants. A lane shows the next ones
+// at another place, so that none has to wait for those who take.
+static double shown[2][1024][3];
+static int shows[1024];
+static inline double (*show())[3] { return shown[shows[running]++ & 1]; }
 template <class T> static inline T __shfl_sync(unsigned, T value, int lane) {
-    memcpy(shown[running], &value, sizeof value);
+    double (*const all)[3] = show();
+    memcpy(all[running], &value, sizeof value);
     __syncwarp();
-    memcpy(&value, shown[(running & ~31) + lane], sizeof value);
-    __syncwarp();
+    memcpy(&value, all[(running & ~31) + lane], sizeof value);
     return value;
 }
 static inline int __all_sync(unsigned, int here) {
-    shown[running][0] = here;
+    double (*const shown_)[3] = show();
+    shown_[running][0] = here;
     __syncwarp();
     int all = 1;
-    for (int lane = 0; lane < 32; ++lane) all &= shown[(running & ~31) + lane][0] != 0;
-    __syncwarp();
+    for (int lane = 0; lane < lanes_of_warp(); ++lane) all &= shown_[(running & ~31) + lane][0] != 0;
     return all;
 }
 template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bits) {
@@ -68,13 +82,14 @@ template <class T> static inline T __shfl_xor_sync(unsigned all, T value, int bi
 }
 // mma.sync m16n8k4, float64: the fragments as the PTX manual lays them out
 static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
+    double (*const all)[3] = show();
     const int warp = running & ~31, row = (running & 31) >> 2, column = running & 3;
-    shown[running][0] = a[0], shown[running][1] = a[1], shown[running][2] = b;
+    all[running][0] = a[0], all[running][1] = a[1], all[running][2] = b;
     __syncwarp();
     for (int r = 0; r < 2; ++r) for (int q = 0; q < 2; ++q) for (int k = 0; k < 4; ++k)
-        c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
-    __syncwarp();
+        c[2*r + q] += all[warp + 4*row + k][r]*all[warp + 4*(2*column + q) + k][2];
 }
+static inline int min(int a, int b) { return a < b ? a : b; }
 static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) {
     const unsigned long long old = *at;
     if (value > old) *at = value;
@@ -111,6 +126,7 @@ static void run_teams(int gx, int gy, int bx) {
     for (int y = 0; y < gy; ++y) for (int x = 0; x < gx; ++x) {
         blockIdx = {x, y, 0};
         memset(shared_memory, 0xff, sizeof shared_memory);      // NaN
+        memset(came, 0, sizeof came), memset(shows, 0, sizeof shows), of_block = bx;
         for (int t = 0; t < bx; ++t) {
             getcontext(&fibre[t]);
             fibre[t].uc_stack.ss_sp = stack[t], fibre[t].uc_stack.ss_size = sizeof stack[t];
@@ -147,7 +163,7 @@ PAGEABLE, PINNED, DEVICE = range(3)
 def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
-    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_units", text) else ""
+    teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_unit", text) else ""
     file = path.with_suffix(".cpp")
     file.write_text(PREFIX + teams + KERNELS + source.text)
     command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]

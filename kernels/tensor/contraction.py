@@ -220,12 +220,12 @@ class Contraction:
         return self.backend.compile(self.source)
 
     def _launches(self, arrays, values, n):
-        module = self.compile()
         if self.backend.style == "packs":
+            module = self.compile()
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", None, held, keep=list(arrays.values()))
             return functools.partial(run, n)
-        return self._renderer.launch(self, module, arrays, values, n)
+        return self._renderer.launch(self, arrays, values, n)
 
     # ---- what was decided
     @property

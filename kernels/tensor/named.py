@@ -45,7 +45,7 @@ TEXTS = {
 ARRANGED = {
     "s1": ("t1[a d] v2[e f b c]", "defabc defbac defbca edfabc edfbac edfbca efdabc efdbac efdbca", "+-+-+-+-+"),
     "d1": ("t2[a e d g] v2[g f b c]", "defabc defbac defbca fdeabc fdebac fdebca dfeabc dfebac dfebca", "-+--+-+-+"),
-    "d2": ("t2[b a d g] v2[e f c g]", "defabc defcab defacb edfabc edfcab edfacb efdabc efdcab efdacb", "--+++--++"),
+    "d2": ("t2[b a d g] v2[e f c g]", "defabc defcab defacb edfabc edfcab edfacb efdabc efdcab efdacb", "--+++---+"),
 }
 
 

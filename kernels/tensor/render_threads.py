@@ -18,6 +18,7 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
+from . import render_stages
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places
 
 UNIT = "rough accesses"
@@ -115,6 +116,7 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
         if body.bytes <= SHARED:
             saved = sum(x is not None for x in lines) / len(lines)
             found.append((work * (1.2 - 0.9 * saved), how))
+    found += [(work * 0.1, how) for how in render_stages.choices(p)]
     return sorted(found, key=lambda f: f[0])
 
 
@@ -126,8 +128,10 @@ def members(p: Program) -> str:
     return " ".join([*words, "arena:address n:whole"])
 
 
-def render(p: Program, how: Threads, headers=(), folders=(), quick: bool = False) -> Source:
+def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members`."""
+    if isinstance(how, render_stages.Staged):
+        return render_stages.render(p, how, members(p), headers, folders, quick)
     make = {"flat": _flat, "tiles": _tiles, "slices": _tiles}.get(how.name, lambda p, how: _Teams(p, how).text())
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
@@ -140,9 +144,12 @@ def render(p: Program, how: Threads, headers=(), folders=(), quick: bool = False
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
 
 
-def launch(plan, module, arrays, values, n: int):
+def launch(plan, arrays, values, n: int):
     """run() of a bound plan: constants filled in, scratch allocated, items counted."""
     p, how, backend = plan.program, plan.how, plan.backend
+    if isinstance(how, render_stages.Staged):
+        return render_stages.launch(plan, arrays, values, n, members(p))
+    module = plan.compile()
     keep = list(arrays.values())
     values = {key: x for key, x in values.items() if key != "past"}
     shape, items = Shape(how.threads), n
