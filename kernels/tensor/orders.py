@@ -168,6 +168,25 @@ def gathered(e: Expression, sizes, most: int):
     inner = next((out.indices[k:] for k in range(len(out.indices)) if extent(out.indices[k:], sizes, e.batch) <= most), ())
     if not inner or (e.batch in inner) or len(inner) > ENUMERATED or any(len(t.factors) != 2 for t in terms):
         return None
+    groups = regrouped(terms, inner)
+    if not groups or max(len(lead) for lead, _ in groups) < 2:
+        return None
+    fixed = out.indices[: len(out.indices) - len(inner)]
+    made, sums = [], []
+    for lead, parts in groups:
+        name = f"s{len(made)}"
+        while name in e.references:
+            name += "_"
+        first = next(iter(lead))  # the local's own indices: those of its first use
+        made.append(Statement(Reference(name, (*fixed, *first)), parts))
+        sums += [Term(number, (Reference(name, (*fixed, *order)),)) for order, number in lead.items()]
+    return (*made, Statement(out, tuple(sums), e.statements[0].add))
+
+
+def regrouped(terms, inner):
+    """[({order of the inner indices: number}, terms)]: the sum over the groups, and in each over its orders, of the
+    number times the group's terms, whose inner indices, as the first order has them, are those of the order. None where
+    a term lacks an inner index."""
     uses: dict[tuple, dict[tuple[str, ...], float]] = {}  # product: order of the inner indices -> number
     for t in terms:
         key, order = _placed(t, inner)
@@ -175,9 +194,7 @@ def gathered(e: Expression, sizes, most: int):
             return None
         found = uses.setdefault(key, {})
         found[order] = found.get(order, 0.0) + t.number
-    if max(map(len, uses.values())) < 2:
-        return None
-    groups: list[tuple[dict, list]] = []  # (orders and numbers, [(product, number, names of its indices)])
+    groups: list[tuple[dict, list]] = []  # (orders and numbers, [(product, number, places of its indices)])
     for key, orders_ in uses.items():
         for lead, members in groups:
             match = _same_uses(lead, orders_)
@@ -186,21 +203,16 @@ def gathered(e: Expression, sizes, most: int):
                 break
         else:
             groups.append((orders_, [(key, 1.0, tuple(range(len(inner))))]))
-    fixed = out.indices[: len(out.indices) - len(inner)]
-    made, sums = [], []
+    made = []
     for lead, members in groups:
-        name = f"s{len(made)}"
-        while name in e.references:
-            name += "_"
-        first = next(iter(lead))  # the local's own indices: those of its first use
+        first = next(iter(lead))
         parts = []
         for key, number, places in members:
-            named_ = {k: first[place] for k, place in enumerate(places)}
-            refs = tuple(Reference(n, tuple(i if isinstance(i, str) else named_[i] for i in own)) for n, own in key)
-            parts.append(Term(number, tuple(refs)))
-        made.append(Statement(Reference(name, (*fixed, *first)), tuple(parts)))
-        sums += [Term(number, (Reference(name, (*fixed, *order)),)) for order, number in lead.items()]
-    return (*made, Statement(out, tuple(sums), e.statements[0].add))
+            names = {k: first[place] for k, place in enumerate(places)}
+            refs = tuple(Reference(n, tuple(i if isinstance(i, str) else names[i] for i in own)) for n, own in key)
+            parts.append(Term(number, refs))
+        made.append((lead, tuple(parts)))
+    return made
 
 
 def _placed(t: Term, inner):

@@ -12,6 +12,7 @@ after the other, and factors without it are staged once for all.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -38,7 +39,8 @@ TRIED = 16  # paddings of a dimension that are looked at
 class Staged:
     """An organisation. warps: of a team. entries: teams of a block. blocks: on a multiprocessor, which bounds the
     registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
-    paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`."""
+    paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
+    orbit: a block takes all orders of the entry's indices; columns: tiles of columns a warp, there."""
 
     warps: int
     entries: int = 1
@@ -48,16 +50,19 @@ class Staged:
     paired: bool = True
     walk: str = ""
     parts: int = 1
+    orbit: bool = False
+    columns: int = 1
 
     @property
     def name(self) -> str:
-        return "stays" if self.walk else "stages"
+        return "orbits" if self.orbit else "stays" if self.walk else "stages"
 
     def __str__(self):
         told = [f"{self.warps} warps"]
         told += [f"{self.entries} entries"] * (self.entries > 1) + [f"{self.blocks} blocks"] * (self.blocks > 0)
         told += [f"{self.ahead} tiles, {self.batch} steps"]
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
+        told += [f"{self.columns} columns"] if self.orbit else []
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -90,8 +95,9 @@ class Step:
     before: bool = False
 
 
-def strides_for(extents, patterns) -> tuple[int, ...]:
-    """Strides with the fewest bank conflicts. patterns: [(weight, digits of each of 16 lanes)]."""
+def strides_for(extents, patterns, most: int = 1 << 30) -> tuple[int, ...]:
+    """Strides with the fewest bank conflicts, for an array of at most so many numbers. patterns: [(weight, digits of
+    each of 16 lanes)]."""
     rank = len(extents)
     if rank < 2 or not patterns:
         return tuple(math.prod(extents[d + 1 :]) for d in range(rank))
@@ -110,7 +116,9 @@ def strides_for(extents, patterns) -> tuple[int, ...]:
         for weight, lanes in zip(weights, at):
             distinct = np.unique(lanes)
             cost += weight * np.bincount(distinct % BANKS).max()
-        size = sum((x - 1) * y for x, y in zip(extents, s))
+        size = sum((x - 1) * y for x, y in zip(extents, s)) + 1
+        if size > most and any(pads):
+            continue
         if best is None or (cost, size) < best[0]:
             best = ((cost, size), s)
     assert best
@@ -140,8 +148,12 @@ class Stages:
         if not any(step.kind == "units" for step in self.steps):
             raise Unable("no product with a sum, rows and columns")
         self.held: dict[str, Held] = {}
-        self._stage()
-        self._join()
+        self.copies = 1  # of every array in shared memory
+        if how.orbit:
+            self.orbit = self._orbit()
+        else:
+            self._stage()
+            self._join()
         self._place()
 
     # ---- what an entry is
@@ -257,6 +269,34 @@ class Stages:
         others = [i for i in own if i not in rows and i not in columns]
         return others, pick(rows), pick(columns), made
 
+    # ---- orders of the entry
+    def _orbit(self):
+        """(indices, products, {order: number}): a local is the sum over orders of the entry's indices of the number
+        times the products, so that a block that has all orders does each product once for all of them."""
+        if len(self.steps) != 2 or [step.kind for step in self.steps] != ["units", "each"]:
+            raise Unable("two steps, products and their sum")
+        first, last = (step.statements[0] for step in self.steps)
+        names = tuple(i for i in first.out.indices if i == self.batch or i in self.entry)
+        if self.batch not in names or not 2 <= len(names) <= 3 or self.arrays[first.out.name].kind != "local":
+            raise Unable("two or three indices of an entry")
+        if any(self.kept(r) != self.kept(last.out) for t in last.terms for r in t.factors):
+            raise Unable("the indices of an entry in the same places")
+        extents = {self.p.sizes[i] for i in names if i != self.batch}
+        for x in self.arrays.values():  # the batch's extent is compiled in where arrays have it in several places
+            for r in self.p.expression.references.get(x.name, ()):
+                if x.mixed and self.batch in r.indices:
+                    extents.add(x.extents[r.indices.index(self.batch)] or 0)
+        if len(extents) != 1 or not any(x.mixed for x in self.arrays.values()):
+            raise Unable("equal extents of an entry's indices")
+        groups = orders.regrouped(first.terms, names)
+        if not groups or len(groups) != 1 or len(groups[0][0]) < 2:
+            raise Unable("products that are equal up to the order of an entry's indices")
+        ((uses, terms),) = groups
+        self.steps[0].statements = [first._replace(terms=terms)]
+        self.copies = math.factorial(len(names))
+        self.extent = extents.pop()
+        return names, terms, uses
+
     # ---- shared memory
     def _stage(self) -> None:
         """Copies of what several products read, and of what stays through a walk; the products read those."""
@@ -370,7 +410,8 @@ class Stages:
             slots.setdefault(h.place, []).append(h)
         put: list[tuple[int, int, int, int]] = []  # first, last, begin, end
         for members in sorted(slots.values(), key=lambda m: -math.prod(m[0].extents)):
-            strides = strides_for(members[0].extents, [x for h in members for x in h.patterns])
+            most = LIMIT // 8 // self.copies if self.copies > 1 else 1 << 30
+            strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most)
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
@@ -382,7 +423,8 @@ class Stages:
             put.append((first, last, at, at + size))
             for h in members:
                 h.at = at
-        self.bytes = 8 * max((end for *_, end in put), default=0)
+        self.room = max((end for *_, end in put), default=0)
+        self.bytes = 8 * self.room * self.copies
         if self.bytes > LIMIT:
             raise Unable(f"{self.bytes} bytes of shared memory")
 
@@ -430,6 +472,12 @@ class Stages:
         """Whether the threads of a team wait for each other."""
         read = {f.name for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
         return bool(read & self.written)
+
+    def items(self, n: int) -> int:
+        """Blocks' work for n entries of the batch."""
+        if self.how.orbit:  # sets of values of the entry's indices
+            return math.comb(self.extent + len(self.orbit[0]) - 1, len(self.orbit[0]))
+        return n * self.teams * (self.how.parts if self.walk else 1)
 
     @property
     def teams(self) -> int:
@@ -632,8 +680,8 @@ class Writer:
                 put = [*([f"const int k = {k};"] if loops or inside else []), *self.digits(loops, "k", "k")]
                 away = self.offset(loops, "k", 0 if what == "a" else 1, accesses[r])
                 for t, b in enumerate(base):
-                    to = f"a[{step_}][{t}]" if what == "a" else f"b{j}[{t}][{step_}]"
-                    after = f"a[{step_ + 1}][{t}]" if what == "a" else f"b{j}[{t}][{step_ + 1}]"
+                    to = f"fa[{step_}][{t}]" if what == "a" else f"fb{j}[{t}][{step_}]"
+                    after = f"fa[{step_ + 1}][{t}]" if what == "a" else f"fb{j}[{t}][{step_ + 1}]"
                     from_ = f"{accesses[r].pointer} + {b}_{j} + {away}"
                     if vector:
                         load = f"pair({from_}, {to}, {after});"
@@ -661,7 +709,7 @@ class Writer:
 
         if hoisted:
             for j in range(len(terms)):
-                lines.append(f"double b{j}[{width}][{count[j]}];")
+                lines.append(f"double fb{j}[{width}][{count[j]}];")
                 guarded = extents[j] % (8 if paired[j] else 4) != 0
                 lines.append("{ " + "\n".join([*column_bases(j, "0"), *block(j, "0", count[j], guarded, "b")]) + " }")
         turns = -(-jobs // self.how.warps)
@@ -725,11 +773,11 @@ class Writer:
             unit = 8 if paired[j] else 4
 
             def body(first, steps_, guarded, j=j):
-                made = [f"double a[{steps_}][2];", *([] if hoisted else [f"double b{j}[{width}][{steps_}];"])]
+                made = [f"double fa[{steps_}][2];", *([] if hoisted else [f"double fb{j}[{width}][{steps_}];"])]
                 made += block(j, first, steps_, guarded, "a")
                 if not hoisted:
                     made += block(j, first, steps_, guarded, "b")
-                made.append(f"UNROLL for (int t = 0; t < {width}; ++t) multiply_add<{steps_}>(acc[t], a, b{j}[t]);")
+                made.append(f"UNROLL for (int t = 0; t < {width}; ++t) multiply_add<{steps_}>(acc[t], fa, fb{j}[t]);")
                 return made
 
             if full > 1:
@@ -765,9 +813,176 @@ class Writer:
         self.even |= {r.name for r in found}
         return found or None
 
+    # ---- all orders of an entry's indices
+    def place_of(self, r: Reference, values: dict[str, str]) -> str:
+        """A pointer to what a reference reads where the entry's indices have these values."""
+        a, parts, step = self.plan.arrays[r.name], [], 1
+        near = steps(r, a, self.plan.batch, far=True)
+        for d in reversed(range(len(r.indices))):
+            i = r.indices[d]
+            if i == self.plan.batch:
+                parts.append(f"{values[i]} * {f'(long){step}' if a.mixed else f'a.step_{r.name}'}")
+            elif i in values:
+                parts.append(f"{values[i]} * ({step_text(near[i], f'a.ld_{r.name}')})")
+            step *= a.extents[d] or 1
+        kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
+        return f"(({kind} *)a.at_{r.name} + {' + '.join(parts) or '0'})"
+
+    def orbits(self) -> list[str]:
+        plan, how = self.plan, self.how
+        names, terms, uses = plan.orbit
+        first, last = (step.statements[0] for step in plan.steps)
+        local = plan.held[first.out.name]
+        values = [f"y{k}" for k in range(len(names))]
+        all_orders = [dict(zip(names, order)) for order in itertools.permutations(values)]
+        number_of = {tuple(order[i] for i in names): k for k, order in enumerate(all_orders)}
+        threads = self.team
+        lines = [
+            f"KERNEL(contraction, Arguments, {threads}, 1) {{",
+            "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
+            "long g = blockIdx.x;\nif (g >= items) return;",
+        ]
+        for k, value in enumerate(values):  # the g-th set, its smallest value first
+            left = len(values) - k - 1
+            lines.append(f"int {value} = {values[k - 1] if k else 0};")
+            size = {0: "1", 1: f"({plan.extent} - {value})", 2: f"({plan.extent} - {value}) * ({plan.extent + 1} - {value}) / 2"}[left]
+            lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
+        lines.append(f"scalar *const h_{local.name} = shared_memory;")
+        is_new = []
+        for k, order in enumerate(all_orders):
+            same = [" && ".join(f"{order[i]} == {other[i]}" for i in names) for other in all_orders[:k]]
+            lines.append(f"const bool new{k} = !({' || '.join(f'({x})' for x in same) or 'false'});")
+            is_new.append(f"new{k}")
+            one = self.loops(plan.own(last), [self.access(last.out)])
+            if len(one) == 1 and one[0].step == (1,):
+                size = plan.numbers(last.out)
+                to = self.place_of(last.out, order)
+                lines.append(f"if (new{k}) for (int x = me * 16; x < {size}; x += {threads * 16}) ask({to} + x);")
+        lines += self._orbit_products(first, all_orders, number_of, uses, local)
+        lines.append("__syncthreads();")
+        lines += self._orbit_sums(last, all_orders, is_new, local)
+        return [*lines, "}"]
+
+    def _orbit_products(self, s: Statement, all_orders, number_of, uses, local) -> list[str]:
+        """Products of all orders on the units, each once, and their sums into shared memory."""
+        plan = self.plan
+        names, first = plan.orbit[0], next(iter(uses))
+        others, rows, columns, terms = plan.layout(s)
+        refs = list(dict.fromkeys([s.out, *(r for _, f, g, _ in terms for r in (f, g))]))
+        accesses = {r: self.access(r) for r in refs}
+        order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
+        row_loops, column_loops = self.loops(rows, order), self.loops(columns, order)
+        m, n, width = plan._extent(rows), plan._extent(columns), self.how.columns
+        tiles, chunks = -(-m // 16), -(-n // (8 * width))
+        jobs, warps = tiles * chunks, self.how.warps
+        at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
+        lines = [f"UNROLL_BY(1) for (int job = warp; job < {jobs}; job += {warps}) {{"]
+        lines += [f"const int chunk = job % {chunks}, tile = job / {chunks}; (void)chunk;"]
+        for half in "ab":
+            lines.append(f"const int m_{half} = tile * 16 + row{' + 8' if half == 'b' else ''}, m{half} = min(m_{half}, {m - 1});")
+            lines += self.digits(row_loops, f"m{half}", f"r{half}")
+        for t in range(width):
+            lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
+            lines += self.digits(column_loops, f"n_{t}", f"c{t}_")
+        lines.append(f"double acc[{len(all_orders)}][{width}][4];")
+        lines.append(
+            f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
+            "UNROLL for (int i = 0; i < 4; ++i) acc[o][t][i] = 0;"
+        )
+        for sign, f, g, sums in terms:
+            k_loops = self.loops(sums, [accesses[f], accesses[g]])
+            k = math.prod(loop.extent for loop in k_loops)
+            paired = self.pairs(f, g, accesses, k_loops, row_loops, column_loops, (), place)
+            count = 2 * -(-k // 8) if paired else -(-k // 4)
+            uneven = k % (8 if paired else 4) != 0
+
+            def load(r, base, to, which, k_loops=k_loops, k=k, paired=paired, count=count, uneven=uneven, number=1.0):
+                """Statements that fill to[step] from a pointer."""
+                vector, made = bool(paired) and r in paired, []
+                for step_ in range(0, count, 2 if vector else 1):
+                    k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
+                    put = [f"const int k = {k_text}; (void)k;", *self.digits(k_loops, "k", "k")]
+                    from_ = f"{base} + {self.offset(k_loops, 'k', which, accesses[r])}"
+                    inside = f"k < {k}" if uneven else ""
+                    if vector:
+                        both = f"pair({from_}, {to(step_)}, {to(step_ + 1)});"
+                        put.append(f"if ({inside}) {{ {both} }} else {to(step_)} = {to(step_ + 1)} = 0;" if inside else both)
+                    else:
+                        put.append(f"{to(step_)} = {f'{inside} ? *({from_}) : 0' if inside else f'*({from_})'};")
+                    if number != 1:
+                        put.append(" ".join(f"{to(step_ + x)} *= {number!r};" for x in range(2 if vector else 1)))
+                    made.append("{ " + " ".join(put) + " }")
+                return made
+
+            known: dict[str, list[int]] = {}  # orders by the part of the rows' factor that they read
+            for o, values in enumerate(all_orders):
+                known.setdefault(self.place_of(f, values), []).append(o)
+            for rows_at, members in known.items():
+                lines.append(f"{{ double fa[{count}][2];")
+                for h, half in enumerate("ab"):
+                    base = f"{rows_at} + {at(f, row_loops, f'r{half}')}"
+                    lines += load(f, base, lambda x, h=h: f"fa[{x}][{h}]", 0)
+                for o in members:
+                    columns_at = self.place_of(g, all_orders[o])
+                    lines.append(f"{{ double fb[{width}][{count}];")
+                    for t in range(width):
+                        base = f"{columns_at} + {at(g, column_loops, f'c{t}_')}"
+                        lines += load(g, base, lambda x, t=t: f"fb[{t}][{x}]", 1, number=sign)
+                        lines.append(f"multiply_add<{count}>(acc[{o}][{t}], fa, fb[{t}]);")
+                    lines.append("}")
+                lines.append("}")
+        for o, values in enumerate(all_orders):
+            for t in range(width):
+                for i in range(4):
+                    half, second = "ab"[i // 2], i % 2
+                    parts = ""
+                    for use, number in uses.items():
+                        assigned = dict(zip(first, (values[x] for x in use)))
+                        turned = tuple(assigned[x] for x in names)
+                        sign = "- " if number == -1 else f"+ {number!r} * " if number != 1 else "+ " if parts else ""
+                        parts += f" {sign}acc[{number_of[turned]}][{t}][{i}]"
+                    test = [f"m_{half} < {m}"] * (m % 16 > 0) + [f"nn < {n}"] * (n % (8 * width) > 0)
+                    both = " && ".join(test)
+                    lines.append(
+                        f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {f'if ({both})' if both else ''} {{ "
+                        f"{' '.join(self.digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
+                        f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
+                    )
+        return [*lines, "}"]
+
+    def _orbit_sums(self, s: Statement, all_orders, is_new, local) -> list[str]:
+        """The output's numbers of each order, each a sum out of shared memory; those of the next order are asked for
+        before."""
+        plan = self.plan
+        size = plan.numbers(s.out)
+        count = -(-size // self.team)
+        refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
+        accesses = {r: self.access(r) for r in refs}
+        loops = self.loops(plan.own(s), list(accesses.values()))
+        split = self.digits(loops, "x", "x")
+        place = {r: k for k, r in enumerate(refs)}
+        away = lambda r: self.offset(loops, "x", place[r], accesses[r])
+        lines = []
+        guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
+        for o, values in enumerate(all_orders):
+            to = self.place_of(s.out, values)
+            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {to};"]
+            head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
+            if s.add:
+                lines.append(f"scalar old[{count}];\nUNROLL {head} {guard(f'old[i] = to[{away(s.out)}];')} }}")
+            parts = "old[i]" if s.add else "0"
+            for t in s.terms:
+                words = [f"h_{local.name}[{o * plan.room + local.at} + {away(f)}]" for f in t.factors]
+                sign = "-" if t.number == -1 else "+" if t.number == 1 else f"+ {t.number!r} *"
+                parts += f" {sign} {' * '.join(words)}"
+            lines.append(f"UNROLL {head} {guard(f'leave(&to[{away(s.out)}], {parts});')} }}\n}}")
+        return lines
+
     # ---- the kernel
     def text(self) -> list[str]:
         plan, how = self.plan, self.how
+        if how.orbit:
+            return self.orbits()
         early, bodies = [], []
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
@@ -868,12 +1083,10 @@ def choices(p: Program) -> list[Staged]:
         warps = min(jobs, 4)
         found = [Staged(warps, max(1, 4 // warps))]
     if plain.entry and plain.barriers:
-        try:
-            how = Staged(min(16, jobs), walk=plain.entry[-1])
-            Stages(p, how)
-            found.append(how)
-        except Unable:
-            pass
+        for how in (Staged(min(16, jobs), walk=plain.entry[-1]), Staged(16, orbit=True)):
+            with contextlib.suppress(Unable):
+                Stages(p, how)
+                found.append(how)
     return found
 
 
@@ -898,7 +1111,7 @@ def launch(plan, arrays, values, n: int, members: str):
         how = dataclasses.replace(how, paired=False)
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)
-    items = n * stages.teams * (how.parts if stages.walk else 1)
+    items = stages.items(n) if n else 0
     shape = Shape(32 * how.warps * how.entries, how.entries, stages.bytes)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items)
