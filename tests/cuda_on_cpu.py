@@ -46,13 +46,14 @@ static int running, of_block;
 static void **arguments;
 static bool ended[1024];
 static int came[33], round_of[33]; // of the warps, and of the block
+static inline void give_way() { swapcontext(&fibre[running], &block_loop); }
 static inline void meet(int group, int size) {
-    const int here = round_of[group], me = running;
+    const int here = round_of[group];
     if (++came[group] == size) {
         came[group] = 0, ++round_of[group];
         return;
     }
-    while (round_of[group] == here) swapcontext(&fibre[me], &block_loop);
+    while (round_of[group] == here) give_way();
 }
 static inline int lanes_of_warp() { const int left = of_block - (running & ~31); return left < 32 ? left : 32; }
 static inline void __syncthreads() { meet(32, of_block); }

@@ -28,7 +28,6 @@ from .text import Reference, Statement, Term
 
 LIMIT = 226 * 1024  # bytes of shared memory a block
 LARGEST = 8192  # numbers of an output that a team has; of more, a further index is spread over teams where it can be
-COLUMNS = 8  # tiles of eight columns a warp
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
 FEW = 16  # numbers that a lane asks for ahead
 BANKS = 16  # of 8 bytes: those of half a warp differ where shared memory is read at full speed
@@ -40,7 +39,8 @@ class Staged:
     """An organisation. warps: of a team. entries: teams of a block. blocks: on a multiprocessor, which bounds the
     registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
     paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
-    orbit: a block takes all orders of the entry's indices; columns: tiles of columns a warp, there."""
+    orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
+    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit."""
 
     warps: int
     entries: int = 1
@@ -51,7 +51,9 @@ class Staged:
     walk: str = ""
     parts: int = 1
     orbit: bool = False
-    columns: int = 1
+    columns: int = 8
+    stage: int = 2
+    bulk: bool = True
 
     @property
     def name(self) -> str:
@@ -62,7 +64,8 @@ class Staged:
         told += [f"{self.entries} entries"] * (self.entries > 1) + [f"{self.blocks} blocks"] * (self.blocks > 0)
         told += [f"{self.ahead} tiles, {self.batch} steps"]
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
-        told += [f"{self.columns} columns"] if self.orbit else []
+        told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
+        told += ["no bulk copies"] * (not self.bulk)
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -79,6 +82,7 @@ class Held:
     last: int = 0
     place: str = ""
     at: int = 0
+    even: bool = False
     patterns: list = dataclasses.field(default_factory=list)
 
     @property
@@ -95,9 +99,9 @@ class Step:
     before: bool = False
 
 
-def strides_for(extents, patterns, most: int = 1 << 30) -> tuple[int, ...]:
+def strides_for(extents, patterns, most: int = 1 << 30, even: bool = False) -> tuple[int, ...]:
     """Strides with the fewest bank conflicts, for an array of at most so many numbers. patterns: [(weight, digits of
-    each of 16 lanes)]."""
+    each of 16 lanes)]. even: bulk copies fill it, long runs that begin at even places."""
     rank = len(extents)
     if rank < 2 or not patterns:
         return tuple(math.prod(extents[d + 1 :]) for d in range(rank))
@@ -117,7 +121,7 @@ def strides_for(extents, patterns, most: int = 1 << 30) -> tuple[int, ...]:
             distinct = np.unique(lanes)
             cost += weight * np.bincount(distinct % BANKS).max()
         size = sum((x - 1) * y for x, y in zip(extents, s)) + 1
-        if size > most and any(pads):
+        if any(pads) and (size > most or (even and ((rank > 2 and pads[0]) or any(x % 2 for x in s[:-1])))):
             continue
         if best is None or (cost, size) < best[0]:
             best = ((cost, size), s)
@@ -139,6 +143,7 @@ class Stages:
         self.arrays = describe(e, self.statements, p.sizes) if made else p.arrays
         if any(a.kind == "shared" for a in self.arrays.values()):
             raise Unable("a local that the batch shares")
+        self._merge()
         self.written = {s.out.name for s in self.statements}
         if any(self.arrays[x].mixed for x in self.written):
             raise Unable("an output with the batch index in several places")
@@ -155,6 +160,46 @@ class Stages:
             self._stage()
             self._join()
         self._place()
+
+    def _merge(self) -> None:
+        """A local that one later statement multiplies by a number at each place, and no other reads, is never stored:
+        its product's numbers are multiplied before they leave the units."""
+        reads: dict[str, int] = {}
+        for s in self.statements:
+            for t in s.terms:
+                for f in t.factors:
+                    reads[f.name] = reads.get(f.name, 0) + 1
+        made = list(self.statements)
+        for s in self.statements:
+            users = [u for u in made if any(f.name == s.out.name for t in u.terms for f in t.factors)]
+            if self.arrays[s.out.name].kind != "local" or reads.get(s.out.name) != 1 or len(users) != 1 or s.add:
+                continue
+            (u,) = users
+            if len(u.terms) != 1 or len(u.terms[0].factors) != 2 or u.out.indices != s.out.indices:
+                continue
+            t = u.terms[0]
+            (other,) = (f for f in t.factors if f.name != s.out.name)
+            mine = next(f for f in t.factors if f.name == s.out.name)
+            alone = all(len(x.factors) == 2 and x.sums(s.out) for x in s.terms) and mine.indices == s.out.indices
+            written = any(other.name == x.out.name for x in made)
+            if not alone or written or set(other.indices) != set(s.out.indices):
+                continue
+            terms = tuple(Term(x.number * t.number, (*x.factors, other)) for x in s.terms)
+            place = made.index(s)
+            if any(u.out.name == f.name for x in made[place : made.index(u)] for y in x.terms for f in y.factors):
+                continue
+            made[place] = u._replace(terms=terms)
+            made.remove(u)
+        if made != self.statements:
+            kept = {s.out.name for s in made}
+            self.arrays = {k: v for k, v in self.arrays.items() if v.kind == "argument" or k in kept}
+        self.statements = made
+
+    def scale(self, s: Statement) -> Reference | None:
+        """What every product of a statement is multiplied by at the output's places."""
+        own = set(s.out.indices)
+        found = {t.factors[2] for t in s.terms if len(t.factors) == 3 and set(t.factors[2].indices) == own}
+        return found.pop() if len(found) == 1 and all(len(t.factors) == 3 for t in s.terms) else None
 
     # ---- what an entry is
     def kept(self, r: Reference) -> tuple[int, ...]:
@@ -193,10 +238,10 @@ class Stages:
     # ---- products
     def sides(self, s: Statement, t: Term):
         """(rows or columns that only the first factor has, those of the second), or None."""
-        if len(t.factors) != 2:
+        if len(t.factors) != 2 + (self.scale(s) is not None):
             return None
         own = set(self.own(s))
-        first, second = (own & set(f.indices) for f in t.factors)
+        first, second = (own & set(f.indices) for f in t.factors[:2])
         only = first - second, second - first
         return only if any(only) and first | second == own else None
 
@@ -260,7 +305,7 @@ class Stages:
         columns = second if rows is first else first
         made = []
         for t in terms:
-            f, g = t.factors
+            f, g = t.factors[:2]
             if not (rows <= set(f.indices) and not columns & set(f.indices)):
                 f, g = g, f
             made.append((t.number, f, g, t.sums(s.out)))
@@ -318,7 +363,7 @@ class Stages:
             size = self.numbers(r)
             if self.walk and self.walk not in r.indices and size >= 512:
                 stays.append((size, key))
-            elif not self.walk and depends and count[key] > 1:
+            elif not self.walk and depends and count[key] >= self.how.stage:
                 stays.append((size, key))
         copies, names = [], {}
         for size, key in sorted(stays, key=lambda x: -x[0]):
@@ -327,7 +372,8 @@ class Stages:
             room -= size * 9
             name, r = f"held{len(names)}", known[key]
             names[key] = name
-            copies.append(Step("each", [Statement(Reference(name, r.indices), (Term(1.0, (r,)),))], bool(self.walk)))
+            copy = Statement(Reference(name, r.indices), (Term(1.0, (r,)),))
+            copies.append(Step("copy" if self.run(r) > 1 else "each", [copy], bool(self.walk)))
             self.arrays = {
                 **self.arrays,
                 name: dataclasses.replace(self.arrays[r.name], name=name, kind="local", mixed=False),
@@ -340,6 +386,27 @@ class Stages:
             step.statements = [s._replace(terms=tuple(map(turn, s.terms))) for s in step.statements]
         self.steps = copies + self.steps
 
+    def run(self, r: Reference) -> int:
+        """Numbers of a slice that lie side by side and may be copied in bulk: an even number of them, at even places;
+        else 1."""
+        if not (self.how.paired and self.how.bulk):
+            return 1
+        a = self.arrays[r.name]
+        near = steps(r, a, self.batch, far=True)
+        own = [r.indices[k] for k in self.kept(r)]
+        size = 1
+        for i in reversed(own):
+            if near[i] != size or own.count(i) > 1:
+                break
+            size *= self.p.sizes[i]
+        along = 0 if not a.mixed or self.batch not in r.indices else self.batch_step(r)
+        others = [near[i] for i in near if near[i] >= size] + [along]
+        return size if size >= 32 and size % 2 == 0 and all(s % FAR % 2 == 0 for s in others) else 1
+
+    def batch_step(self, r: Reference) -> int:
+        """Of the batch index of a reference to an array that has it in several places."""
+        return math.prod(x or 1 for x in self.arrays[r.name].extents[r.indices.index(self.batch) + 1 :])
+
     def slice(self, r: Reference) -> tuple:
         """What tells apart the parts of an array that an entry reads."""
         return r.name, tuple(i if i == self.batch or i in self.entry else "" for i in r.indices)
@@ -349,7 +416,7 @@ class Stages:
 
     def _kept_in_registers(self, columns, terms) -> bool:
         tiles = -(-self._extent(columns) // 8)
-        return sum(-(-self._extent(sums) // 4) * tiles for *_, sums in terms) <= HELD and tiles <= COLUMNS
+        return sum(-(-self._extent(sums) // 4) * tiles for *_, sums in terms) <= HELD and tiles <= self.how.columns
 
     def _join(self) -> None:
         """Neighbouring "each" steps over the same numbers become one: a thread does all for its numbers."""
@@ -411,11 +478,12 @@ class Stages:
         put: list[tuple[int, int, int, int]] = []  # first, last, begin, end
         for members in sorted(slots.values(), key=lambda m: -math.prod(m[0].extents)):
             most = LIMIT // 8 // self.copies if self.copies > 1 else 1 << 30
-            strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most)
+            even = any(h.even for h in members)
+            strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most, even)
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
-            size, at = -(-members[0].size // 2) * 2, 0
+            size, at = -(-members[0].size // 2) * 2, 0  # bulk copies begin at 16 bytes
             for begin, end in sorted((b, e) for f, l, b, e in put if f <= last and first <= l):
                 if at + size <= begin:
                     break
@@ -425,6 +493,10 @@ class Stages:
                 h.at = at
         self.room = max((end for *_, end in put), default=0)
         self.bytes = 8 * self.room * self.copies
+        self.gate = 0  # place of the bulk copies' counter
+        if any(step.kind == "copy" for step in self.steps):
+            self.gate = self.room
+            self.bytes += 16
         if self.bytes > LIMIT:
             raise Unable(f"{self.bytes} bytes of shared memory")
 
@@ -445,6 +517,9 @@ class Stages:
             return found
 
         for s in step.statements:
+            if step.kind == "copy":
+                self.held[s.out.name].even = True
+                continue
             if step.kind == "each":
                 own, size = self.own(s), self.numbers(s.out)
                 for r in (*(f for t in s.terms for f in t.factors), s.out):
@@ -490,7 +565,7 @@ class Stages:
         for step in self.steps:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
-                chunks = -(-(-(-self._extent(columns) // 8)) // COLUMNS)
+                chunks = -(-(-(-self._extent(columns) // 8)) // self.how.columns)
                 most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
         return most
 
@@ -636,6 +711,27 @@ class Writer:
         lines.append(f"{unroll} {head} {guard(chr(10).join(body))} }}")
         return early, lines
 
+    def copy(self, step: Step) -> list[str]:
+        """Bulk copies of a slice, run by run, asked for by the first warp."""
+        (s,) = step.statements
+        r, plan = s.terms[0].factors[0], self.plan
+        h, x = plan.held[s.out.name], self.access(r)
+        own = [r.indices[k] for k in plan.kept(r)]
+        run, extent = 1, len(own)
+        while extent and x.steps[own[extent - 1]] == run == h.strides[extent - 1]:
+            extent -= 1
+            run *= self.p.sizes[own[extent]]
+        self.even.add(r.name)
+        loops = [Loop(self.p.sizes[i], (x.steps[i], h.strides[k])) for k, i in enumerate(own[:extent])]
+        turned = joined(loops)
+        runs = math.prod(loop.extent for loop in turned)
+        to = Access(f"h_{s.out.name}", {}, "", True)
+        return [
+            f"// {s}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(self.digits(turned, 'x', 'x'))} "
+            f"bulk(h_{s.out.name} + {self.offset(turned, 'x', 1, to)}, {x.pointer} + {self.offset(turned, 'x', 0, x)}, {run}, gate); }}",
+        ]
+
     def store(self, out: Reference, where: str, value: str) -> str:
         reads = {f.name for step in self.plan.steps for s in step.statements for t in s.terms for f in t.factors}
         if out.name in self.plan.held or out.name in reads:
@@ -647,14 +743,16 @@ class Writer:
         plan = self.plan
         (s,) = step.statements
         others, rows, columns, terms = plan.layout(s)
-        points = [t for t in s.terms if not any(t.factors == (f, g) or t.factors == (g, f) for _, f, g, _ in terms)]
-        refs = list(dict.fromkeys([s.out, *(r for _, f, g, _ in terms for r in (f, g)), *(f for t in points for f in t.factors)]))
+        scale = plan.scale(s)
+        points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in terms)]
+        refs = [s.out, *(r for _, f, g, _ in terms for r in (f, g)), *(f for t in points for f in t.factors)]
+        refs = list(dict.fromkeys([*refs, *([scale] if scale else [])]))
         accesses = {r: self.access(r) for r in refs}
         order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
         row_loops, column_loops, other_loops = (self.loops(x, order) for x in (rows, columns, others))
         m, n, q = (plan._extent(x) for x in (rows, columns, others))
         tiles, all_columns = -(-m // 16), -(-n // 8)
-        width = min(all_columns, COLUMNS)
+        width = min(all_columns, self.how.columns)
         chunks = -(-all_columns // width)
         jobs = tiles * q * chunks
         at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
@@ -732,7 +830,7 @@ class Writer:
                     f"const long row_{half}_{j} = {at(f, row_loops, f'r{half}')} + {at(f, other_loops, 'o')}; (void)row_{half}_{j};"
                 )
         # where a lane's four numbers of a tile lie
-        lines.append(f"double acc[{width}][4];")
+        lines.append(f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else ""))
         stores = []
         for t in range(width):
             for i in range(4):
@@ -751,7 +849,7 @@ class Writer:
                 spot = lambda r, half=half: (
                     f"{accesses[r].pointer}[{at(r, row_loops, f'r{half}')} + {at(r, column_loops, 'n')} + {at(r, other_loops, 'o')}]"
                 )
-                start = [*([spot(s.out)] if s.add else [])]
+                start = [*([spot(s.out)] if s.add and not scale else [])]
                 for p_ in points:
                     words = [*([repr(p_.number)] if p_.number != 1 or not p_.factors else []), *map(spot, p_.factors)]
                     start.append(" * ".join(words))
@@ -761,7 +859,12 @@ class Writer:
                     lines.append(f"{{ {head}acc[{t}][{i}] = 0; {f'if ({test})' if test else ''} {{ {find} acc[{t}][{i}] = {value}; }} }}")
                 else:
                     lines.append(f"acc[{t}][{i}] = 0;")
-                write = self.store(s.out, spot(s.out), f"acc[{t}][{i}]")
+                number = f"acc[{t}][{i}]"
+                if scale:
+                    number = f"{f'{spot(s.out)} + ' if s.add else ''}scaled[{t}][{i}] * {number}"
+                    ahead = f"scaled[{t}][{i}] = {spot(scale)};"
+                    lines.append(f"{{ {head}{f'if ({test})' if test else ''} {{ {find} {ahead} }} }}")
+                write = self.store(s.out, spot(s.out), number)
                 stores.append(f"{{ {head}{f'if ({test})' if test else ''} {{ {find} {write} }} }}")
         for j in range(len(terms)):
             k, size = extents[j], count[j]
@@ -806,8 +909,8 @@ class Writer:
             near = [loop.step[place[r]] for group in (row_loops, column_loops, other_loops) for loop in group]
             a = self.plan.arrays[r.name]
             near += [s for i, s in steps(r, a, self.plan.batch, far=True).items() if i in self.plan.entry]
-            if a.mixed:
-                near.append(math.prod(x or 1 for x in a.extents[r.indices.index(self.plan.batch) + 1 :]) if self.plan.batch in r.indices else 0)
+            if a.mixed and self.plan.batch in r.indices:
+                near.append(self.plan.batch_step(r))
             if all((s % FAR) % 2 == 0 for s in near):
                 found.append(r)
         self.even |= {r.name for r in found}
@@ -987,6 +1090,8 @@ class Writer:
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
                 bodies.append(self.units(k, step))
+            elif step.kind == "copy":
+                bodies.append(self.copy(step))
             else:
                 ahead, lines = self.each(k, step)
                 early += ahead
@@ -1012,13 +1117,32 @@ class Writer:
         lines += [*begins, f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
         lines += [f"scalar *const h_{x} = shared_memory + {h.at};" for x, h in plan.held.items()]
         lines += self.pointer_lines(walk=False)
+        copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
+        if copies:  # asked for first, waited for where they are read
+            numbers = sum(math.prod(plan.held[plan.steps[k].statements[0].out.name].extents) for k in copies)
+            lines += [
+                f"unsigned long long *const gate = (unsigned long long *)(shared_memory + {plan.gate});",
+                "if (me == 0) gate_open(gate);",
+                "__syncthreads();",
+                f"if (me == 0) gate_expect(gate, {numbers});",
+                "__syncwarp();",
+            ]
+            for k in copies:
+                lines += ["{", *bodies[k], "}"]
+        waited = not copies
         dirty_read: list = []
         dirty_write: list = []
 
+        copied = {plan.steps[k].statements[0].out.name for k in copies}
+
         def guarded(k):
-            """A barrier where a step touches what others of the team have read or written since the last one."""
-            nonlocal dirty_read, dirty_write
+            """A barrier where a step touches what others of the team have read or written since the last one; the wait
+            for the copies where one is read."""
+            nonlocal dirty_read, dirty_write, waited
             step = plan.steps[k]
+            wait = []
+            if not waited and copied & {f.name for s in step.statements for t in s.terms for f in t.factors}:
+                waited, wait = True, ["gate_wait(gate, 0);"]
             reads = [self.memory(f) for s in step.statements for t in s.terms for f in t.factors]
             reads += [self.memory(s.out) for s in step.statements if s.add]
             writes = [self.memory(s.out) for s in step.statements]
@@ -1028,16 +1152,19 @@ class Writer:
             if needed:
                 dirty_read, dirty_write = [], []
             dirty_read, dirty_write = dirty_read + reads, dirty_write + writes
-            return ["__syncthreads();"] if needed else []
+            return [*wait, *(["__syncthreads();"] if needed else [])]
 
         for k, step in enumerate(plan.steps):
-            if step.before:
+            if step.before and step.kind != "copy":
                 lines += [*guarded(k), "{", *bodies[k], "}"]
         inner = []
         for k, step in enumerate(plan.steps):
-            if not step.before:
+            if not step.before and step.kind != "copy":
                 inner += [*guarded(k), "{", *bodies[k], "}"]
         if plan.walk:
+            if copies:
+                lines.append("gate_wait(gate, 0);")
+                inner = [line for line in inner if line != "gate_wait(gate, 0);"]
             extent = self.p.sizes[plan.walk]
             per = -(-extent // how.parts)
             i = f"e_{plan.walk}"
@@ -1083,7 +1210,7 @@ def choices(p: Program) -> list[Staged]:
         warps = min(jobs, 4)
         found = [Staged(warps, max(1, 4 // warps))]
     if plain.entry and plain.barriers:
-        for how in (Staged(min(16, jobs), walk=plain.entry[-1]), Staged(16, orbit=True)):
+        for how in (Staged(min(16, jobs), walk=plain.entry[-1]), Staged(16, orbit=True, columns=1)):
             with contextlib.suppress(Unable):
                 Stages(p, how)
                 found.append(how)
