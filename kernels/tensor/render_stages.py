@@ -31,6 +31,7 @@ LARGEST = 8192  # numbers of an output that a team has; of more, a further index
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
 FEW = 16  # numbers that a lane asks for ahead
 BANKS = 16  # of 8 bytes: those of half a warp differ where shared memory is read at full speed
+PADDED = 1.15  # times its numbers an array may take at most: more would leave less room for other blocks
 TRIED = 16  # paddings of a dimension that are looked at
 
 
@@ -121,12 +122,21 @@ def strides_for(extents, patterns, most: int = 1 << 30, even: bool = False) -> t
             distinct = np.unique(lanes)
             cost += weight * np.bincount(distinct % BANKS).max()
         size = sum((x - 1) * y for x, y in zip(extents, s)) + 1
-        if any(pads) and (size > most or (even and ((rank > 2 and pads[0]) or any(x % 2 for x in s[:-1])))):
+        if any(pads) and (size > most or (even and not _bulky(extents, s))):
             continue
         if best is None or (cost, size) < best[0]:
             best = ((cost, size), s)
     assert best
     return best[1]
+
+
+def _bulky(extents, strides) -> bool:
+    """Whether what lies side by side there is long, and begins and ends at even places."""
+    run, inner = 1, len(extents)
+    while inner and strides[inner - 1] == run:
+        inner -= 1
+        run *= extents[inner]
+    return run % 2 == 0 and run >= 64 and all(s % 2 == 0 for s in strides[:inner])
 
 
 class Stages:
@@ -136,8 +146,8 @@ class Stages:
         self.p, self.how = p, how
         e = p.expression
         self.batch = p.batch
-        if p.dtype != "float64" or e.symmetric or any(s.function or p.once(s) for s in p.statements):
-            raise Unable("float64, without functions, symmetric operands and locals that the batch shares")
+        if e.symmetric or any(s.function or p.once(s) for s in p.statements):
+            raise Unable("no functions, symmetric operands and locals that the batch shares")
         made = orders.gathered(e, p.sizes, LARGEST)
         self.statements = list(made or p.statements)
         self.arrays = describe(e, self.statements, p.sizes) if made else p.arrays
@@ -389,7 +399,7 @@ class Stages:
     def run(self, r: Reference) -> int:
         """Numbers of a slice that lie side by side and may be copied in bulk: an even number of them, at even places;
         else 1."""
-        if not (self.how.paired and self.how.bulk):
+        if not (self.how.paired and self.how.bulk) or self.p.dtype != "float64":
             return 1
         a = self.arrays[r.name]
         near = steps(r, a, self.batch, far=True)
@@ -456,18 +466,14 @@ class Stages:
                         if step.before:
                             h.first, h.last = -1, len(self.steps)
         for k, step in enumerate(self.steps):  # a result may take the place of what is read for the last time
-            if step.kind != "each" or any(t.sums(s.out) for s in step.statements for t in s.terms):
-                continue
             for s in step.statements:
                 x = self.held.get(s.out.name)
-                if not x or x.first != k:
+                if not x or x.first != k or any(t.sums(s.out) for t in s.terms) and step.kind == "each":
                     continue
-                reads = [f for o in step.statements for t in o.terms for f in t.factors if f.name in self.held]
-                for f in reads:
+                for f in self._overwritten(step, s):
                     y = self.held[f.name]
-                    same = all(g.indices == s.out.indices for g in reads if g.name == f.name)
                     taken = any(h.place == y.place and h.first == k for h in self.held.values())
-                    if same and y.last == k and y.first < k and y.extents == x.extents and not taken:
+                    if y.last == k and y.first < k and y.extents == x.extents and not taken:
                         x.place = y.place
                         break
         for step in self.steps:
@@ -477,7 +483,9 @@ class Stages:
             slots.setdefault(h.place, []).append(h)
         put: list[tuple[int, int, int, int]] = []  # first, last, begin, end
         for members in sorted(slots.values(), key=lambda m: -math.prod(m[0].extents)):
-            most = LIMIT // 8 // self.copies if self.copies > 1 else 1 << 30
+            most = int(PADDED * math.prod(members[0].extents)) + 64
+            if self.copies > 1:
+                most = min(most, LIMIT // 8 // self.copies)
             even = any(h.even for h in members)
             strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most, even)
             for h in members:
@@ -499,6 +507,24 @@ class Stages:
             self.bytes += 16
         if self.bytes > LIMIT:
             raise Unable(f"{self.bytes} bytes of shared memory")
+
+    def _overwritten(self, step: Step, s: Statement) -> list[Reference]:
+        """What a statement's result may overwrite as it is made. Of numbers: what a thread reads at the same place. Of
+        a product: lines that a warp reads whole before it writes theirs, where sum and result lie along one dimension
+        """
+        reads = [f for o in step.statements for t in o.terms for f in t.factors if f.name in self.held]
+        if step.kind == "each":
+            return [f for f in reads if all(g.indices == s.out.indices for g in reads if g.name == f.name)]
+        if step.kind != "units":
+            return []
+        _, _, columns, terms = self.layout(s)
+        if len(terms) != 1 or len(columns) != 1 or len(terms[0][3]) != 1:
+            return []
+        _, f, _, (k,) = terms[0]
+        turned = tuple(columns[0] if i == k else i for i in f.indices)
+        alone = sum(g.name == f.name for g in reads) == 1 and -(-self._extent(columns) // 8) <= self.how.columns
+        whole = -(-self.p.sizes[k] // 4) <= self.how.batch or self._kept_in_registers(columns, terms)
+        return [f] if f.name in self.held and turned == s.out.indices and alone and whole else []
 
     def _patterns(self, step: Step) -> None:
         """How lanes 0 to 15 read and write arrays in shared memory."""
@@ -689,7 +715,7 @@ class Writer:
                     early.append(f"for (int x = me * 16; x < {size}; x += {self.team * 16}) ask({accesses[r].pointer} + x);")
         body, stores, done = list(split), [], {}
         for j, s in enumerate(step.statements):
-            body.append(f"scalar sum{j} = {value(s.out) if s.add else 0};")
+            body.append(f"double sum{j} = {value(s.out) if s.add else 0};")
             for t in s.terms:
                 sums = t.sums(s.out)
                 if not sums:
@@ -702,7 +728,7 @@ class Writer:
                     for q, f in enumerate(t.factors):
                         k_part = self.offset(turns, "k", q, inner[q])
                         words.append(f"{accesses[f].pointer}[{self.offset(loops, 'x', place[f], accesses[f])} + {k_part}]")
-                words = [*([f"scalar({t.number!r})"] if abs(t.number) != 1 or not words else []), *words]
+                words = [*([repr(t.number)] if abs(t.number) != 1 or not words else []), *words]
                 body.append(f"sum{j} {'-' if t.number == -1 and t.factors else '+'}= {' * '.join(words)};")
             done[s.out.name] = f"sum{j}"
             stores.append(self.store(s.out, where(s.out), f"sum{j}"))
@@ -945,12 +971,8 @@ class Writer:
             "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
             "long g = blockIdx.x;\nif (g >= items) return;",
         ]
-        for k, value in enumerate(values):  # the g-th set, its smallest value first
-            left = len(values) - k - 1
-            lines.append(f"int {value} = {values[k - 1] if k else 0};")
-            size = {0: "1", 1: f"({plan.extent} - {value})", 2: f"({plan.extent} - {value}) * ({plan.extent + 1} - {value}) / 2"}[left]
-            lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
-        lines.append(f"scalar *const h_{local.name} = shared_memory;")
+        lines += self._orbit_set(values)
+        lines.append(f"double *const h_{local.name} = shared_memory;")
         is_new = []
         for k, order in enumerate(all_orders):
             same = [" && ".join(f"{order[i]} == {other[i]}" for i in names) for other in all_orders[:k]]
@@ -964,6 +986,24 @@ class Writer:
         lines += self._orbit_products(first, all_orders, number_of, uses, local)
         lines.append("__syncthreads();")
         lines += self._orbit_sums(last, all_orders, is_new, local)
+        return [*lines, "}"]
+
+    def _orbit_set(self, values) -> list[str]:
+        """The g-th set of values. Those of different values come first: they are the most work."""
+        n, lines = self.plan.extent, [f"int {', '.join(values)};"]
+        distinct = math.comb(n, len(values))
+        lines.append(f"if (g < {distinct}) {{")
+        for k, value in enumerate(values):
+            left = len(values) - k - 1
+            rest = f"{n - 1} - {value}"  # values above this one
+            size = {0: "1", 1: f"({rest})", 2: f"({rest}) * ({rest} - 1) / 2"}[left]
+            lines.append(f"{value} = {f'{values[k - 1]} + 1' if k else 0};")
+            lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
+        lines.append(f"}} else {{ g -= {distinct};")
+        if len(values) == 2:
+            lines.append(f"{values[0]} = {values[1]} = int(g);")
+        else:  # one value twice, and any other
+            lines.append(f"{values[0]} = {values[1]} = int(g / {n}), {values[2]} = int(g % {n});")
         return [*lines, "}"]
 
     def _orbit_products(self, s: Statement, all_orders, number_of, uses, local) -> list[str]:
@@ -1115,7 +1155,7 @@ class Writer:
             begins.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
             size *= extent
         lines += [*begins, f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
-        lines += [f"scalar *const h_{x} = shared_memory + {h.at};" for x, h in plan.held.items()]
+        lines += [f"double *const h_{x} = shared_memory + {h.at};" for x, h in plan.held.items()]
         lines += self.pointer_lines(walk=False)
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         if copies:  # asked for first, waited for where they are read
@@ -1219,6 +1259,7 @@ def choices(p: Program) -> list[Staged]:
 
 def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
     text = [
+        *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "tensor/stages.h"',
         *(f'#include "{h}"' for h in headers),
         structure("Arguments", members),

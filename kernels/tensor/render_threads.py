@@ -33,7 +33,8 @@ RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memor
 @dataclasses.dataclass(frozen=True)
 class Threads:
     """An organisation. threads: of a block. entries: of the batch in a block of teams. tile: rows, columns and sums of
-    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once."""
+    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: of the loop before the
+    last, turns of a thread."""
 
     name: str
     threads: int
@@ -41,10 +42,12 @@ class Threads:
     tile: tuple[int, int, int] = (0, 0, 0)
     lanes: int = 1
     near: int = 1
+    jam: int = 1
 
     def __str__(self):
         told = f"{self.threads} threads" + (f", {self.entries} entries" if self.entries > 1 else "")
         told += (f", {self.lanes} lanes" if self.lanes > 1 else "") + (f", {self.near} at once" if self.near > 1 else "")
+        told += f", {self.jam} turns" if self.jam > 1 else ""
         return f"{self.name} ({told}{', tile ' + ' x '.join(map(str, self.tile)) if any(self.tile) else ''})"
 
 
@@ -100,7 +103,9 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
     if alone and not read & set(p.expression.outputs):
         mixed = any(a.mixed for a in p.arrays.values())
         wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
-        found.append((float(work), Threads("flat", 256, near=wide)))
+        n = all_nests[0]
+        jam = 4 if wide > 1 and not n.products[0].sums and len(n.loops) > 1 and n.loops[-2].extent % 4 == 0 else 1
+        found.append((float(work), Threads("flat", 256, near=wide, jam=jam)))
         if len(all_nests) == 1 and summed(all_nests[0]):
             how = lanes_for(all_nests[0], p.dtype)
             found.append((work * 0.5, dataclasses.replace(how, near=1) if mixed else how))
@@ -209,7 +214,7 @@ def launch(plan, arrays, values, n: int):
     values = {key: x for key, x in values.items() if key != "past"}
     shape, items = Shape(how.threads), n
     if how.name == "flat":
-        items = n * (max(x.size for x in nests(p)) // how.near)
+        items = n * (max(x.size for x in nests(p)) // how.near // (how.jam if how.near > 1 else 1))
     elif how.name == "sums":
         items = n * nests(p)[0].size * how.lanes
     elif how.name in ("tiles", "slices"):
@@ -343,12 +348,19 @@ def _sums(p: Program, how: Threads) -> list[str]:
     return lines
 
 
-def _near(n: Nest, v: int) -> list[str]:
-    """The statement's numbers `x * v` and those beside it."""
+def _near(n: Nest, v: int, jam: int) -> list[str]:
+    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before."""
     names = [f"x{d}" for d in range(len(n.loops))]
     *outer, last = n.loops
     short = (*outer, Loop(last.extent // v, tuple(v * s for s in last.step)))
-    lines = [f"// {n.statement}", *_split(short, "x", names), f"Near<{v}> sum;"]
+    lines = [f"// {n.statement}"]
+    if jam > 1:
+        before = outer[-1]
+        lines += _split((*outer[:-1], before._replace(extent=before.extent // jam), short[-1]), "x", [*names[:-2], "first", names[-1]])
+        lines.append(f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;")
+    else:
+        lines += [*_split(short, "x", names), "{"]
+    lines.append(f"Near<{v}> sum;")
     to = f"(Near<{v}> *)(at_{n.names[0]} + {_offset(n, 0, short, names)})"
     lines.append(f"sum = *{to};" if n.statement.add else f"UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] = 0;")
     for q in n.products:
@@ -371,19 +383,19 @@ def _near(n: Nest, v: int) -> list[str]:
         words = [*([number_text(q)] if abs(q.number) != 1 or not words else []), *words]
         sign = "-" if q.number == -1 and q.factors else "+"
         lines.append(f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}")
-    return [*lines, f"*{to} = sum;"]
+    return [*lines, f"*{to} = sum;", "}"]
 
 
 def _flat(p: Program, how: Threads) -> list[str]:
     all_nests = nests(p)
     if how.near > 1:
-        size = all_nests[0].size // how.near
+        size = all_nests[0].size // how.near // how.jam
         return [
             f"KERNEL(contraction, Arguments, {how.threads}) {{",
             "const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;\nif (item >= items) return;",
             f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
             *pointers(p, "b"),
-            *_near(all_nests[0], how.near),
+            *_near(all_nests[0], how.near, how.jam),
             "}",
         ]
     most = max(n.size for n in all_nests)

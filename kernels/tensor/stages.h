@@ -6,21 +6,26 @@
 
 extern __shared__ double shared_memory[];
 
+// Arrays may be of single precision; sums and what lies in shared memory are of double precision.
 // An output that nothing reads again does not displace others in the caches.
-POINT_FN void leave(double *to, double value) { __stcs(to, value); }
+POINT_FN void leave(scalar *to, double value) { __stcs(to, scalar(value)); }
 
 // The second cache is asked for what will be read.
-POINT_FN void ask(const double *from) {
+POINT_FN void ask(const scalar *from) {
 #ifndef FRAME_STAND_IN
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #else
-    (void)*(const volatile double *)from; // outside of an array it fails, as it would there
+    (void)*(const volatile scalar *)from; // outside of an array it fails, as it would there
 #endif
 }
 
-// A lane's two neighbouring numbers of a row, in one load of 16 bytes.
+// A lane's two neighbouring numbers of a row, in one load.
 POINT_FN void pair(const double *from, double &first, double &second) {
     const double2 both = *(const double2 *)from;
+    first = both.x, second = both.y;
+}
+POINT_FN void pair(const float *from, double &first, double &second) {
+    const float2 both = *(const float2 *)from;
     first = both.x, second = both.y;
 }
 
@@ -37,6 +42,7 @@ static int copies_asked, numbers_expected, numbers_asked;
 static inline void gate_open(unsigned long long *) { copies_asked = numbers_expected = numbers_asked = 0; }
 static inline void gate_expect(unsigned long long *, int numbers) { numbers_expected += numbers; }
 static inline void bulk(double *to, const double *from, int numbers, unsigned long long *) {
+    if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers % 2) __builtin_trap(); // as the device does
     for (int i = 0; i < numbers; ++i) to[i] = NOT_A_NUMBER;
     asked[copies_asked++] = {to, from, numbers};
     numbers_asked += numbers;
