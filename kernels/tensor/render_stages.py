@@ -13,10 +13,12 @@ after the other, and factors without it are staged once for all.
 from __future__ import annotations
 
 import contextlib
+import csv
 import dataclasses
 import functools
 import itertools
 import math
+import pathlib
 
 import numpy as np
 
@@ -29,9 +31,10 @@ from .text import Reference, Statement, Term
 LIMIT = 226 * 1024  # bytes of shared memory a block
 LARGEST = 8192  # numbers of an output that a team has; of more, a further index is spread over teams where it can be
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
+MOST_WARPS = 16  # of a team
 FEW = 16  # numbers that a lane asks for ahead
 BANKS = 16  # of 8 bytes: those of half a warp differ where shared memory is read at full speed
-PADDED = 1.15  # times its numbers an array may take at most: more would leave less room for other blocks
+PADDED = 1.15  # times its numbers an array may take at most where memory is tight
 TRIED = 16  # paddings of a dimension that are looked at
 
 
@@ -41,7 +44,8 @@ class Staged:
     registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
     paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
     orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
-    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit."""
+    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit. tight: less
+    shared memory, for more bank conflicts and barriers."""
 
     warps: int
     entries: int = 1
@@ -55,6 +59,7 @@ class Staged:
     columns: int = 8
     stage: int = 2
     bulk: bool = True
+    tight: bool = False
 
     @property
     def name(self) -> str:
@@ -66,7 +71,7 @@ class Staged:
         told += [f"{self.ahead} tiles, {self.batch} steps"]
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
-        told += ["no bulk copies"] * (not self.bulk)
+        told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -258,14 +263,15 @@ class Stages:
     def products(self, s: Statement) -> dict[frozenset, list[Term]]:
         """Products with a sum by their sides, and those without one that have the sides of another."""
         found: dict[frozenset, list[Term]] = {}
+        outer = all(self.sides(s, t) and all(self.sides(s, t)) and not t.sums(s.out) for t in s.terms)
         for t in s.terms:
             only = self.sides(s, t)
-            if only and t.sums(s.out):
+            if only and (t.sums(s.out) or outer):
                 found.setdefault(frozenset(map(frozenset, only)), []).append(t)
         for t in s.terms:
             only = self.sides(s, t)
             key = frozenset(map(frozenset, only)) if only else None
-            if key in found and not t.sums(s.out):
+            if key in found and t not in found[key] and not t.sums(s.out):
                 found[key].append(t)
         return found
 
@@ -364,7 +370,7 @@ class Stages:
                     count[self.slice(f)] = count.get(self.slice(f), 0) + 1
                     count[self.slice(g)] = count.get(self.slice(g), 0) + 1 + many
         known = {self.slice(f): f for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
-        room = LIMIT - 8 * sum(self.numbers(Reference(x, self.arrays[x].indices)) * 9 // 8 for x in self._locals())
+        room = LIMIT - 9 * self._most_alive()
         stays: list[tuple[int, tuple]] = []
         for key, r in known.items():
             if r.name in self.written or key not in count:
@@ -421,8 +427,17 @@ class Stages:
         """What tells apart the parts of an array that an entry reads."""
         return r.name, tuple(i if i == self.batch or i in self.entry else "" for i in r.indices)
 
-    def _locals(self):
-        return [x for x in self.written if self.arrays[x].kind == "local"]
+    def _most_alive(self) -> int:
+        """Numbers of the locals that live at one time."""
+        life: dict[str, tuple[int, int]] = {}
+        for k, step in enumerate(self.steps):
+            for s in step.statements:
+                for r in (*(f for t in s.terms for f in t.factors), s.out):
+                    if r.name in self.written and self.arrays[r.name].kind == "local":
+                        life[r.name] = (life.get(r.name, (k, k))[0], k)
+        sizes = {x: self.numbers(Reference(x, self.arrays[x].indices)) for x in life}
+        alive = (sum(sizes[x] for x, (a, b) in life.items() if a <= k <= b) for k in range(len(self.steps)))
+        return max(alive, default=0)
 
     def _kept_in_registers(self, columns, terms) -> bool:
         tiles = -(-self._extent(columns) // 8)
@@ -483,9 +498,9 @@ class Stages:
             slots.setdefault(h.place, []).append(h)
         put: list[tuple[int, int, int, int]] = []  # first, last, begin, end
         for members in sorted(slots.values(), key=lambda m: -math.prod(m[0].extents)):
-            most = int(PADDED * math.prod(members[0].extents)) + 64
-            if self.copies > 1:
-                most = min(most, LIMIT // 8 // self.copies)
+            most = LIMIT // 8 // self.copies if self.copies > 1 else 1 << 30
+            if self.how.tight:
+                most = min(most, int(PADDED * math.prod(members[0].extents)) + 64)
             even = any(h.even for h in members)
             strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most, even)
             for h in members:
@@ -515,7 +530,7 @@ class Stages:
         reads = [f for o in step.statements for t in o.terms for f in t.factors if f.name in self.held]
         if step.kind == "each":
             return [f for f in reads if all(g.indices == s.out.indices for g in reads if g.name == f.name)]
-        if step.kind != "units":
+        if step.kind != "units" or not self.how.tight:
             return []
         _, _, columns, terms = self.layout(s)
         if len(terms) != 1 or len(columns) != 1 or len(terms[0][3]) != 1:
@@ -584,6 +599,20 @@ class Stages:
     def teams(self) -> int:
         """Of one value of the batch index."""
         return math.prod(self.p.sizes[i] for i in self.entry if i != self.walk)
+
+    @property
+    def use(self) -> float:
+        """Share of the units' multiplications that belong to the products."""
+        useful = done = 0
+        for step in self.steps:
+            if step.kind == "units":
+                _, rows, columns, terms = self.layout(step.statements[0])
+                m, n = self._extent(rows), self._extent(columns)
+                for *_, sums in terms:
+                    k = self._extent(sums)
+                    useful += m * n * k
+                    done += -(-m // 16) * 16 * -(-n // 8) * 8 * -(-k // 4) * 4
+        return useful / done
 
     def jobs(self) -> int:
         """Tiles of rows of the largest product: as many warps can work at a time."""
@@ -989,22 +1018,15 @@ class Writer:
         return [*lines, "}"]
 
     def _orbit_set(self, values) -> list[str]:
-        """The g-th set of values. Those of different values come first: they are the most work."""
-        n, lines = self.plan.extent, [f"int {', '.join(values)};"]
-        distinct = math.comb(n, len(values))
-        lines.append(f"if (g < {distinct}) {{")
+        """The g-th set of values, from the smallest up. Sets with equal values, which are less work, stand between the
+        others: blocks fall out of step, so that some compute while others wait for memory."""
+        n, lines = self.plan.extent, []
         for k, value in enumerate(values):
             left = len(values) - k - 1
-            rest = f"{n - 1} - {value}"  # values above this one
-            size = {0: "1", 1: f"({rest})", 2: f"({rest}) * ({rest} - 1) / 2"}[left]
-            lines.append(f"{value} = {f'{values[k - 1]} + 1' if k else 0};")
+            size = {0: "1", 1: f"({n} - {value})", 2: f"({n} - {value}) * ({n + 1} - {value}) / 2"}[left]
+            lines.append(f"int {value} = {values[k - 1] if k else 0};")
             lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
-        lines.append(f"}} else {{ g -= {distinct};")
-        if len(values) == 2:
-            lines.append(f"{values[0]} = {values[1]} = int(g);")
-        else:  # one value twice, and any other
-            lines.append(f"{values[0]} = {values[1]} = int(g / {n}), {values[2]} = int(g % {n});")
-        return [*lines, "}"]
+        return lines
 
     def _orbit_products(self, s: Statement, all_orders, number_of, uses, local) -> list[str]:
         """Products of all orders on the units, each once, and their sums into shared memory."""
@@ -1236,24 +1258,46 @@ def step_text(step: int, ld: str) -> str:
     return text(step, ld)
 
 
-def choices(p: Program) -> list[Staged]:
-    """Organisations that serve a program: "stages", and "stays" where a further index is spread over teams."""
+TABLE = pathlib.Path(__file__).with_name("stages.csv")
+
+
+@functools.lru_cache(None)
+def _rows() -> tuple[dict, ...]:
+    """What was measured to be fastest: of each kind of program, by its steps and tiles."""
+    with open(TABLE, newline="") as file:
+        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight")
+        return tuple({**row, **{key: int(row[key]) for key in numbers}} for row in csv.DictReader(file))
+
+
+def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
+    """The organisation of the most similar program in the table, for as many tiles as this one has."""
+    away = lambda row: abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps_))
+    row = min((row for row in _rows() if row["kind"] == kind), key=away)
+    warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
+    entries = row["entries"] if kind == "alone" else 1
+    blocks = row["blocks"] if warps == row["warps"] else 0
+    keys = ("ahead", "columns", "stage")
+    return Staged(
+        warps, entries, blocks, bulk=bool(row["bulk"]), tight=bool(row["tight"]), **{k: row[k] for k in keys}, **more
+    )
+
+
+def choices(p: Program) -> list[tuple[float, Staged]]:
+    """Organisations that serve a program, each with the share of the units' work that is of use: "stages"; where a
+    further index is spread over teams also "stays" and, for programs that allow it, "orbits"."""
     try:
         plain = Stages(p, Staged(1))
     except Unable:
         return []
-    jobs = plain.jobs()
-    if plain.barriers:
-        turns = -(-jobs // 10)
-        found = [Staged(-(-jobs // turns))]
-    else:
-        warps = min(jobs, 4)
-        found = [Staged(warps, max(1, 4 // warps))]
+    kind = "team" if plain.barriers else "alone"
+    ways = [measured(kind, len(plain.steps), plain.jobs())]
     if plain.entry and plain.barriers:
-        for how in (Staged(min(16, jobs), walk=plain.entry[-1]), Staged(16, orbit=True, columns=1)):
-            with contextlib.suppress(Unable):
-                Stages(p, how)
-                found.append(how)
+        ways.append(measured("walk", len(plain.steps), plain.jobs(), walk=plain.entry[-1], parts=2))
+        ways.append(measured("orbit", 2, 32, orbit=True))
+    found = []
+    for how in ways:
+        with contextlib.suppress(Unable):
+            found.append((Stages(p, how).use, how))
     return found
 
 

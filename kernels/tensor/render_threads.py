@@ -130,7 +130,11 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
         if body.bytes <= SHARED:
             saved = sum(x is not None for x in lines) / len(lines)
             found.append((work * (1.2 - 0.9 * saved), how))
-    found += [(work * 0.1, how) for how in render_stages.choices(p)]
+    # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
+    # as for one column, lanes that share a sum are as fast
+    for use, how in render_stages.choices(p):
+        share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[how.name]
+        found.append((work * (share if use > 0.15 else 0.6), how))
     return sorted(found, key=lambda f: f[0])
 
 
