@@ -30,7 +30,7 @@ class Contraction:
 
     sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
     symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or None: the model's choice. quick: the compiler's time counts more than the code's.
+    how: an organisation's name, or one of that name with other parameters, or None: the model's choice. quick: the compiler's time counts more than the code's.
     `constant` inputs are copied by `bind` on a device.
     Raises ArgumentError for what the text or the sizes lack.
     """
@@ -42,7 +42,7 @@ class Contraction:
         dtype="float64",
         batch: str | None = None,
         backend=None,
-        how: str | None = None,
+        how=None,
         headers=(),
         folders=(),
         quick: bool = False,
@@ -64,11 +64,14 @@ class Contraction:
         describe(e, e.statements, self.sizes)
         self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
         self.candidates = sorted(self._candidates(), key=lambda c: c[0])
-        able = [c for c in self.candidates if how is None or how in (c[1], c[1].name)]
+        named = how if how is None or isinstance(how, str) else how.name
+        able = [c for c in self.candidates if named is None or c[1].name == named]
         if not able:
             names = sorted({c[1].name for c in self.candidates})
-            raise ArgumentError(f"tensor expression: no organisation '{how}' here; able: {', '.join(names)}.")
+            raise ArgumentError(f"tensor expression: no organisation '{named}' here; able: {', '.join(names)}.")
         self.price, self.how, self.program = able[0]
+        if how is not None and how is not named:
+            self.how = how
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")

@@ -165,7 +165,9 @@ def gathered(e: Expression, sizes, most: int):
     if any(f.name == out.name for s in e.statements for t in s.terms for f in t.factors):
         return None
     terms = [t for s in e.statements for t in s.terms]
-    inner = next((out.indices[k:] for k in range(len(out.indices)) if extent(out.indices[k:], sizes, e.batch) <= most), ())
+    inner = next(
+        (out.indices[k:] for k in range(len(out.indices)) if extent(out.indices[k:], sizes, e.batch) <= most), ()
+    )
     if not inner or (e.batch in inner) or len(inner) > ENUMERATED or any(len(t.factors) != 2 for t in terms):
         return None
     groups = regrouped(terms, inner)

@@ -19,8 +19,8 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from . import render_stages
-from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places
+from . import render_stages, stages
+from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
 SHARED = 96 * 1024  # bytes of a team's arrays; above, they lie in global memory
@@ -46,7 +46,9 @@ class Threads:
 
     def __str__(self):
         told = f"{self.threads} threads" + (f", {self.entries} entries" if self.entries > 1 else "")
-        told += (f", {self.lanes} lanes" if self.lanes > 1 else "") + (f", {self.near} at once" if self.near > 1 else "")
+        told += (f", {self.lanes} lanes" if self.lanes > 1 else "") + (
+            f", {self.near} at once" if self.near > 1 else ""
+        )
         told += f", {self.jam} turns" if self.jam > 1 else ""
         return f"{self.name} ({told}{', tile ' + ' x '.join(map(str, self.tile)) if any(self.tile) else ''})"
 
@@ -132,9 +134,10 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
             found.append((work * (1.2 - 0.9 * saved), how))
     # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
     # as for one column, lanes that share a sum are as fast
-    for use, how in render_stages.choices(p):
+    for use, how in stages.choices(p):
         share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[how.name]
-        found.append((work * (share if use > 0.15 else 0.6), how))
+        summed_up = any(q.sums for n in all_nests for q in n.products)
+        found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), how))
     return sorted(found, key=lambda f: f[0])
 
 
@@ -189,9 +192,11 @@ def members(p: Program) -> str:
 
 def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members`."""
-    if isinstance(how, render_stages.Staged):
+    if isinstance(how, stages.Staged):
         return render_stages.render(p, how, members(p), headers, folders, quick)
-    make = {"flat": _flat, "sums": _sums, "tiles": _tiles, "slices": _tiles}.get(how.name, lambda p, how: _Teams(p, how).text())
+    make = {"flat": _flat, "sums": _sums, "tiles": _tiles, "slices": _tiles}.get(
+        how.name, lambda p, how: _Teams(p, how).text()
+    )
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "tensor/threads.h"',
@@ -206,7 +211,7 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
 def launch(plan, arrays, values, n: int):
     """run() of a bound plan: constants filled in, scratch allocated, items counted."""
     p, how, backend = plan.program, plan.how, plan.backend
-    if isinstance(how, render_stages.Staged):
+    if isinstance(how, stages.Staged):
         return render_stages.launch(plan, arrays, values, n, members(p))
     if how.near > 1 and any(
         values[f"at_{a.name}"] % 16 or values[f"step_{a.name}"] % how.near or values[f"ld_{a.name}"] % how.near
@@ -237,28 +242,6 @@ def launch(plan, arrays, values, n: int):
             module.fill(f"constant_{name}", np.tile(numbers, COPIES))
     held = record(members(p), n=n, **values)
     return functools.partial(module.bind("contraction", shape, held, keep=keep), items)
-
-
-def step_text(step: int, ld: str) -> str:
-    far, near = divmod(step, FAR)
-    return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
-
-
-def pointers(p: Program, entry: str, outputs=True) -> list[str]:
-    """at_name of each argument, at entry `entry`; those of mixed arrays by each place of the batch index."""
-    lines = []
-    for a in p.arguments:
-        kind = "scalar" if a.name in p.expression.outputs else "const scalar"
-        move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
-        lines.append(f"{kind} *__restrict__ const at_{a.name} = ({kind} *)a.at_{a.name}{move};")
-        for place in sorted(
-            {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
-        ):
-            if a.mixed:
-                step = math.prod(x or 1 for x in a.extents[place + 1 :])
-                lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
-        lines.append(f"(void)at_{a.name};")
-    return lines
 
 
 def _ld(n: Nest, place: int) -> str:
@@ -331,7 +314,9 @@ def _sums(p: Program, how: Threads) -> list[str]:
         turns = [f"k{d}" for d in range(len(q.sums))]
         where = [f"at_{n.names[f]} + {_offset(n, f, n.loops, names)}" for f in q.factors]
         tail = f" if (k < {many})" if many % (w * v) else ""
-        lines.append(f"UNROLL_BY(4) for (int i = 0; i < {-(-many // (w * v))}; ++i) {{ const int k = (i * {w} + lane) * {v};")
+        lines.append(
+            f"UNROLL_BY(4) for (int i = 0; i < {-(-many // (w * v))}; ++i) {{ const int k = (i * {w} + lane) * {v};"
+        )
         number = "" if abs(q.number) == 1 else f"{number_text(q)} * "
         sign = "-" if q.number == -1 else "+"
         if v > 1:
@@ -339,9 +324,7 @@ def _sums(p: Program, how: Threads) -> list[str]:
             product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
             lines.append(f"{tail} {{ {loads} UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product}; }} }}")
         else:
-            product = " * ".join(
-                f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where)
-            )
+            product = " * ".join(f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where))
             lines.append(f"{tail} {{ {' '.join(_split(q.sums, 'k', turns))} sum {sign}= {number}{product}; }} }}")
     lines += [
         f"sum = over_lanes<{w}>(sum);",
@@ -360,8 +343,14 @@ def _near(n: Nest, v: int, jam: int) -> list[str]:
     lines = [f"// {n.statement}"]
     if jam > 1:
         before = outer[-1]
-        lines += _split((*outer[:-1], before._replace(extent=before.extent // jam), short[-1]), "x", [*names[:-2], "first", names[-1]])
-        lines.append(f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;")
+        lines += _split(
+            (*outer[:-1], before._replace(extent=before.extent // jam), short[-1]),
+            "x",
+            [*names[:-2], "first", names[-1]],
+        )
+        lines.append(
+            f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;"
+        )
     else:
         lines += [*_split(short, "x", names), "{"]
     lines.append(f"Near<{v}> sum;")
@@ -386,7 +375,9 @@ def _near(n: Nest, v: int, jam: int) -> list[str]:
                 words.append(f"f{j}[s * ({step_text(step, _ld(n, f))})]")
         words = [*([number_text(q)] if abs(q.number) != 1 or not words else []), *words]
         sign = "-" if q.number == -1 and q.factors else "+"
-        lines.append(f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}")
+        lines.append(
+            f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}"
+        )
     return [*lines, f"*{to} = sum;", "}"]
 
 

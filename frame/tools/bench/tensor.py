@@ -112,7 +112,7 @@ def device_cases() -> list[Case]:
     return made
 
 
-def check(name: str, found, wanted, sizes, eps: float) -> float:
+def check(name: str, found, wanted, sizes, eps: float = float(np.finfo(float).eps)) -> float:
     """The largest error over the size of the terms. Raises FrameError above 200 eps: sums of up to 64 terms, thrice;
     NaN too."""
     worst = max(float((abs(f - w) / (s + (s == 0))).max()) for f, w, s in zip(found, wanted, sizes))
@@ -169,7 +169,10 @@ def ways(case: Case, backend) -> list[Contraction]:
     """A plan for each organisation, the chosen one first."""
     first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
     others = [how for _, how, _ in first.candidates if how is not first.how]
-    return [first, *(Contraction(case.text, case.sizes, case.dtype, backend=backend, how=h, **case.options) for h in others)]
+    return [
+        first,
+        *(Contraction(case.text, case.sizes, case.dtype, backend=backend, how=h, **case.options) for h in others),
+    ]
 
 
 def compile_ahead(chosen, backend) -> None:
