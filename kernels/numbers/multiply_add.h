@@ -1,7 +1,7 @@
 // One product of the FP64 matrix units of a GPU, m16n8k4 and the longer shapes of sm_90: a warp adds to 16 x 8 numbers.
-// multiply_add<STEPS>(c, a, b): c += a b over 4 STEPS numbers. With row = lane / 4, k = lane % 4 a lane has a[s] = {A of
-// (row, 4 s + k), A of (row + 8, 4 s + k)}, b[s] = B of (4 s + k, column `row`), and of C the columns 2 k and 2 k + 1 of
-// the rows `row` (c[0], c[1]) and row + 8 (c[2], c[3]).
+// multiply_add<STEPS>(c, a, b): c += a b over 4 STEPS numbers. With row = lane / 4, k = lane % 4 a lane has a[s] = {A
+// of (row, 4 s + k), A of (row + 8, 4 s + k)}, b[s] = B of (4 s + k, column `row`), and of C the columns 2 k and 2 k +
+// 1 of the rows `row` (c[0], c[1]) and row + 8 (c[2], c[3]).
 #pragma once
 #include "numbers/platform.h"
 

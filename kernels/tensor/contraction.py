@@ -30,7 +30,8 @@ class Contraction:
 
     sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
     symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or one of that name with other parameters, or None: the model's choice. quick: the compiler's time counts more than the code's.
+    how: an organisation's name, or an organisation of that name with other parameters, or None: the model's choice.
+    quick: the compiler's time counts more than the code's.
     `constant` inputs are copied by `bind` on a device.
     Raises ArgumentError for what the text or the sizes lack.
     """

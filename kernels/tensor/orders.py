@@ -174,7 +174,8 @@ def gathered(e: Expression, sizes, most: int):
     if not groups or max(len(lead) for lead, _ in groups) < 2:
         return None
     fixed = out.indices[: len(out.indices) - len(inner)]
-    made, sums = [], []
+    made: list[Statement] = []
+    sums: list[Term] = []
     for lead, parts in groups:
         name = f"s{len(made)}"
         while name in e.references:
@@ -205,7 +206,7 @@ def regrouped(terms, inner):
                 break
         else:
             groups.append((orders_, [(key, 1.0, tuple(range(len(inner))))]))
-    made = []
+    made: list[tuple] = []
     for lead, members in groups:
         first = next(iter(lead))
         parts = []

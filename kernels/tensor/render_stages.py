@@ -118,12 +118,12 @@ class Writer:
         guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
         head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; (void)x;"
         batch = count * len(loaded) <= FEW and bool(loaded)
-        early, lines = [], [f"// {'; '.join(map(str, step.statements))}"]
+        early: list[str] = []
+        lines = [f"// {'; '.join(map(str, step.statements))}"]
         value = lambda r: f"v{number}_{loaded.index(r)}[i]" if batch and r in loaded else where(r)
         if batch:
             ahead = early if not step.before else lines
-            for k, r in enumerate(loaded):
-                ahead.append(f"scalar v{number}_{k}[{count}];")
+            ahead += [f"scalar v{number}_{k}[{count}];" for k in range(len(loaded))]
             loads = " ".join(f"v{number}_{k}[i] = {where(r)};" for k, r in enumerate(loaded))
             ahead.append(f"UNROLL {head} {guard(' '.join([*split, loads]))} }}")
         elif plain and loaded and not step.before and not all(r.name in outs for r in loaded):
@@ -133,7 +133,8 @@ class Writer:
                     early.append(
                         f"for (int x = me * 16; x < {size}; x += {self.team * 16}) ask({accesses[r].pointer} + x);"
                     )
-        body, stores, done = list(split), [], {}
+        body, stores = list(split), []
+        done: dict[str, str] = {}
         for j, s in enumerate(step.statements):
             body.append(f"double sum{j} = {value(s.out) if s.add else 0};")
             for t in s.terms:
@@ -177,7 +178,8 @@ class Writer:
         return [
             f"// {s}",
             f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(self.digits(turned, 'x', 'x'))} "
-            f"bulk(h_{s.out.name} + {self.offset(turned, 'x', 1, to)}, {x.pointer} + {self.offset(turned, 'x', 0, x)}, {run}, gate); }}",
+            f"bulk(h_{s.out.name} + {self.offset(turned, 'x', 1, to)}, {x.pointer} + {self.offset(turned, 'x', 0, x)}, "
+            f"{run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -278,9 +280,8 @@ class Writer:
             lines.append(f"const int m{half} = {bound}; (void)m{half};")
             lines += self.digits(row_loops, f"m{half}", f"r{half}")
             for j, (_, f, _, _) in enumerate(terms):
-                lines.append(
-                    f"const long row_{half}_{j} = {at(f, row_loops, f'r{half}')} + {at(f, other_loops, 'o')}; (void)row_{half}_{j};"
-                )
+                from_ = f"{at(f, row_loops, f'r{half}')} + {at(f, other_loops, 'o')}"
+                lines.append(f"const long row_{half}_{j} = {from_}; (void)row_{half}_{j};")
         # where a lane's four numbers of a tile lie
         lines.append(f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else ""))
         stores = []
@@ -299,27 +300,25 @@ class Writer:
                 head = f"const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; (void)nn; "
                 find = " ".join(self.digits(column_loops, "nn", "n"))
                 spot = lambda r, half=half: (
-                    f"{accesses[r].pointer}[{at(r, row_loops, f'r{half}')} + {at(r, column_loops, 'n')} + {at(r, other_loops, 'o')}]"
+                    f"{accesses[r].pointer}[{at(r, row_loops, f'r{half}')} + {at(r, column_loops, 'n')} + "
+                    f"{at(r, other_loops, 'o')}]"
                 )
                 start = [*([spot(s.out)] if s.add and not scale else [])]
                 for p_ in points:
                     words = [*([repr(p_.number)] if p_.number != 1 or not p_.factors else []), *map(spot, p_.factors)]
                     start.append(" * ".join(words))
-                test = " && ".join(tests)
+                mine = f"acc[{t}][{i}]"
+                where_inside = f"if ({' && '.join(tests)})" if tests else ""
+                lines.append(f"{mine} = 0;")
                 if start:
                     value = " + ".join(start)
-                    lines.append(
-                        f"{{ {head}acc[{t}][{i}] = 0; {f'if ({test})' if test else ''} {{ {find} acc[{t}][{i}] = {value}; }} }}"
-                    )
-                else:
-                    lines.append(f"acc[{t}][{i}] = 0;")
-                number = f"acc[{t}][{i}]"
+                    lines.append(f"{{ {head}{where_inside} {{ {find} {mine} = {value}; }} }}")
                 if scale:
-                    number = f"{f'{spot(s.out)} + ' if s.add else ''}scaled[{t}][{i}] * {number}"
+                    mine = f"{f'{spot(s.out)} + ' if s.add else ''}scaled[{t}][{i}] * {mine}"
                     ahead = f"scaled[{t}][{i}] = {spot(scale)};"
-                    lines.append(f"{{ {head}{f'if ({test})' if test else ''} {{ {find} {ahead} }} }}")
-                write = self.store(s.out, spot(s.out), number)
-                stores.append(f"{{ {head}{f'if ({test})' if test else ''} {{ {find} {write} }} }}")
+                    lines.append(f"{{ {head}{where_inside} {{ {find} {ahead} }} }}")
+                write = self.store(s.out, spot(s.out), mine)
+                stores.append(f"{{ {head}{where_inside} {{ {find} {write} }} }}")
         for j in range(len(terms)):
             k, size = extents[j], count[j]
             lines.append("{")
@@ -390,7 +389,7 @@ class Writer:
         return f"(({kind} *)a.at_{r.name} + {' + '.join(parts) or '0'})"
 
     def orbits(self) -> list[str]:
-        plan, how = self.plan, self.how
+        plan = self.plan
         names, terms, uses = plan.orbit
         first, last = (step.statements[0] for step in plan.steps)
         local = plan.held[first.out.name]
@@ -447,9 +446,8 @@ class Writer:
         lines = [f"UNROLL_BY(1) for (int job = warp; job < {jobs}; job += {warps}) {{"]
         lines += [f"const int chunk = job % {chunks}, tile = job / {chunks}; (void)chunk;"]
         for half in "ab":
-            lines.append(
-                f"const int m_{half} = tile * 16 + row{' + 8' if half == 'b' else ''}, m{half} = min(m_{half}, {m - 1});"
-            )
+            row = "row" if half == "a" else "row + 8"
+            lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
             lines += self.digits(row_loops, f"m{half}", f"r{half}")
         for t in range(width):
             lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
@@ -514,9 +512,9 @@ class Writer:
                         sign = "- " if number == -1 else f"+ {number!r} * " if number != 1 else "+ " if parts else ""
                         parts += f" {sign}acc[{number_of[turned]}][{t}][{i}]"
                     test = [f"m_{half} < {m}"] * (m % 16 > 0) + [f"nn < {n}"] * (n % (8 * width) > 0)
-                    both = " && ".join(test)
+                    both = f"if ({' && '.join(test)})" if test else ""
                     lines.append(
-                        f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {f'if ({both})' if both else ''} {{ "
+                        f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
                         f"{' '.join(self.digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
                         f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
                     )
@@ -571,7 +569,8 @@ class Writer:
             f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",
             "(void)warp, (void)row, (void)c;",
-            f"const long g = blockIdx.x{f' * {plan.entries}L + threadIdx.x / {self.team}' if plan.entries > 1 else ''};",
+            "const long g = blockIdx.x"
+            + (f" * {plan.entries}L + threadIdx.x / {self.team};" if plan.entries > 1 else ";"),
             "if (g >= items) return;",
         ]
         spread = [i for i in plan.entry if i != plan.walk]

@@ -33,8 +33,8 @@ RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memor
 @dataclasses.dataclass(frozen=True)
 class Threads:
     """An organisation. threads: of a block. entries: of the batch in a block of teams. tile: rows, columns and sums of
-    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: of the loop before the
-    last, turns of a thread."""
+    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: of the loop
+    before the last, turns of a thread."""
 
     name: str
     threads: int
@@ -91,7 +91,7 @@ def tile_loops(n: Nest):
     return (rows, columns) if rows and columns else None
 
 
-def choices(p: Program) -> list[tuple[float, Threads]]:
+def choices(p: Program) -> list[tuple]:
     """Organisations that can serve, with the model's price, the best first."""
     all_nests = nests(p)
     work = sum(
@@ -101,7 +101,7 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
     )
     alone = all(a.kind == "argument" for a in p.arrays.values()) and not set(p.expression.symmetric)
     read = {f.name for s in p.statements for t in s.terms for f in t.factors}
-    found = []
+    found: list[tuple] = []
     if alone and not read & set(p.expression.outputs):
         mixed = any(a.mixed for a in p.arrays.values())
         wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
@@ -134,10 +134,10 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
             found.append((work * (1.2 - 0.9 * saved), how))
     # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
     # as for one column, lanes that share a sum are as fast
-    for use, how in stages.choices(p):
-        share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[how.name]
+    for use, staged in stages.choices(p):
+        share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[staged.name]
         summed_up = any(q.sums for n in all_nests for q in n.products)
-        found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), how))
+        found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), staged))
     return sorted(found, key=lambda f: f[0])
 
 

@@ -37,7 +37,11 @@ POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 // other, the first one is 0. The copied bytes are there for a thread after its own wait.
 #ifdef FRAME_STAND_IN
 // The numbers are poison until a wait finds that all are on their way.
-static struct { double *to; const double *from; int numbers; } asked[4096];
+static struct {
+    double *to;
+    const double *from;
+    int numbers;
+} asked[4096];
 static int copies_asked, numbers_expected, numbers_asked;
 static inline void gate_open(unsigned long long *) { copies_asked = numbers_expected = numbers_asked = 0; }
 static inline void gate_expect(unsigned long long *, int numbers) { numbers_expected += numbers; }
@@ -57,19 +61,24 @@ static inline void gate_wait(unsigned long long *, int) {
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
 POINT_FN void gate_open(unsigned long long *gate) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(in_shared(gate)) : "memory");
-}
-POINT_FN void gate_expect(unsigned long long *gate, int numbers) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)), "r"(numbers * 8) : "memory");
-}
-POINT_FN void bulk(double *to, const double *from, int numbers, unsigned long long *gate) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(in_shared(to)),
-                 "l"(__cvta_generic_to_global(from)), "r"(numbers * 8), "r"(in_shared(gate))
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(in_shared(gate))
                  : "memory");
 }
+POINT_FN void gate_expect(unsigned long long *gate, int numbers) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)), "r"(numbers * 8)
+                 : "memory");
+}
+POINT_FN void bulk(double *to, const double *from, int numbers, unsigned long long *gate) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(in_shared(to)),
+        "l"(__cvta_generic_to_global(from)), "r"(numbers * 8), "r"(in_shared(gate))
+        : "memory");
+}
 POINT_FN void gate_wait(unsigned long long *gate, int phase) {
-    asm volatile("{\n\t.reg .pred done;\nWAIT:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t@done bra DONE;\n\t"
-                 "bra WAIT;\nDONE:\n\t}" ::"r"(in_shared(gate)), "r"(phase)
+    asm volatile("{\n\t.reg .pred done;\nWAIT:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t@done "
+                 "bra DONE;\n\t"
+                 "bra WAIT;\nDONE:\n\t}" ::"r"(in_shared(gate)),
+                 "r"(phase)
                  : "memory");
 }
 #endif

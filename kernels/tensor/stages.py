@@ -43,8 +43,8 @@ class Staged:
     registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
     paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
     orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
-    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit. tight: less
-    shared memory, for more bank conflicts and barriers."""
+    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
+    tight: less shared memory, for more bank conflicts and barriers."""
 
     warps: int
     entries: int = 1
@@ -161,7 +161,8 @@ class Stages:
         self.written = {s.out.name for s in self.statements}
         if any(self.arrays[x].mixed for x in self.written):
             raise Unable("an output with the batch index in several places")
-        self.entry = self._entry()
+        self.entry: list[str] = []
+        self._entry()
         self.walk = how.walk if how.walk in self.entry else ""
         self.steps = [step for s in self.statements for step in self._split(s)]
         if not any(step.kind == "units" for step in self.steps):
@@ -226,9 +227,9 @@ class Stages:
         """Indices of the output that a team has, the slowest first."""
         return [s.out.indices[k] for k in self.kept(s.out)]
 
-    def _entry(self) -> list[str]:
+    def _entry(self) -> None:
         """Indices that join the batch index: each stands in the same place wherever a written array is named."""
-        self.entry: list[str] = []
+        self.entry = []
         references = [
             r for s in self.statements for t in s.terms for r in (*t.factors, s.out) if r.name in self.written
         ]
@@ -251,7 +252,6 @@ class Stages:
             self.entry.append(i)
             if [bool(self.products(s)) for s in self.statements] != before:
                 self.entry.pop()
-        return self.entry
 
     # ---- products
     def sides(self, s: Statement, t: Term):
@@ -380,11 +380,11 @@ class Stages:
                 continue
             depends = self.batch in r.indices or any(i in r.indices for i in self.entry)
             size = self.numbers(r)
-            if self.walk and self.walk not in r.indices and size >= 512:
+            lasts = self.walk not in r.indices and size >= 512
+            if lasts if self.walk else depends and count[key] >= self.how.stage:
                 stays.append((size, key))
-            elif not self.walk and depends and count[key] >= self.how.stage:
-                stays.append((size, key))
-        copies, names = [], {}
+        copies: list[Step] = []
+        names: dict[tuple, str] = {}
         for size, key in sorted(stays, key=lambda x: -x[0]):
             if size * 9 > room:
                 continue
@@ -629,7 +629,7 @@ class Stages:
         for step in self.steps:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
-                chunks = -(-(-(-self._extent(columns) // 8)) // self.how.columns)
+                chunks = math.ceil(math.ceil(self._extent(columns) / 8) / self.how.columns)
                 most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
         return most
 

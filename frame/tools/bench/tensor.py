@@ -284,14 +284,14 @@ def table(rows) -> str:
         if on_device:
             floor = "-" if r["bound"] is None else f"{r['bound'] * 1e6:.1f}"
             share = "-" if r["share"] is None else f"{r['share']:.2f}"
-            figures = (f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", floor, share, ratio(r["ratio"]))
+            figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", floor, share, ratio(r["ratio"])]
         else:
-            figures = (
+            figures = [
                 f"{r['seconds'] * 1e3:.3f}",
                 f"{r['flops_per_s'] * 1e-9:.1f}",
                 f"{r['bytes_per_s'] * 1e-9:.1f}",
                 *(ratio(r[key]) for key in ("ratio", "fastest_ratio")),
-            )
+            ]
         lines.append((r["case"], str(r["entries"]), name, *figures, f"{r['max_rel_diff']:.1e}"))
     width = [max(map(len, column)) for column in zip(*lines)]
     return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, width)).rstrip() for line in lines)
