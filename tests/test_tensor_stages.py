@@ -90,10 +90,10 @@ VARIANTS = (
 )
 
 
-def check_variants(backend, text, sizes, arrays, wanted, count, **options):
+def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS, **options):
     made = lambda how: Contraction(text, sizes, backend=backend, how=how, quick=True, **options)
     first = made("stages")
-    for changes in VARIANTS:
+    for changes in changed:
         plan = made(dataclasses.replace(first.how, **changes))
         found = run(plan, {**arrays, **empty(plan, count)}, count)
         assert all(np.array_equal(found[name], x) for name, x in wanted.items()), (text, changes)
@@ -103,7 +103,8 @@ def check_variants(backend, text, sizes, arrays, wanted, count, **options):
 def test_every_parameter_gives_the_same_numbers(stand_in, n):  # noqa: F811
     """Ax with bulk copies (n = 8) and where rows are odd; a field contraction whose rows are too many for registers."""
     arrays, sizes = nekbone(n, 2, whole=True)
-    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, **named.TEXTS["ax"].options)
+    some = VARIANTS[::3] if n == 8 else VARIANTS
+    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, some, **named.TEXTS["ax"].options)
     rng = np.random.default_rng(n)
     fields = {"a": whole(rng, 2, 20, 45 + n), "b": whole(rng, 2, 19, 45 + n)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
