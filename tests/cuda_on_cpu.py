@@ -63,12 +63,13 @@ template <class T> static inline T __shfl_sync(unsigned mask, T value, int lane)
     __syncwarp(mask);
     return value;
 }
-static inline int __all_sync(unsigned, int here) {
+static inline int __all_sync(unsigned mask, int here) {
     shown[running][0] = here;
-    __syncwarp();
+    __syncwarp(mask);
     int all = 1;
-    for (int lane = 0; lane < 32; ++lane) all &= shown[(running & ~31) + lane][0] != 0;
-    __syncwarp();
+    for (int lane = 0; lane < 32 && (running & ~31 & MOST - 1) + lane < blockDim.x; ++lane)
+        if (mask >> lane & 1) all &= shown[(running & ~31) + lane][0] != 0;
+    __syncwarp(mask);
     return all;
 }
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits) {

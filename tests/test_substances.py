@@ -479,7 +479,7 @@ def test_what_lacks_transport_data_is_said():
 
 
 def test_the_page_runs_as_written(capsys):
-    """docs/howto/mechanisms.md's program. At 300 K, 100 bar methane has Z = 0.849 and oxygen 0.953 (NIST's tables), so CH4 + 2 O2
+    """The page's program. At 300 K, 100 bar methane has Z = 0.849 and oxygen 0.953 (NIST's tables), so CH4 + 2 O2
     some 0.918, and p W/(R T) = 107.0 kg/m3; mixing and Peng-Robinson are good for 3 % here."""
     program = (ROOT / "docs/howto/mechanisms.md").read_text().split("```python\n")[1].split("```")[0]
     exec(compile(program, "docs/howto/mechanisms.md", "exec"), {})
@@ -514,7 +514,7 @@ IDEAL = dict(equation="ideal", diffusion="cantera")
     ],
 )
 def test_options_that_reproduce_cantera(file, phase, options, quantities):
-    """The digits that docs/howto/mechanisms.md promises, at 100 states of random composition, 400 to 3000 K, 0.1 to 300 bar. A sum
+    """The digits that the page promises, at 100 states of random composition, 400 to 3000 K, 0.1 to 300 bar. A sum
     over up to 100 species: 1e-13. D: Cantera's own fit of the same integrals, read by another formula, 1e-12. mu and
     lam of an ideal gas are other models than Cantera's mixture-averaged: they agree within 5 and 25 %."""
     import cantera

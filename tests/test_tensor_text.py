@@ -20,7 +20,7 @@ TRIPLES = {
     "d2": "badg,efcg->defabc badg,efcg->defcab badg,efcg->defacb badg,efcg->edfabc badg,efcg->edfcab badg,efcg->edfacb "
     "badg,efcg->efdabc badg,efcg->efdcab badg,efcg->efdacb",
 }
-SIGNS = {"s1": "+-+-+-+-+", "d1": "-+--+-+-+", "d2": "--+++--++"}
+SIGNS = {"s1": "+-+-+-+-+", "d1": "-+--+-+-+", "d2": "--+++---+"}
 
 
 def triple(kind, number):

@@ -32,7 +32,8 @@ class Contraction:
 
     sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
     symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or None: the model's choice. quick: the compiler's time counts more than the code's.
+    how: an organisation's name, or an organisation of that name with other parameters, or None: the model's choice.
+    quick: the compiler's time counts more than the code's.
     `constant` inputs are copied by `bind` on a device.
     Raises ArgumentError for what the text or the sizes lack.
     """
@@ -44,7 +45,7 @@ class Contraction:
         dtype="float64",
         batch: str | None = None,
         backend=None,
-        how: str | None = None,
+        how=None,
         headers=(),
         folders=(),
         quick: bool = False,
@@ -66,11 +67,14 @@ class Contraction:
         describe(e, e.statements, self.sizes)
         self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
         self.candidates = sorted(self._candidates(), key=lambda c: c[0])
-        able = [c for c in self.candidates if how is None or c[1].name == how]
+        named = how if how is None or isinstance(how, str) else how.name
+        able = [c for c in self.candidates if named is None or c[1].name == named]
         if not able:
             names = sorted({c[1].name for c in self.candidates})
-            raise ArgumentError(f"tensor expression: no organisation '{how}' here; able: {', '.join(names)}.")
+            raise ArgumentError(f"tensor expression: no organisation '{named}' here; able: {', '.join(names)}.")
         self.price, self.how, self.program = able[0]
+        if how is not None and how is not named:
+            self.how = how
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
@@ -215,13 +219,17 @@ class Contraction:
             for a in outs
         )
 
+    def compile(self):
+        """The compiled kernel; it comes from the cache on disk where it was made before."""
+        return self.backend.compile(self.source)
+
     def _launches(self, arrays, values, n):
-        module = self.backend.compile(self.source)
         if self.backend.style == "packs":
+            module = self.compile()
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
             return functools.partial(run, n)
-        return self._renderer.launch(self, module, arrays, values, n)
+        return self._renderer.launch(self, arrays, values, n)
 
     # ---- what was decided
     @property

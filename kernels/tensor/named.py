@@ -27,12 +27,15 @@ LG3T = "w[e k j i] = D[l i] ur[e k j l] + D[l j] us[e k l i] + D[l k] ut[e l j i
 FACTORS = """wr[e k j i] = g1 ur + g2 us + g3 ut
 ws[e k j i] = g2 ur + g4 us + g5 ut
 wt[e k j i] = g3 ur + g5 us + g6 ut"""
-AX = "\n".join([LG3, FACTORS, LG3T.replace("ur", "wr").replace("us", "ws").replace("ut", "wt")])
+ONE_FACTOR = "wr[e k j i] = g ur; ws[e k j i] = g us; wt[e k j i] = g ut"  # no element is turned or stretched
+BACK = LG3T.replace("ur", "wr").replace("us", "ws").replace("ut", "wt")
+AX, AX_ONE = "\n".join([LG3, FACTORS, BACK]), "\n".join([LG3, ONE_FACTOR, BACK])
 
 TEXTS = {
     "lg3": Text(LG3, dict(batch="e", constant="D"), NEKBONE),
     "lg3t": Text(LG3T, dict(batch="e", constant="D"), NEKBONE),
     "ax": Text(AX, dict(batch="e", constant="D", local="ur us ut wr ws wt"), NEKBONE),
+    "ax_one": Text(AX_ONE, dict(batch="e", constant="D", local="ur us ut wr ws wt"), NEKBONE),
     "eqn1": Text("V[e i j k] = A[l k] B[m j] C[n i] U[e l m n]", dict(batch="e", constant="A B C"), BARRACUDA),
     "eqn1_add": Text("V[e i j k] += A[l k] B[m j] C[n i] U[e l m n]", dict(batch="e", constant="A B C"), BARRACUDA),
     "tce_ex": Text("S[a b i j] = A[a c i k] B[b e f l] C[d f j k] D[c d e l]", dict(batch="a"), BARRACUDA),
@@ -42,7 +45,7 @@ TEXTS = {
 ARRANGED = {
     "s1": ("t1[a d] v2[e f b c]", "defabc defbac defbca edfabc edfbac edfbca efdabc efdbac efdbca", "+-+-+-+-+"),
     "d1": ("t2[a e d g] v2[g f b c]", "defabc defbac defbca fdeabc fdebac fdebca dfeabc dfebac dfebca", "-+--+-+-+"),
-    "d2": ("t2[b a d g] v2[e f c g]", "defabc defcab defacb edfabc edfcab edfacb efdabc efdcab efdacb", "--+++--++"),
+    "d2": ("t2[b a d g] v2[e f c g]", "defabc defcab defacb edfabc edfcab edfacb efdabc efdcab efdacb", "--+++---+"),
 }
 
 

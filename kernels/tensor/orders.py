@@ -145,6 +145,108 @@ def exchanged(indices, batch):
     return tuple(made)
 
 
+# ---- sums that are equal up to names --------------------------------------------------------------------------------
+
+
+def gathered(e: Expression, sizes, most: int):
+    """Statements in which products that a sum adds several times, each time with its indices in another order, are
+    computed once and added up first; None where nothing is gained.
+
+    T[d a b] += x[d a] y[b] - x[d b] y[a] + u[d a] v[b] - u[d b] v[a]   becomes
+    s0[d a b] = x[d a] y[b] + u[d a] v[b];  T[d a b] += s0[d a b] - s0[d b a]
+
+    The output's first indices stay as they are (so that several blocks may share the work), as few as leave locals of
+    at most `most` numbers. Products go into one local where they are used in the same orders, with the same signs or
+    all with opposite ones.
+    """
+    out = e.statements[0].out
+    if any(s.out != out or s.function or not (s.add or k == 0) for k, s in enumerate(e.statements)) or e.symmetric:
+        return None
+    if any(f.name == out.name for s in e.statements for t in s.terms for f in t.factors):
+        return None
+    terms = [t for s in e.statements for t in s.terms]
+    inner = next(
+        (out.indices[k:] for k in range(len(out.indices)) if extent(out.indices[k:], sizes, e.batch) <= most), ()
+    )
+    if not inner or (e.batch in inner) or len(inner) > ENUMERATED or any(len(t.factors) != 2 for t in terms):
+        return None
+    groups = regrouped(terms, inner)
+    if not groups or max(len(lead) for lead, _ in groups) < 2:
+        return None
+    fixed = out.indices[: len(out.indices) - len(inner)]
+    made: list[Statement] = []
+    sums: list[Term] = []
+    for lead, parts in groups:
+        name = f"s{len(made)}"
+        while name in e.references:
+            name += "_"
+        first = next(iter(lead))  # the local's own indices: those of its first use
+        made.append(Statement(Reference(name, (*fixed, *first)), parts))
+        sums += [Term(number, (Reference(name, (*fixed, *order)),)) for order, number in lead.items()]
+    return (*made, Statement(out, tuple(sums), e.statements[0].add))
+
+
+def regrouped(terms, inner):
+    """[({order of the inner indices: number}, terms)]: the sum over the groups, and in each over its orders, of the
+    number times the group's terms, whose inner indices, as the first order has them, are those of the order. None where
+    a term lacks an inner index."""
+    uses: dict[tuple, dict[tuple[str, ...], float]] = {}  # product: order of the inner indices -> number
+    for t in terms:
+        key, order = _placed(t, inner)
+        if set(order) != set(inner):
+            return None
+        found = uses.setdefault(key, {})
+        found[order] = found.get(order, 0.0) + t.number
+    groups: list[tuple[dict, list]] = []  # (orders and numbers, [(product, number, places of its indices)])
+    for key, orders_ in uses.items():
+        for lead, members in groups:
+            match = _same_uses(lead, orders_)
+            if match:
+                members.append((key, *match))
+                break
+        else:
+            groups.append((orders_, [(key, 1.0, tuple(range(len(inner))))]))
+    made: list[tuple] = []
+    for lead, members in groups:
+        first = next(iter(lead))
+        parts = []
+        for key, number, places in members:
+            names = {k: first[place] for k, place in enumerate(places)}
+            refs = tuple(Reference(n, tuple(i if isinstance(i, str) else names[i] for i in own)) for n, own in key)
+            parts.append(Term(number, refs))
+        made.append((lead, tuple(parts)))
+    return made
+
+
+def _placed(t: Term, inner):
+    """(the product with its inner indices numbered as they come, those indices in that order). Indices of sums are
+    numbered on."""
+    factors = sorted(t.factors, key=lambda f: f.name)
+    order = tuple(dict.fromkeys(i for f in factors for i in f.indices if i in inner))
+    place = {i: k for k, i in enumerate(order)}
+    return tuple((f.name, tuple(place.get(i, i) for i in f.indices)) for f in factors), order
+
+
+def _same_uses(lead, other):
+    """(number, places) so that `other` is number times `lead` once its indices are put at those places; else None."""
+    if len(lead) != len(other):
+        return None
+    width = len(next(iter(lead)))
+    for places in itertools.permutations(range(width)):
+        # order of other, its k-th index, is lead's index at places[k]
+        turned = {}
+        for order, number in other.items():
+            back = [""] * width
+            for k, place in enumerate(places):
+                back[place] = order[k]
+            turned[tuple(back)] = number
+        if set(turned) == set(lead):
+            ratios = {turned[order] / lead[order] for order in lead}
+            if len(ratios) == 1:
+                return ratios.pop(), places
+    return None
+
+
 # ---- statements of two factors --------------------------------------------------------------------------------------
 
 

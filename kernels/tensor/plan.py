@@ -231,3 +231,28 @@ def places(p: Program, names, multiple: int = 16, lasting=()) -> tuple[dict[str,
             at = max(at, end)
         put[name] = at, at + size
     return {name: begin for name, (begin, _) in put.items()}, max((end for _, end in put.values()), default=0)
+
+
+# ---- text that threads have in common ------------------------------------------------------------------------------
+
+
+def step_text(step: int, ld: str) -> str:
+    far, near = divmod(step, FAR)
+    return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
+
+
+def pointers(p: Program, entry: str) -> list[str]:
+    """at_name of each argument, at entry `entry`; those of mixed arrays by each place of the batch index."""
+    lines = []
+    for a in p.arguments:
+        kind = "scalar" if a.name in p.expression.outputs else "const scalar"
+        move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
+        lines.append(f"{kind} *__restrict__ const at_{a.name} = ({kind} *)a.at_{a.name}{move};")
+        for place in sorted(
+            {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
+        ):
+            if a.mixed:
+                step = math.prod(x or 1 for x in a.extents[place + 1 :])
+                lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
+        lines.append(f"(void)at_{a.name};")
+    return lines

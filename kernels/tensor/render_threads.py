@@ -1,6 +1,7 @@
 """Tensor programs for CUDA: which loop of a statement goes to blocks, threads, registers; around what threads.h has.
 
-flat    a thread for one number of the output, loops over the sums
+flat    a thread for one number of the output, or for some neighbours, loops over the sums
+sums    some lanes of a warp for one number of the output, each with its part of the sums
 team    threads of a block share an entry and its locals, one statement after the other
 lines   team, where a thread holds a line of its factor in registers and multiplies it by a constant matrix
 tiles   a block for a tile of one product's output, both factors in shared memory; "slices" is a tile of one row, whose
@@ -18,7 +19,8 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places
+from . import render_stages, stages
+from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
 SHARED = 96 * 1024  # bytes of a team's arrays; above, they lie in global memory
@@ -31,15 +33,23 @@ RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memor
 @dataclasses.dataclass(frozen=True)
 class Threads:
     """An organisation. threads: of a block. entries: of the batch in a block of teams. tile: rows, columns and sums of
-    a block's tile."""
+    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: of the loop
+    before the last, turns of a thread."""
 
     name: str
     threads: int
     entries: int = 1
     tile: tuple[int, int, int] = (0, 0, 0)
+    lanes: int = 1
+    near: int = 1
+    jam: int = 1
 
     def __str__(self):
         told = f"{self.threads} threads" + (f", {self.entries} entries" if self.entries > 1 else "")
+        told += (f", {self.lanes} lanes" if self.lanes > 1 else "") + (
+            f", {self.near} at once" if self.near > 1 else ""
+        )
+        told += f", {self.jam} turns" if self.jam > 1 else ""
         return f"{self.name} ({told}{', tile ' + ' x '.join(map(str, self.tile)) if any(self.tile) else ''})"
 
 
@@ -81,7 +91,7 @@ def tile_loops(n: Nest):
     return (rows, columns) if rows and columns else None
 
 
-def choices(p: Program) -> list[tuple[float, Threads]]:
+def choices(p: Program) -> list[tuple]:
     """Organisations that can serve, with the model's price, the best first."""
     all_nests = nests(p)
     work = sum(
@@ -91,9 +101,16 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
     )
     alone = all(a.kind == "argument" for a in p.arrays.values()) and not set(p.expression.symmetric)
     read = {f.name for s in p.statements for t in s.terms for f in t.factors}
-    found = []
+    found: list[tuple] = []
     if alone and not read & set(p.expression.outputs):
-        found.append((float(work), Threads("flat", 256)))
+        mixed = any(a.mixed for a in p.arrays.values())
+        wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
+        n = all_nests[0]
+        jam = 4 if wide > 1 and not n.products[0].sums and len(n.loops) > 1 and n.loops[-2].extent % 4 == 0 else 1
+        found.append((float(work), Threads("flat", 256, near=wide, jam=jam)))
+        if len(all_nests) == 1 and summed(all_nests[0]):
+            how = lanes_for(all_nests[0], p.dtype)
+            found.append((work * 0.5, dataclasses.replace(how, near=1) if mixed else how))
         loops = tile_loops(all_nests[0]) if len(all_nests) == 1 else None
         if loops:
             rows, columns = (math.prod(loop.extent for loop in part) for part in loops)
@@ -115,7 +132,54 @@ def choices(p: Program) -> list[tuple[float, Threads]]:
         if body.bytes <= SHARED:
             saved = sum(x is not None for x in lines) / len(lines)
             found.append((work * (1.2 - 0.9 * saved), how))
+    # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
+    # as for one column, lanes that share a sum are as fast
+    for use, staged in stages.choices(p):
+        share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[staged.name]
+        summed_up = any(q.sums for n in all_nests for q in n.products)
+        found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), staged))
     return sorted(found, key=lambda f: f[0])
+
+
+def neighbours(all_nests, v: int, dtype: str) -> bool:
+    """Whether v numbers of the output, at most 16 bytes, lie side by side, in every row."""
+    n = all_nests[0]
+    return (
+        len(all_nests) == 1
+        and not n.statement.function
+        and v * np.dtype(dtype).itemsize <= 16
+        and bool(n.loops)
+        and n.loops[-1].step[0] == 1
+        and n.loops[-1].extent % v == 0
+        and all(loop.step[0] % FAR % v == 0 for loop in n.loops[:-1])
+    )
+
+
+def summed(n: Nest) -> bool:
+    """Whether every product has a sum that may be spread over lanes."""
+    return not n.statement.function and all(_size(q.sums) >= 4 for q in n.products) and bool(n.products)
+
+
+def lanes_for(n: Nest, dtype: str) -> Threads:
+    """Two loads a lane, of 16 bytes where the sums run along memory."""
+    v = 16 // np.dtype(dtype).itemsize
+    near = v if all(_along(n, q, v) for q in n.products) else 1
+    longest = max(_size(q.sums) for q in n.products)
+    lanes = 2
+    while lanes < 32 and lanes * near * 2 < longest:
+        lanes *= 2
+    return Threads("sums", 256, lanes=lanes, near=near)
+
+
+def _along(n: Nest, q: Product, v: int) -> bool:
+    """Whether v neighbours of a product's sum may be read at once from its factors."""
+    others = [step for f in q.factors for loop in n.loops for step in (loop.step[f],)]
+    return (
+        len(q.sums) == 1
+        and q.sums[0].extent % v == 0
+        and all(q.sums[0].step[f] == 1 for f in q.factors)
+        and all(step % FAR % v == 0 for step in others)
+    )
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -126,9 +190,13 @@ def members(p: Program) -> str:
     return " ".join([*words, "arena:address n:whole"])
 
 
-def render(p: Program, how: Threads, headers=(), folders=(), quick: bool = False) -> Source:
+def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members`."""
-    make = {"flat": _flat, "tiles": _tiles, "slices": _tiles}.get(how.name, lambda p, how: _Teams(p, how).text())
+    if isinstance(how, stages.Staged):
+        return render_stages.render(p, how, members(p), headers, folders, quick)
+    make = {"flat": _flat, "sums": _sums, "tiles": _tiles, "slices": _tiles}.get(
+        how.name, lambda p, how: _Teams(p, how).text()
+    )
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "tensor/threads.h"',
@@ -140,14 +208,24 @@ def render(p: Program, how: Threads, headers=(), folders=(), quick: bool = False
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
 
 
-def launch(plan, module, arrays, values, n: int):
+def launch(plan, arrays, values, n: int):
     """run() of a bound plan: constants filled in, scratch allocated, items counted."""
     p, how, backend = plan.program, plan.how, plan.backend
+    if isinstance(how, stages.Staged):
+        return render_stages.launch(plan, arrays, values, n, members(p))
+    if how.near > 1 and any(
+        values[f"at_{a.name}"] % 16 or values[f"step_{a.name}"] % how.near or values[f"ld_{a.name}"] % how.near
+        for a in p.arguments
+    ):
+        how = dataclasses.replace(how, near=1)
+    module = backend.compile(plan._render(p, how))
     keep = list(arrays.values())
     values = {key: x for key, x in values.items() if key != "past"}
     shape, items = Shape(how.threads), n
     if how.name == "flat":
-        items = n * max(x.size for x in nests(p))
+        items = n * (max(x.size for x in nests(p)) // how.near // (how.jam if how.near > 1 else 1))
+    elif how.name == "sums":
+        items = n * nests(p)[0].size * how.lanes
     elif how.name in ("tiles", "slices"):
         shape, items = Shape(how.threads, 1, _tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
     else:
@@ -164,28 +242,6 @@ def launch(plan, module, arrays, values, n: int):
             module.fill(f"constant_{name}", np.tile(numbers, COPIES))
     held = record(members(p), n=n, **values)
     return functools.partial(module.bind("contraction", shape, held, keep=keep), items)
-
-
-def step_text(step: int, ld: str) -> str:
-    far, near = divmod(step, FAR)
-    return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
-
-
-def pointers(p: Program, entry: str, outputs=True) -> list[str]:
-    """at_name of each argument, at entry `entry`; those of mixed arrays by each place of the batch index."""
-    lines = []
-    for a in p.arguments:
-        kind = "scalar" if a.name in p.expression.outputs else "const scalar"
-        move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
-        lines.append(f"{kind} *__restrict__ const at_{a.name} = ({kind} *)a.at_{a.name}{move};")
-        for place in sorted(
-            {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
-        ):
-            if a.mixed:
-                step = math.prod(x or 1 for x in a.extents[place + 1 :])
-                lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
-        lines.append(f"(void)at_{a.name};")
-    return lines
 
 
 def _ld(n: Nest, place: int) -> str:
@@ -238,8 +294,105 @@ def _block(lines) -> str:
     return "{\n" + "\n".join(lines) + "\n}"
 
 
+def _sums(p: Program, how: Threads) -> list[str]:
+    """Lanes of a warp share the sums of a number of the output."""
+    (n,), w, v = nests(p), how.lanes, how.near
+    names = [f"x{d}" for d in range(len(n.loops))]
+    lines = [
+        f"KERNEL(contraction, Arguments, {how.threads}) {{",
+        "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
+        f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
+        f"const int lane = threadIdx.x % {w};",
+        f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
+        *pointers(p, "b"),
+        f"// {n.statement}",
+        *_split(n.loops, "x", names),
+        "scalar sum = 0;",
+    ]
+    for q in n.products:
+        many = _size(q.sums)
+        turns = [f"k{d}" for d in range(len(q.sums))]
+        where = [f"at_{n.names[f]} + {_offset(n, f, n.loops, names)}" for f in q.factors]
+        tail = f" if (k < {many})" if many % (w * v) else ""
+        lines.append(
+            f"UNROLL_BY(4) for (int i = 0; i < {-(-many // (w * v))}; ++i) {{ const int k = (i * {w} + lane) * {v};"
+        )
+        number = "" if abs(q.number) == 1 else f"{number_text(q)} * "
+        sign = "-" if q.number == -1 else "+"
+        if v > 1:
+            loads = " ".join(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where))
+            product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
+            lines.append(f"{tail} {{ {loads} UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product}; }} }}")
+        else:
+            product = " * ".join(f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where))
+            lines.append(f"{tail} {{ {' '.join(_split(q.sums, 'k', turns))} sum {sign}= {number}{product}; }} }}")
+    lines += [
+        f"sum = over_lanes<{w}>(sum);",
+        f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{_offset(n, 0, n.loops, names)}];",
+        f"to = {'to + ' if n.statement.add else ''}sum; }}",
+        "}",
+    ]
+    return lines
+
+
+def _near(n: Nest, v: int, jam: int) -> list[str]:
+    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before."""
+    names = [f"x{d}" for d in range(len(n.loops))]
+    *outer, last = n.loops
+    short = (*outer, Loop(last.extent // v, tuple(v * s for s in last.step)))
+    lines = [f"// {n.statement}"]
+    if jam > 1:
+        before = outer[-1]
+        lines += _split(
+            (*outer[:-1], before._replace(extent=before.extent // jam), short[-1]),
+            "x",
+            [*names[:-2], "first", names[-1]],
+        )
+        lines.append(
+            f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;"
+        )
+    else:
+        lines += [*_split(short, "x", names), "{"]
+    lines.append(f"Near<{v}> sum;")
+    to = f"(Near<{v}> *)(at_{n.names[0]} + {_offset(n, 0, short, names)})"
+    lines.append(f"sum = *{to};" if n.statement.add else f"UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] = 0;")
+    for q in n.products:
+        turns = [f"k{d}" for d in range(len(q.sums))]
+        lines += [f"for (int {k} = 0; {k} < {loop.extent}; ++{k})" for k, loop in zip(turns, q.sums)]
+        loads, words = [], []
+        for j, f in enumerate(q.factors):
+            at = f"at_{n.names[f]} + {_offset(n, f, (*short, *q.sums), (*names, *turns))}"
+            step = last.step[f]
+            even = all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
+            if step == 0:
+                loads.append(f"const scalar f{j} = *({at});")
+                words.append(f"f{j}")
+            elif step == 1 and even:
+                loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at});")
+                words.append(f"f{j}.v[s]")
+            else:
+                loads.append(f"const scalar *const f{j} = {at};")
+                words.append(f"f{j}[s * ({step_text(step, _ld(n, f))})]")
+        words = [*([number_text(q)] if abs(q.number) != 1 or not words else []), *words]
+        sign = "-" if q.number == -1 and q.factors else "+"
+        lines.append(
+            f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}"
+        )
+    return [*lines, f"*{to} = sum;", "}"]
+
+
 def _flat(p: Program, how: Threads) -> list[str]:
     all_nests = nests(p)
+    if how.near > 1:
+        size = all_nests[0].size // how.near // how.jam
+        return [
+            f"KERNEL(contraction, Arguments, {how.threads}) {{",
+            "const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;\nif (item >= items) return;",
+            f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
+            *pointers(p, "b"),
+            *_near(all_nests[0], how.near, how.jam),
+            "}",
+        ]
     most = max(n.size for n in all_nests)
     out = p.arrays[p.expression.outputs[0]]
     spread = (

@@ -30,3 +30,15 @@ template <int Q, int N> POINT_FN void mirror(const scalar *from, scalar *to, int
         to[x] = from[q * N * N + (i > j ? i * N + j : j * N + i)];
     }
 }
+
+// V neighbours, read or written at once.
+template <int V> struct alignas(sizeof(scalar) * V) Near {
+    scalar v[V];
+};
+
+// The sum over W neighbouring lanes, of each group of them.
+template <int W> POINT_FN scalar over_lanes(scalar sum) {
+    UNROLL
+    for (int away = W / 2; away; away /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, away);
+    return sum;
+}

@@ -1,12 +1,15 @@
-"""`bench tensor`: tensor expressions on one core, beside numpy.einsum, numpy.matmul and libxsmm where it is installed.
+"""`bench tensor`: tensor expressions beside einsum and matmul of NumPy, CuPy and torch, libxsmm, cuTENSOR.
 
-Values of ours and of every rival are checked first. Then all run in turns in one thread; medians of its processor time
-count, which is not the time that other processes took. Start it with OPENBLAS_NUM_THREADS=1 in the environment: threads
-of NumPy's library would not be counted.
+Values of ours and of every rival are checked first. Then all run in turns; medians count.
+On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
+OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not be counted.
+On a device its own clock counts. Cold: the caches were overwritten before. Hot: the same work ran just before. Both
+wait behind the overwriting, so that no time of the host is in them.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -19,21 +22,20 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels import Contraction, get_backend
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
 from kernels.tensor import named
 
 from ...errors import BackendError, FrameError
+from .tensor_rivals import Rivals
 
-HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 9
-LEAST = 2e-3  # seconds of one measurement: shorter work is repeated
+LEAST = 2e-3  # seconds of one measurement on a CPU: shorter work is repeated
+FAR_OFF = 20  # times the quickest: measured once
+FLUSHED = 1 << 30  # bytes that are written to empty a device's caches: so long that the host is done queueing
+BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
 FIELD = "out[c l r] = left[c l p] right[c r p]"
-XSMM = Source(
-    "xsmm",
-    f'#include "{HERE / "tensor_xsmm.h"}"\n',
-    libraries=("xsmm", "xsmmnoblas", "dl", "m", "pthread"),
-)
+DATA_FIELD = "out[c f] = data[c p] field[c f p]"
+DATA = "out[c] = left[c p] right[c p]"
+POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their elements
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,16 +48,20 @@ class Case:
     entries: int
     options: dict
     rivals: tuple[str, ...]
+    dtype: str = "float64"
 
 
 def cases() -> list[Case]:
+    """For one core of a CPU."""
     lg3, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
     made = [
         Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, ("einsum", "matmul", "xsmm_lg3"))
         for n in (64, 2000)
     ]
     made += [
-        Case("Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, ("einsum", "kron", "xsmm_eqn1"))
+        Case(
+            "Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, ("einsum", "matmul", "xsmm_eqn1")
+        )
         for n in (64, 5000)
     ]
     for size, points, numbers in ((8, 8, (1000, 10000)), (16, 64, (100, 10000))):
@@ -66,77 +72,51 @@ def cases() -> list[Case]:
     return made
 
 
-class Rivals:
-    """Other ways to compute a case: each method returns (work, results) for its arrays."""
+def device_cases() -> list[Case]:
+    """For a GPU: Nekbone's operators, Eqn.(1), contractions of fields, the triples kernels."""
+    einsums, products = ("einsum", "torch_einsum"), ("matmul", "torch_matmul")
+    made = []
 
-    def __init__(self, case: Case, plan: Contraction, arrays):
-        self.case, self.plan, self.arrays = case, plan, arrays
-        self.out = [plan.backend.empty(arrays[name].shape) for name in plan.expression.outputs]
+    def add(name, text, sizes, entries, options=None, rivals=einsums, single=False):
+        made.append(Case(name, text, sizes, entries, options or {}, rivals))
+        if single:
+            made.append(Case(f"{name}, float32", text, sizes, entries, options or {}, rivals, "float32"))
 
-    def einsum(self):
-        made: list = []
-        strings = []
-        for s in self.plan.expression.statements:
-            (t,) = s.terms
-            left = ",".join("".join(f.indices) for f in t.factors)
-            strings.append((f"{left}->{''.join(s.out.indices)}", [self.arrays[f.name] for f in t.factors]))
-
-        def work():
-            made[:] = [np.einsum(text, *operands, optimize=True) for text, operands in strings]
-
-        return work, made
-
-    def matmul(self):
-        a, out = self.arrays, self.out
-        if "left" in a:
-            turned = a["right"].transpose(0, 2, 1)
-            return (lambda: np.matmul(a["left"], turned, out=out[0])), out
-        D, u = a["D"], a["u"]
-        e, n = u.shape[:2]
-        turned = np.ascontiguousarray(D.T)
-
-        def work():
-            np.matmul(u.reshape(-1, n), turned, out=out[0].reshape(-1, n))
-            np.matmul(D, u.reshape(e * n, n, n), out=out[1].reshape(e * n, n, n))
-            np.matmul(D, u.reshape(e, n, n * n), out=out[2].reshape(e, n, n * n))
-
-        return work, out
-
-    def kron(self):
-        """One product with C, one with the Kronecker product of A and B."""
-        a, out, n = self.arrays, self.out, len(self.arrays["A"])
-        both = np.ascontiguousarray(np.einsum("lk,mj->lmjk", a["A"], a["B"]).reshape(n * n, n * n))
-
-        def work():
-            part = np.matmul(a["U"].reshape(-1, n), a["C"]).reshape(-1, n * n, n)
-            np.matmul(part.transpose(0, 2, 1), both, out=out[0].reshape(-1, n, n * n))
-
-        return work, out
-
-    def _xsmm(self, function: str, inputs):
-        module, be = self.plan.backend.compile(XSMM), self.plan.backend
-        at = np.zeros(4, np.int64)
-        at[: len(inputs)] = [be.address(x) for x in inputs]
-        to = np.zeros(3, np.int64)
-        to[: len(self.out)] = [be.address(x) for x in self.out]
-        held = record("at:whole:4 out:whole:3", at=at, out=to)
-        run = module.bind(function, Shape(), held, keep=(inputs, self.out))
-        return (lambda: run(self.case.entries)), self.out
-
-    def xsmm_lg3(self):
-        D = self.arrays["D"]
-        return self._xsmm("xsmm_lg3", [D, np.ascontiguousarray(D.T), self.arrays["u"]])
-
-    def xsmm_eqn1(self):
-        a = self.arrays
-        turned = [np.ascontiguousarray(a[name].T) for name in "AB"]
-        return self._xsmm("xsmm_eqn1", [*turned, a["C"], a["U"]])
+    for n in (12, 8, 16):
+        for key, name in (("lg3", "Lg3"), ("lg3t", "Lg3t"), ("ax", "Ax 6 factors"), ("ax_one", "Ax g = J")):
+            t = named.TEXTS[key]
+            add(
+                f"{name} n = {n}",
+                t.text,
+                dict.fromkeys("ijkl", n),
+                round(POINTS / n**3),
+                t.options,
+                (*einsums, *products),
+                n == 12,
+            )
+    for key, name in (("eqn1", "Eqn.(1)"), ("eqn1_add", "Eqn.(1) +=")):
+        t = named.TEXTS[key]
+        add(name, t.text, dict.fromkeys("ijklmn", 10), 10000, t.options, (*einsums, *products), key == "eqn1")
+    for size, points in ((8, 8), (16, 64), (64, 125)):
+        sizes = dict(l=size, r=size, p=points)
+        add(f"FieldField {size},{points}", FIELD, sizes, 10000, None, (*einsums, *products, "cutensor"), size < 64)
+    add("DataField 16,64", DATA_FIELD, dict(f=16, p=64), 10000, None, (*einsums, *products, "cutensor"), True)
+    add("DataData 64", DATA, dict(p=64), 10000, None, (*einsums, *products), True)
+    extents = dict.fromkeys("abcefg", 16)
+    for kind in named.ARRANGED:
+        for k in range(1, 10):
+            t = named.TEXTS[f"{kind}_{k}"]
+            sizes = {i: x for i, x in extents.items() if kind != "s1" or i != "g"}
+            add(f"{kind.upper()}_{k}", t.text, sizes, 16, t.options, (*einsums, "cutensor"), k == 1)
+    add("all 27 into one T3", named.all_triples(), extents, 16, dict(batch="d"), (*einsums, "cutensor"))
+    return made
 
 
-def check(name: str, found, wanted, sizes) -> float:
-    """The largest error over the size of the terms. Raises FrameError above 200 eps: sums of up to 64 terms, thrice."""
-    worst = max(float((abs(f - w) / s).max()) for f, w, s in zip(found, wanted, sizes))
-    if not worst <= 200 * np.finfo(float).eps:
+def check(name: str, found, wanted, sizes, eps: float = float(np.finfo(float).eps)) -> float:
+    """The largest error over the size of the terms. Raises FrameError above 200 eps: sums of up to 64 terms, thrice;
+    NaN too."""
+    worst = max(float((abs(f - w) / (s + (s == 0))).max()) for f, w, s in zip(found, wanted, sizes))
+    if not worst <= 200 * eps:
         raise FrameError(f"{name}: off by {worst:.1e} of the terms' size.")
     return worst
 
@@ -154,62 +134,135 @@ def seconds(work: Callable[[], object]) -> float:
     return (time.thread_time() - begin) / often
 
 
-def measure(case: Case, rounds: int, told=lambda text: None) -> list[dict]:
-    """Rows of ours, in every organisation, and of the rivals; the model's choice first."""
-    backend = get_backend("cpu", threads=1)
-    plan = Contraction(case.text, case.sizes, backend=backend, **case.options)
+class DeviceClock:
+    """cold(work), hot(work): seconds."""
+
+    def __init__(self, backend):
+        self.backend, self.memory = backend, backend.empty((FLUSHED,), np.dtype("int8"))
+        self.often: dict[int, int] = {}
+
+    def cold(self, work) -> float:
+        self.memory.fill(0)
+        begin = self.backend.mark()
+        work()
+        return self.backend.elapsed(begin, self.backend.mark())
+
+    def hot(self, work) -> float:
+        self.memory.fill(0)
+        work()
+        begin = self.backend.mark()
+        often = self.often.get(id(work), 1)
+        for _ in range(often):
+            work()
+        time = self.backend.elapsed(begin, self.backend.mark()) / often
+        self.often[id(work)] = min(max(int(1e-4 / time), 1), 16)
+        return time
+
+
+def bound(plan, entries: int, backend) -> float | None:
+    """Seconds for the bytes that have to move, where the device's bandwidth was measured."""
+    rate = BANDWIDTH.get(backend.product)
+    return plan.bytes * entries / rate if rate else None
+
+
+def ways(case: Case, backend) -> list[Contraction]:
+    """A plan for each organisation, the chosen one first."""
+    first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
+    others = [how for _, how, _ in first.candidates if how is not first.how]
+    return [
+        first,
+        *(Contraction(case.text, case.sizes, case.dtype, backend=backend, how=h, **case.options) for h in others),
+    ]
+
+
+def compile_ahead(chosen, backend) -> None:
+    """All kernels, by several threads: the compiler of devices runs outside Python's lock."""
+    plans = [plan for case in chosen for plan in ways(case, backend)]
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for _ in pool.map(lambda plan: plan.compile(), plans):
+            pass
+
+
+def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None) -> list[dict]:
+    """Rows of ours, in every organisation, and of the rivals; the model's choice first. clocks: name -> seconds of a
+    work; the first one counts."""
+    backend = backend or get_backend("cpu", threads=1)
+    clocks = clocks or {"seconds": seconds}
+    plans = ways(case, backend)
+    plan = plans[0]
     rng, arrays = np.random.default_rng(0), {}
     for a in plan.program.arguments:
-        arrays[a.name] = backend.empty(plan.shape(a.name, case.entries))
-        arrays[a.name][...] = rng.random(arrays[a.name].shape) - 0.5
+        arrays[a.name] = backend.empty(plan.shape(a.name, case.entries), plan.dtype)
+        arrays[a.name][...] = backend.from_host(rng.random(arrays[a.name].shape) - 0.5, plan.dtype)
     outputs = [arrays[name] for name in plan.expression.outputs]
-    rivals = Rivals(case, plan, arrays)
+    old = [x.copy() for x in outputs]
+    updated = [name in plan.expression.updated for name in plan.expression.outputs]
+
+    def anew(whole=()):
+        """Outputs as before the first run; NaN where the old values have no part."""
+        for x, before, add in zip(outputs, old, updated):
+            x[...] = before if add else np.nan
+        for x in whole:
+            x.fill(np.nan)
+
+    rivals = Rivals(plan, arrays, case.entries)
+    anew()
     work, made = rivals.einsum()
     work()
     wanted = [x.copy() for x in made]
-    size, terms = Rivals(case, plan, {name: abs(a) for name, a in arrays.items()}).einsum()
+    size, terms = Rivals(plan, {name: abs(a) for name, a in arrays.items()}, case.entries).sizes()
     size()
+    eps = float(np.finfo(plan.dtype).eps)
     runs, errors = {}, {}
-    for _, how, _ in plan.candidates:
-        ours = Contraction(case.text, case.sizes, backend=backend, how=how.name, **case.options)
-        for x in outputs:
-            x.fill(np.nan)
+    for ours in plans:
+        anew()
+        name = ours.how.name
         run = ours.bind(arrays, case.entries)
         run()
-        errors[how.name] = check(f"{case.name}, {how}", outputs, wanted, terms)
-        runs[how.name] = run
+        errors[name] = check(f"{case.name}, {ours.how}", outputs, wanted, terms, eps)
+        runs[name] = run
     for name in case.rivals:
         try:
             work, results = getattr(rivals, name)()
-        except BackendError as error:
+            anew(rivals.made)
+            work()
+        except (BackendError, ImportError, NotImplementedError) as error:
             told(f"{name} is left out: {str(error).splitlines()[0]}")
             continue
-        for x in rivals.out:
-            x.fill(np.nan)
-        work()
-        errors[name] = check(f"{case.name}, {name}", results, wanted, terms)
+        found = [x if isinstance(x, type(outputs[0])) else backend.arrays.asarray(x) for x in results]
+        errors[name] = check(f"{case.name}, {name}", found, wanted, terms, eps)
         runs[name] = work
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(rounds + 1):
+    times: dict[str, dict[str, list[float]]] = {key: {name: [] for name in runs} for key in clocks}
+    main = next(iter(clocks))
+    for turn in range(rounds + 1):
         for name, run in runs.items():
-            times[name].append(seconds(run))
-    median = {name: statistics.median(found[1:]) for name, found in times.items()}
-    best = min((median[name] for name in median if name in case.rivals), default=None)
-    quickest = min((min(times[name]) for name in median if name in case.rivals), default=0.0)
+            if turn < 2 or times[main][name][1] < FAR_OFF * min(t[1] for t in times[main].values()):
+                for key, clock in clocks.items():
+                    times[key][name].append(clock(run))
+    median = {key: {name: statistics.median(t[1:]) for name, t in found.items()} for key, found in times.items()}
+    least = {name: min(t) for name, t in times[main].items()}
+    best = min((median[main][name] for name in runs if name in case.rivals), default=None)
+    quickest = min((least[name] for name in runs if name in case.rivals), default=0.0)
+    floor = bound(plan, case.entries, backend)
     return [
         {
             "bench": "tensor",
             "case": case.name,
             "entries": case.entries,
+            "dtype": case.dtype,
             "name": name,
+            "how": next((str(p.how) for p in plans if p.how.name == name), ""),
             "ours": name not in case.rivals,
             "chosen": name == plan.how.name,
-            "seconds": median[name],
-            "fastest": min(times[name]),
-            "flops_per_s": plan.flops * case.entries / median[name],
-            "bytes_per_s": plan.bytes * case.entries / median[name],
-            "ratio": best / median[name] if best else None,  # how many times faster than the best rival
-            "fastest_ratio": quickest / min(times[name]) if best else None,
+            **{key: median[key][name] for key in clocks},
+            "seconds": median[main][name],
+            "fastest": least[name],
+            "flops_per_s": plan.flops * case.entries / median[main][name],
+            "bytes_per_s": plan.bytes * case.entries / median[main][name],
+            "bound": floor,
+            "share": floor / median[main][name] if floor else None,
+            "ratio": best / median[main][name] if best else None,  # how many times faster than the best rival
+            "fastest_ratio": quickest / least[name] if best else None,
             "max_rel_diff": errors[name],
             "backend": str(backend),
             "device": backend.product,
@@ -219,28 +272,33 @@ def measure(case: Case, rounds: int, told=lambda text: None) -> list[dict]:
 
 
 HEAD = ("case", "entries", "by", "ms", "GF/s", "GB/s", "beside the best rival", "by fastest times", "rel. diff.")
+DEVICE_HEAD = ("case", "entries", "by", "cold us", "hot us", "bound us", "share", "beside the best rival", "rel. diff.")
 
 
 def table(rows) -> str:
-    lines = [HEAD]
+    on_device = "hot" in rows[0]
+    lines = [DEVICE_HEAD if on_device else HEAD]
+    ratio = lambda x: "-" if x is None else f"{x:.2f}x"
     for r in rows:
-        lines.append(
-            (
-                r["case"],
-                str(r["entries"]),
-                f"{r['name']}{' (chosen)' * r['chosen']}" if r["ours"] else f"  {r['name']}",
+        name = f"{r['name']}{' (chosen)' * r['chosen']}" if r["ours"] else f"  {r['name']}"
+        if on_device:
+            floor = "-" if r["bound"] is None else f"{r['bound'] * 1e6:.1f}"
+            share = "-" if r["share"] is None else f"{r['share']:.2f}"
+            figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", floor, share, ratio(r["ratio"])]
+        else:
+            figures = [
                 f"{r['seconds'] * 1e3:.3f}",
                 f"{r['flops_per_s'] * 1e-9:.1f}",
                 f"{r['bytes_per_s'] * 1e-9:.1f}",
-                *("-" if r[key] is None else f"{r[key]:.2f}x" for key in ("ratio", "fastest_ratio")),
-                f"{r['max_rel_diff']:.1e}",
-            )
-        )
+                *(ratio(r[key]) for key in ("ratio", "fastest_ratio")),
+            ]
+        lines.append((r["case"], str(r["entries"]), name, *figures, f"{r['max_rel_diff']:.1e}"))
     width = [max(map(len, column)) for column in zip(*lines)]
     return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, width)).rstrip() for line in lines)
 
 
 def add_arguments(parser) -> None:
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="one core (cpu), or a GPU")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns that medians are taken of ({ROUNDS})")
     parser.add_argument("--cases", metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3")
     parser.add_argument("--entries", type=int, help="of the batch, instead of each case's own numbers")
@@ -251,18 +309,28 @@ def add_arguments(parser) -> None:
 
 def run(given) -> None:
     """`python -m frame bench tensor`."""
-    chosen = [case for case in cases() if case.name.startswith(given.cases)]
+    known = device_cases() if given.backend == "cuda" else cases()
+    prefixes = tuple(given.cases.split("|"))
+    chosen = [case for case in known if case.name.startswith(prefixes)]
     if not chosen or given.rounds < 1 or (given.entries is not None and given.entries < 1):
         raise FrameError(f"--cases '{given.cases}', --rounds, --entries: wanted a case's name, and 1 or more.")
     if given.entries:
         named_once = {case.name: case for case in chosen}
         chosen = [dataclasses.replace(case, entries=given.entries) for case in named_once.values()]
     said: dict[str, None] = {}
-    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+    backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
+    clocks: dict[str, Callable] = {"seconds": seconds}
+    if backend.memory == "device":
+        clock = DeviceClock(backend)
+        clocks = {"cold": clock.cold, "hot": clock.hot}
+        compile_ahead(chosen, backend)
+    elif os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         said["OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted"] = None
-    rows = [row for case in chosen for row in measure(case, given.rounds, lambda text: said.setdefault(text))]
+    tell = lambda text: said.setdefault(text)
+    rows = [row for case in chosen for row in measure(case, given.rounds, tell, backend, clocks)]
     out = sys.stderr if given.json == "-" else sys.stdout
-    print("\n".join(["tensor expressions, one core: " + rows[0]["device"], *said, "", table(rows)]), file=out)
+    what = "one core" if backend.style == "packs" else "one device"
+    print("\n".join([f"tensor expressions, {what}: {rows[0]['device']}", *said, "", table(rows)]), file=out)
     if given.json:
         text = json.dumps(rows, indent=1)
         if given.json == "-":

@@ -1,0 +1,682 @@
+"""The text of a tensor program by stages (see stages.py): what its teams of warps do, around what stages.h has.
+
+A warp reads what the matrix units want straight from where it lies: a lane its number of 16 rows, of 8 columns, of four
+values of the sum. Columns of a tile are numbered so that the results of four lanes lie side by side. Bulk copies are
+asked for first and waited for where they are read; barriers stand where steps meet in memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+
+from ..backend.base import Shape, Source
+from ..backend.record import record, structure
+from .plan import FAR, Loop, Program, joined, pointers, step_text, steps, view
+from .stages import FEW, Stages, Step
+from .text import Reference, Statement
+
+
+@dataclasses.dataclass
+class Access:
+    """Where a reference is read: a pointer to what the team has, and the step of each index."""
+
+    pointer: str
+    steps: dict[str, int]
+    ld: str
+    shared: bool
+
+
+class Writer:
+    """Text of one plan."""
+
+    def __init__(self, plan: Stages):
+        self.plan, self.p, self.how = plan, plan.p, plan.how
+        self.team = 32 * self.how.warps
+        self.pointers: dict[Reference, str] = {}
+        self.even: set[str] = set()  # arguments of which 16 bytes are read at once
+
+    def access(self, r: Reference) -> Access:
+        h = self.plan.held.get(r.name)
+        if h:
+            own: dict[str, int] = {}
+            for d, s in zip(h.kept, h.strides):
+                own[r.indices[d]] = own.get(r.indices[d], 0) + s
+            return Access(f"h_{r.name}", own, "", True)
+        a = self.plan.arrays[r.name]
+        all_steps = steps(r, a, self.plan.batch, far=True)
+        self.pointers.setdefault(r, f"p{len(self.pointers)}")
+        own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
+        return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
+
+    def pointer_lines(self, walk: bool) -> list[str]:
+        """Of every reference to an argument, at this team's entry. walk: of those that have the index of the walk."""
+        lines = []
+        for r, name in self.pointers.items():
+            if (bool(self.plan.walk) and self.plan.walk in r.indices) != walk:
+                continue
+            a = self.plan.arrays[r.name]
+            all_steps = steps(r, a, self.plan.batch, far=True)
+            parts = [f"at_{view(r, a, self.plan.batch)}"]
+            parts += [
+                f"e_{i} * ({step_text(all_steps[i], f'a.ld_{r.name}')})" for i in self.plan.entry if i in all_steps
+            ]
+            kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
+            lines.append(f"{kind} *const {name} = {' + '.join(parts)};")
+        return lines
+
+    # ---- offsets
+    def loops(self, indices, accesses) -> tuple[Loop, ...]:
+        return joined([Loop(self.p.sizes[i], tuple(x.steps.get(i, 0) for x in accesses)) for i in indices])
+
+    @staticmethod
+    def digits(loops, number: str, letter: str) -> list[str]:
+        lines, size = [], 1
+        for d in reversed(range(len(loops))):
+            over = f" / {size}" if size > 1 else ""
+            size *= loops[d].extent
+            rest = f" % {loops[d].extent}" if d else ""
+            lines.append(f"const int {letter}{d} = {number if not over else f'({number}){over}'}{rest};")
+        return lines
+
+    @staticmethod
+    def offset(loops, letter: str, k: int, access: Access) -> str:
+        parts = []
+        for d, loop in enumerate(loops):
+            if loop.step[k]:
+                step = step_text(loop.step[k], access.ld)
+                parts.append(f"{letter}{d}" if step == "1" else f"{letter}{d} * ({step})")
+        return " + ".join(parts) or "0"
+
+    # ---- statements number by number
+    def each(self, number: int, step: Step) -> tuple[list[str], list[str]]:
+        """(what is asked for at the entry's beginning, the step)."""
+        plan = self.plan
+        own, size = plan.own(step.statements[0]), plan.numbers(step.statements[0].out)
+        count = -(-size // self.team)
+        refs = list(dict.fromkeys(r for s in step.statements for t in s.terms for r in (*t.factors, s.out)))
+        accesses = {r: self.access(r) for r in refs}
+        order = list(accesses.values())
+        loops = self.loops(own, order)
+        split = self.digits(loops, "x", "x")
+        place = {r: k for k, r in enumerate(refs)}
+        where = lambda r: f"{accesses[r].pointer}[{self.offset(loops, 'x', place[r], accesses[r])}]"
+        plain = not any(t.sums(s.out) for s in step.statements for t in s.terms)
+        outs = {s.out.name for s in step.statements}
+        elsewhere = {s.out.name for other in plan.steps if other is not step for s in other.statements}
+        loaded: list[Reference] = []
+        if plain:
+            first = {}
+            for s in step.statements:
+                for r in (*(f for t in s.terms for f in t.factors), *([s.out] if s.add else [])):
+                    if not accesses[r].shared and r.name not in elsewhere and r.name not in first:
+                        loaded.append(r)
+                first[s.out.name] = s
+            loaded = list(dict.fromkeys(loaded))
+        guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
+        head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; (void)x;"
+        batch = count * len(loaded) <= FEW and bool(loaded)
+        early: list[str] = []
+        lines = [f"// {'; '.join(map(str, step.statements))}"]
+        value = lambda r: f"v{number}_{loaded.index(r)}[i]" if batch and r in loaded else where(r)
+        if batch:
+            ahead = early if not step.before else lines
+            ahead += [f"scalar v{number}_{k}[{count}];" for k in range(len(loaded))]
+            loads = " ".join(f"v{number}_{k}[i] = {where(r)};" for k, r in enumerate(loaded))
+            ahead.append(f"UNROLL {head} {guard(' '.join([*split, loads]))} }}")
+        elif plain and loaded and not step.before and not all(r.name in outs for r in loaded):
+            for r in loaded:  # too many for registers: at least the second cache has them in time
+                one = self.loops(own, [accesses[r]])
+                if len(one) == 1 and one[0].step == (1,):
+                    early.append(
+                        f"for (int x = me * 16; x < {size}; x += {self.team * 16}) ask({accesses[r].pointer} + x);"
+                    )
+        body, stores = list(split), []
+        done: dict[str, str] = {}
+        for j, s in enumerate(step.statements):
+            body.append(f"double sum{j} = {value(s.out) if s.add else 0};")
+            for t in s.terms:
+                sums = t.sums(s.out)
+                if not sums:
+                    words = [done.get(f.name) or value(f) for f in t.factors]
+                else:
+                    inner = [self.access(f) for f in t.factors]
+                    turns = self.loops(sums, inner)
+                    body += [f"for (int k{d} = 0; k{d} < {loop.extent}; ++k{d})" for d, loop in enumerate(turns)]
+                    words = []
+                    for q, f in enumerate(t.factors):
+                        k_part = self.offset(turns, "k", q, inner[q])
+                        words.append(
+                            f"{accesses[f].pointer}[{self.offset(loops, 'x', place[f], accesses[f])} + {k_part}]"
+                        )
+                words = [*([repr(t.number)] if abs(t.number) != 1 or not words else []), *words]
+                body.append(f"sum{j} {'-' if t.number == -1 and t.factors else '+'}= {' * '.join(words)};")
+            done[s.out.name] = f"sum{j}"
+            stores.append(self.store(s.out, where(s.out), f"sum{j}"))
+        body += stores
+        unroll = "UNROLL" if batch else "UNROLL_BY(2)"
+        lines.append(f"{unroll} {head} {guard(chr(10).join(body))} }}")
+        return early, lines
+
+    def copy(self, step: Step) -> list[str]:
+        """Bulk copies of a slice, run by run, asked for by the first warp."""
+        (s,) = step.statements
+        r, plan = s.terms[0].factors[0], self.plan
+        h, x = plan.held[s.out.name], self.access(r)
+        own = [r.indices[k] for k in plan.kept(r)]
+        run, extent = 1, len(own)
+        while extent and x.steps[own[extent - 1]] == run == h.strides[extent - 1]:
+            extent -= 1
+            run *= self.p.sizes[own[extent]]
+        self.even.add(r.name)
+        loops = [Loop(self.p.sizes[i], (x.steps[i], h.strides[k])) for k, i in enumerate(own[:extent])]
+        turned = joined(loops)
+        runs = math.prod(loop.extent for loop in turned)
+        to = Access(f"h_{s.out.name}", {}, "", True)
+        return [
+            f"// {s}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(self.digits(turned, 'x', 'x'))} "
+            f"bulk(h_{s.out.name} + {self.offset(turned, 'x', 1, to)}, {x.pointer} + {self.offset(turned, 'x', 0, x)}, "
+            f"{run}, gate); }}",
+        ]
+
+    def store(self, out: Reference, where: str, value: str) -> str:
+        reads = {f.name for step in self.plan.steps for s in step.statements for t in s.terms for f in t.factors}
+        if out.name in self.plan.held or out.name in reads:
+            return f"{where} = {value};"
+        return f"leave(&{where}, {value});"
+
+    # ---- products on the units
+    def units(self, number: int, step: Step) -> list[str]:
+        plan = self.plan
+        (s,) = step.statements
+        others, rows, columns, terms = plan.layout(s)
+        scale = plan.scale(s)
+        points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in terms)]
+        refs = [s.out, *(r for _, f, g, _ in terms for r in (f, g)), *(f for t in points for f in t.factors)]
+        refs = list(dict.fromkeys([*refs, *([scale] if scale else [])]))
+        accesses = {r: self.access(r) for r in refs}
+        order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
+        row_loops, column_loops, other_loops = (self.loops(x, order) for x in (rows, columns, others))
+        m, n, q = (plan._extent(x) for x in (rows, columns, others))
+        tiles, all_columns = -(-m // 16), -(-n // 8)
+        width = min(all_columns, self.how.columns)
+        chunks = -(-all_columns // width)
+        jobs = tiles * q * chunks
+        at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
+        hoisted = plan._kept_in_registers(columns, terms) and chunks == 1 and q == 1
+        lines = [f"// {s}"]
+        column = lambda t, chunk: f"min(({chunk} * {width} + {t}) * 8 + column_of(row), {n - 1})"
+        k_loops = [self.loops(sums, [accesses[f], accesses[g]]) for _, f, g, sums in terms]
+        extents = [math.prod(loop.extent for loop in loops) for loops in k_loops]
+        paired = [
+            self.pairs(f, g, accesses, loops, row_loops, column_loops, other_loops, place)
+            for (_, f, g, _), loops in zip(terms, k_loops)
+        ]
+        count = [2 * -(-k // 8) if pair_ else -(-k // 4) for k, pair_ in zip(extents, paired)]
+
+        def block(j, first, steps_, guarded, what):
+            """Loads of `steps_` steps from sum number `first`: what: "a", "b"."""
+            sign, f, g, _ = terms[j]
+            loops, pair_ = k_loops[j], paired[j]
+            r = f if what == "a" else g
+            base = {"a": ("row_a", "row_b"), "b": tuple(f"column{t}" for t in range(width))}[what]
+            made = []
+            vector = pair_ and r in pair_
+            for step_ in range(0, steps_, 2 if vector else 1):
+                k = f"{first} + {8 * (step_ // 2)} + 2 * c + {step_ % 2}" if pair_ else f"{first} + {4 * step_} + c"
+                inside = f"k < {extents[j]}" if guarded else ""
+                put = [*([f"const int k = {k};"] if loops or inside else []), *self.digits(loops, "k", "k")]
+                away = self.offset(loops, "k", 0 if what == "a" else 1, accesses[r])
+                for t, b in enumerate(base):
+                    to = f"fa[{step_}][{t}]" if what == "a" else f"fb{j}[{t}][{step_}]"
+                    after = f"fa[{step_ + 1}][{t}]" if what == "a" else f"fb{j}[{t}][{step_ + 1}]"
+                    from_ = f"{accesses[r].pointer} + {b}_{j} + {away}"
+                    if vector:
+                        load = f"pair({from_}, {to}, {after});"
+                        if what == "b" and sign != 1:
+                            load += f" {to} *= {sign!r}, {after} *= {sign!r};"
+                        put.append(f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load)
+                    else:
+                        read = f"*({from_})"
+                        if what == "b" and sign != 1:
+                            read = f"-{read}" if sign == -1 else f"{sign!r} * {read}"
+                        put.append(f"{to} = {inside + ' ? ' if inside else ''}{read}{' : 0' if inside else ''};")
+                made.append("{ " + " ".join(put) + " }")
+            return made
+
+        def column_bases(j, chunk):
+            g = terms[j][2]
+            made = []
+            for t in range(width):
+                made.append(
+                    f"long column{t}_{j}; {{ const int n = {column(t, chunk)}; (void)n; "
+                    f"{' '.join(self.digits(column_loops, 'n', 'n'))} column{t}_{j} = {at(g, column_loops, 'n')}"
+                    f"{'' if hoisted else ' + ' + at(g, other_loops, 'o')}; }}"
+                )
+            return made
+
+        if hoisted:
+            for j in range(len(terms)):
+                lines.append(f"double fb{j}[{width}][{count[j]}];")
+                guarded = extents[j] % (8 if paired[j] else 4) != 0
+                lines.append("{ " + "\n".join([*column_bases(j, "0"), *block(j, "0", count[j], guarded, "b")]) + " }")
+        turns = -(-jobs // self.how.warps)
+        exact = jobs % self.how.warps == 0
+        lines.append(
+            f"UNROLL_BY({min(turns, self.how.ahead)}) for (int turn = 0; turn < {turns}; ++turn) {{ "
+            f"const int job = warp + turn * {self.how.warps};" + ("" if exact else f" if (job < {jobs}) {{")
+        )
+        lines.append(
+            f"const int tile = job % {tiles}, chunk = job / {tiles} % {chunks}, other = job / {tiles * chunks};"
+        )
+        lines.append("(void)chunk, (void)other;")
+        lines += self.digits(other_loops, "other", "o")
+        lines.append("const int m_a = tile * 16 + row, m_b = m_a + 8;")
+        for half in "ab":
+            bound = f"min(m_{half}, {m - 1})" if m % 16 else f"m_{half}"
+            lines.append(f"const int m{half} = {bound}; (void)m{half};")
+            lines += self.digits(row_loops, f"m{half}", f"r{half}")
+            for j, (_, f, _, _) in enumerate(terms):
+                from_ = f"{at(f, row_loops, f'r{half}')} + {at(f, other_loops, 'o')}"
+                lines.append(f"const long row_{half}_{j} = {from_}; (void)row_{half}_{j};")
+        # where a lane's four numbers of a tile lie
+        lines.append(f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else ""))
+        stores = []
+        for t in range(width):
+            for i in range(4):
+                half, second = "ab"[i // 2], i % 2
+                first_column = t * 8 + 4 * second
+                if chunks == 1 and first_column >= n:
+                    lines.append(f"acc[{t}][{i}] = 0;")
+                    continue
+                tests = []
+                if m % 16:
+                    tests.append(f"m_{half} < {m}")
+                if chunks > 1 or first_column + 3 >= n:
+                    tests.append(f"nn < {n}")
+                head = f"const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; (void)nn; "
+                find = " ".join(self.digits(column_loops, "nn", "n"))
+                spot = lambda r, half=half: (
+                    f"{accesses[r].pointer}[{at(r, row_loops, f'r{half}')} + {at(r, column_loops, 'n')} + "
+                    f"{at(r, other_loops, 'o')}]"
+                )
+                start = [*([spot(s.out)] if s.add and not scale else [])]
+                for p_ in points:
+                    words = [*([repr(p_.number)] if p_.number != 1 or not p_.factors else []), *map(spot, p_.factors)]
+                    start.append(" * ".join(words))
+                mine = f"acc[{t}][{i}]"
+                where_inside = f"if ({' && '.join(tests)})" if tests else ""
+                lines.append(f"{mine} = 0;")
+                if start:
+                    value = " + ".join(start)
+                    lines.append(f"{{ {head}{where_inside} {{ {find} {mine} = {value}; }} }}")
+                if scale:
+                    mine = f"{f'{spot(s.out)} + ' if s.add else ''}scaled[{t}][{i}] * {mine}"
+                    ahead = f"scaled[{t}][{i}] = {spot(scale)};"
+                    lines.append(f"{{ {head}{where_inside} {{ {find} {ahead} }} }}")
+                write = self.store(s.out, spot(s.out), mine)
+                stores.append(f"{{ {head}{where_inside} {{ {find} {write} }} }}")
+        for j in range(len(terms)):
+            k, size = extents[j], count[j]
+            lines.append("{")
+            if not hoisted:
+                lines += column_bases(j, "chunk")
+            per = size if hoisted or size <= self.how.batch else self.how.batch
+            full = k // (4 * per) if per < size or k % (4 * per) == 0 else 0
+            unit = 8 if paired[j] else 4
+
+            def body(first, steps_, guarded, j=j):
+                made = [f"double fa[{steps_}][2];", *([] if hoisted else [f"double fb{j}[{width}][{steps_}];"])]
+                made += block(j, first, steps_, guarded, "a")
+                if not hoisted:
+                    made += block(j, first, steps_, guarded, "b")
+                made.append(f"UNROLL for (int t = 0; t < {width}; ++t) multiply_add<{steps_}>(acc[t], fa, fb{j}[t]);")
+                return made
+
+            if full > 1:
+                lines += [
+                    f"UNROLL_BY(1) for (int k0 = 0; k0 < {full * 4 * per}; k0 += {4 * per}) {{",
+                    *body("k0", per, False),
+                    "}",
+                ]
+            elif full == 1:
+                lines += ["{", *body("0", per, False), "}"]
+            left = k - full * 4 * per
+            if left:
+                steps_ = (2 if paired[j] else 1) * -(-left // unit)
+                lines += ["{", *body(str(full * 4 * per), steps_, left % unit != 0), "}"]
+            lines.append("}")
+        lines += stores
+        lines.append("}" if exact else "} }")
+        return lines
+
+    def pairs(self, f, g, accesses, loops, row_loops, column_loops, other_loops, place):
+        """Factors of which a lane reads two neighbours at once: arguments whose sum runs along memory, and whose rows
+        begin at even places. None: the sum is read number by number."""
+        if not self.how.paired or len(loops) != 1 or loops[0].extent % 2:
+            return None
+        found = []
+        for k, r in enumerate((f, g)):
+            x = accesses[r]
+            if x.shared or loops[0].step[k] != 1:
+                continue
+            near = [loop.step[place[r]] for group in (row_loops, column_loops, other_loops) for loop in group]
+            a = self.plan.arrays[r.name]
+            near += [s for i, s in steps(r, a, self.plan.batch, far=True).items() if i in self.plan.entry]
+            if a.mixed and self.plan.batch in r.indices:
+                near.append(self.plan.batch_step(r))
+            if all((s % FAR) % 2 == 0 for s in near):
+                found.append(r)
+        self.even |= {r.name for r in found}
+        return found or None
+
+    # ---- all orders of an entry's indices
+    def place_of(self, r: Reference, values: dict[str, str]) -> str:
+        """A pointer to what a reference reads where the entry's indices have these values."""
+        a, parts, step = self.plan.arrays[r.name], [], 1
+        near = steps(r, a, self.plan.batch, far=True)
+        for d in reversed(range(len(r.indices))):
+            i = r.indices[d]
+            if i == self.plan.batch:
+                parts.append(f"{values[i]} * {f'(long){step}' if a.mixed else f'a.step_{r.name}'}")
+            elif i in values:
+                parts.append(f"{values[i]} * ({step_text(near[i], f'a.ld_{r.name}')})")
+            step *= a.extents[d] or 1
+        kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
+        return f"(({kind} *)a.at_{r.name} + {' + '.join(parts) or '0'})"
+
+    def orbits(self) -> list[str]:
+        plan = self.plan
+        names, terms, uses = plan.orbit
+        first, last = (step.statements[0] for step in plan.steps)
+        local = plan.held[first.out.name]
+        values = [f"y{k}" for k in range(len(names))]
+        all_orders = [dict(zip(names, order)) for order in itertools.permutations(values)]
+        number_of = {tuple(order[i] for i in names): k for k, order in enumerate(all_orders)}
+        threads = self.team
+        lines = [
+            f"KERNEL(contraction, Arguments, {threads}, 1) {{",
+            "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
+            "long g = blockIdx.x;\nif (g >= items) return;",
+        ]
+        lines += self._orbit_set(values)
+        lines.append(f"double *const h_{local.name} = shared_memory;")
+        is_new = []
+        for k, order in enumerate(all_orders):
+            same = [" && ".join(f"{order[i]} == {other[i]}" for i in names) for other in all_orders[:k]]
+            lines.append(f"const bool new{k} = !({' || '.join(f'({x})' for x in same) or 'false'});")
+            is_new.append(f"new{k}")
+            one = self.loops(plan.own(last), [self.access(last.out)])
+            if len(one) == 1 and one[0].step == (1,):
+                size = plan.numbers(last.out)
+                to = self.place_of(last.out, order)
+                lines.append(f"if (new{k}) for (int x = me * 16; x < {size}; x += {threads * 16}) ask({to} + x);")
+        lines += self._orbit_products(first, all_orders, number_of, uses, local)
+        lines.append("__syncthreads();")
+        lines += self._orbit_sums(last, all_orders, is_new, local)
+        return [*lines, "}"]
+
+    def _orbit_set(self, values) -> list[str]:
+        """The g-th set of values, from the smallest up. Sets with equal values, which are less work, stand between the
+        others: blocks fall out of step, so that some compute while others wait for memory."""
+        n, lines = self.plan.extent, []
+        for k, value in enumerate(values):
+            left = len(values) - k - 1
+            size = {0: "1", 1: f"({n} - {value})", 2: f"({n} - {value}) * ({n + 1} - {value}) / 2"}[left]
+            lines.append(f"int {value} = {values[k - 1] if k else 0};")
+            lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
+        return lines
+
+    def _orbit_products(self, s: Statement, all_orders, number_of, uses, local) -> list[str]:
+        """Products of all orders on the units, each once, and their sums into shared memory."""
+        plan = self.plan
+        names, first = plan.orbit[0], next(iter(uses))
+        others, rows, columns, terms = plan.layout(s)
+        refs = list(dict.fromkeys([s.out, *(r for _, f, g, _ in terms for r in (f, g))]))
+        accesses = {r: self.access(r) for r in refs}
+        order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
+        row_loops, column_loops = self.loops(rows, order), self.loops(columns, order)
+        m, n, width = plan._extent(rows), plan._extent(columns), self.how.columns
+        tiles, chunks = -(-m // 16), -(-n // (8 * width))
+        jobs, warps = tiles * chunks, self.how.warps
+        at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
+        lines = [f"UNROLL_BY(1) for (int job = warp; job < {jobs}; job += {warps}) {{"]
+        lines += [f"const int chunk = job % {chunks}, tile = job / {chunks}; (void)chunk;"]
+        for half in "ab":
+            row = "row" if half == "a" else "row + 8"
+            lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
+            lines += self.digits(row_loops, f"m{half}", f"r{half}")
+        for t in range(width):
+            lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
+            lines += self.digits(column_loops, f"n_{t}", f"c{t}_")
+        lines.append(f"double acc[{len(all_orders)}][{width}][4];")
+        lines.append(
+            f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
+            "UNROLL for (int i = 0; i < 4; ++i) acc[o][t][i] = 0;"
+        )
+        for sign, f, g, sums in terms:
+            k_loops = self.loops(sums, [accesses[f], accesses[g]])
+            k = math.prod(loop.extent for loop in k_loops)
+            paired = self.pairs(f, g, accesses, k_loops, row_loops, column_loops, (), place)
+            count = 2 * -(-k // 8) if paired else -(-k // 4)
+            uneven = k % (8 if paired else 4) != 0
+
+            def load(r, base, to, which, k_loops=k_loops, k=k, paired=paired, count=count, uneven=uneven, number=1.0):
+                """Statements that fill to[step] from a pointer."""
+                vector, made = bool(paired) and r in paired, []
+                for step_ in range(0, count, 2 if vector else 1):
+                    k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
+                    put = [f"const int k = {k_text}; (void)k;", *self.digits(k_loops, "k", "k")]
+                    from_ = f"{base} + {self.offset(k_loops, 'k', which, accesses[r])}"
+                    inside = f"k < {k}" if uneven else ""
+                    if vector:
+                        both = f"pair({from_}, {to(step_)}, {to(step_ + 1)});"
+                        put.append(
+                            f"if ({inside}) {{ {both} }} else {to(step_)} = {to(step_ + 1)} = 0;" if inside else both
+                        )
+                    else:
+                        put.append(f"{to(step_)} = {f'{inside} ? *({from_}) : 0' if inside else f'*({from_})'};")
+                    if number != 1:
+                        put.append(" ".join(f"{to(step_ + x)} *= {number!r};" for x in range(2 if vector else 1)))
+                    made.append("{ " + " ".join(put) + " }")
+                return made
+
+            known: dict[str, list[int]] = {}  # orders by the part of the rows' factor that they read
+            for o, values in enumerate(all_orders):
+                known.setdefault(self.place_of(f, values), []).append(o)
+            for rows_at, members in known.items():
+                lines.append(f"{{ double fa[{count}][2];")
+                for h, half in enumerate("ab"):
+                    base = f"{rows_at} + {at(f, row_loops, f'r{half}')}"
+                    lines += load(f, base, lambda x, h=h: f"fa[{x}][{h}]", 0)
+                for o in members:
+                    columns_at = self.place_of(g, all_orders[o])
+                    lines.append(f"{{ double fb[{width}][{count}];")
+                    for t in range(width):
+                        base = f"{columns_at} + {at(g, column_loops, f'c{t}_')}"
+                        lines += load(g, base, lambda x, t=t: f"fb[{t}][{x}]", 1, number=sign)
+                        lines.append(f"multiply_add<{count}>(acc[{o}][{t}], fa, fb[{t}]);")
+                    lines.append("}")
+                lines.append("}")
+        for o, values in enumerate(all_orders):
+            for t in range(width):
+                for i in range(4):
+                    half, second = "ab"[i // 2], i % 2
+                    parts = ""
+                    for use, number in uses.items():
+                        assigned = dict(zip(first, (values[x] for x in use)))
+                        turned = tuple(assigned[x] for x in names)
+                        sign = "- " if number == -1 else f"+ {number!r} * " if number != 1 else "+ " if parts else ""
+                        parts += f" {sign}acc[{number_of[turned]}][{t}][{i}]"
+                    test = [f"m_{half} < {m}"] * (m % 16 > 0) + [f"nn < {n}"] * (n % (8 * width) > 0)
+                    both = f"if ({' && '.join(test)})" if test else ""
+                    lines.append(
+                        f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
+                        f"{' '.join(self.digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
+                        f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
+                    )
+        return [*lines, "}"]
+
+    def _orbit_sums(self, s: Statement, all_orders, is_new, local) -> list[str]:
+        """The output's numbers of each order, each a sum out of shared memory; those of the next order are asked for
+        before."""
+        plan = self.plan
+        size = plan.numbers(s.out)
+        count = -(-size // self.team)
+        refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
+        accesses = {r: self.access(r) for r in refs}
+        loops = self.loops(plan.own(s), list(accesses.values()))
+        split = self.digits(loops, "x", "x")
+        place = {r: k for k, r in enumerate(refs)}
+        away = lambda r: self.offset(loops, "x", place[r], accesses[r])
+        lines = []
+        guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
+        for o, values in enumerate(all_orders):
+            to = self.place_of(s.out, values)
+            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {to};"]
+            head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
+            if s.add:
+                lines.append(f"scalar old[{count}];\nUNROLL {head} {guard(f'old[i] = to[{away(s.out)}];')} }}")
+            parts = "old[i]" if s.add else "0"
+            for t in s.terms:
+                words = [f"h_{local.name}[{o * plan.room + local.at} + {away(f)}]" for f in t.factors]
+                sign = "-" if t.number == -1 else "+" if t.number == 1 else f"+ {t.number!r} *"
+                parts += f" {sign} {' * '.join(words)}"
+            lines.append(f"UNROLL {head} {guard(f'leave(&to[{away(s.out)}], {parts});')} }}\n}}")
+        return lines
+
+    # ---- the kernel
+    def text(self) -> list[str]:
+        plan, how = self.plan, self.how
+        if how.orbit:
+            return self.orbits()
+        early, bodies = [], []
+        for k, step in enumerate(plan.steps):
+            if step.kind == "units":
+                bodies.append(self.units(k, step))
+            elif step.kind == "copy":
+                bodies.append(self.copy(step))
+            else:
+                ahead, lines = self.each(k, step)
+                early += ahead
+                bodies.append(lines)
+        threads = self.team * plan.entries
+        lines = [
+            f"KERNEL(contraction, Arguments, {threads}{f', {how.blocks}' if how.blocks else ''}) {{",
+            f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
+            "const int row = (me & 31) >> 2, c = me & 3;",
+            "(void)warp, (void)row, (void)c;",
+            "const long g = blockIdx.x"
+            + (f" * {plan.entries}L + threadIdx.x / {self.team};" if plan.entries > 1 else ";"),
+            "if (g >= items) return;",
+        ]
+        spread = [i for i in plan.entry if i != plan.walk]
+        size, begins = 1, []
+        if plan.walk:
+            begins.append(f"const int part = int(g % {how.parts});")
+            size = how.parts
+        for i in reversed(spread):
+            extent = self.p.sizes[i]
+            begins.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
+            size *= extent
+        lines += [*begins, f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
+        lines += [f"double *const h_{x} = shared_memory + {h.at};" for x, h in plan.held.items()]
+        lines += self.pointer_lines(walk=False)
+        copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
+        if copies:  # asked for first, waited for where they are read
+            numbers = sum(math.prod(plan.held[plan.steps[k].statements[0].out.name].extents) for k in copies)
+            lines += [
+                f"unsigned long long *const gate = (unsigned long long *)(shared_memory + {plan.gate});",
+                "if (me == 0) gate_open(gate);",
+                "__syncthreads();",
+                f"if (me == 0) gate_expect(gate, {numbers});",
+                "__syncwarp();",
+            ]
+            for k in copies:
+                lines += ["{", *bodies[k], "}"]
+        waited = not copies
+        dirty_read: list = []
+        dirty_write: list = []
+
+        copied = {plan.steps[k].statements[0].out.name for k in copies}
+
+        def guarded(k):
+            """A barrier where a step touches what others of the team have read or written since the last one; the wait
+            for the copies where one is read."""
+            nonlocal dirty_read, dirty_write, waited
+            step = plan.steps[k]
+            wait = []
+            if not waited and copied & {f.name for s in step.statements for t in s.terms for f in t.factors}:
+                waited, wait = True, ["gate_wait(gate, 0);"]
+            reads = [self.memory(f) for s in step.statements for t in s.terms for f in t.factors]
+            reads += [self.memory(s.out) for s in step.statements if s.add]
+            writes = [self.memory(s.out) for s in step.statements]
+            reads, writes = [x for x in reads if x], [x for x in writes if x]
+            meets = lambda x, others: any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for y in others)
+            needed = any(meets(x, dirty_write) for x in reads + writes) or any(meets(x, dirty_read) for x in writes)
+            if needed:
+                dirty_read, dirty_write = [], []
+            dirty_read, dirty_write = dirty_read + reads, dirty_write + writes
+            return [*wait, *(["__syncthreads();"] if needed else [])]
+
+        for k, step in enumerate(plan.steps):
+            if step.before and step.kind != "copy":
+                lines += [*guarded(k), "{", *bodies[k], "}"]
+        inner = []
+        for k, step in enumerate(plan.steps):
+            if not step.before and step.kind != "copy":
+                inner += [*guarded(k), "{", *bodies[k], "}"]
+        if plan.walk:
+            if copies:
+                lines.append("gate_wait(gate, 0);")
+                inner = [line for line in inner if line != "gate_wait(gate, 0);"]
+            extent = self.p.sizes[plan.walk]
+            per = -(-extent // how.parts)
+            i = f"e_{plan.walk}"
+            lines.append(
+                f"UNROLL_BY(1) for (int {i} = part * {per}; {i} < min({extent}, (part + 1) * {per}); ++{i}) {{"
+            )
+            lines += [*self.pointer_lines(walk=True), *early, *inner, "__syncthreads();", "}"]
+        else:
+            lines += [*early, *inner]
+        return [*lines, "}"]
+
+    def memory(self, r: Reference):
+        """(kind, begin, end) of what other threads of the team may touch too; None for what is only read."""
+        h = self.plan.held.get(r.name)
+        if h:
+            return "shared", h.at, h.at + h.size
+        return (r.name, 0, 1) if r.name in self.plan.written else None
+
+
+def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
+    text = [
+        *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
+        '#include "tensor/stages.h"',
+        *(f'#include "{h}"' for h in headers),
+        structure("Arguments", members),
+        *Writer(Stages(p, how)).text(),
+        "",
+    ]
+    return Source("tensor-stages", "\n".join(text), tuple(folders), quick=quick)
+
+
+def launch(plan, arrays, values, n: int, members: str):
+    """run() of a bound plan. Arrays that do not begin at 16 bytes, or whose entries do not, are read number by
+    number."""
+    how = plan.how
+    writer = Writer(Stages(plan.program, how))
+    writer.text()
+    if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % 2 or values[f"ld_{x}"] % 2 for x in writer.even):
+        how = dataclasses.replace(how, paired=False)
+    module = plan.backend.compile(plan._render(plan.program, how))
+    stages = Stages(plan.program, how)
+    items = stages.items(n) if n else 0
+    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes)
+    values = {key: x for key, x in values.items() if key != "past"}
+    return functools.partial(
+        module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items
+    )

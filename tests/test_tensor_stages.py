@@ -1,0 +1,166 @@
+"""Tensor expressions by stages on the CUDA stand-in: every parameter of the organisation, the fused triples kernels.
+
+Numbers are whole, so that sums are exact in any order. Outputs start as NaN.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from test_tensor_values import LG3, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
+
+from kernels import Contraction, get_backend
+from kernels.backend.base import Source
+from kernels.tensor import named, orders, stages
+from kernels.tensor.text import parse
+
+FIELD = "o[c l r] = a[c l p] b[c r p]"
+
+
+def whole(rng, *shape):
+    return rng.integers(-3, 4, shape).astype(float)
+
+
+def einsum_of(s, arrays):
+    """A statement of one term by numpy.einsum."""
+    (t,) = s.terms
+    left = ",".join("".join(f.indices) for f in t.factors)
+    return t.number * np.einsum(f"{left}->{''.join(s.out.indices)}", *(arrays[f.name] for f in t.factors))
+
+
+def test_strides_avoid_bank_conflicts():
+    """Lanes that step along each of three dimensions: 16 banks are all different, which 12 x 12 x 12 without gaps does
+    not give. An array that bulk copies fill has long runs at even places."""
+    lanes = [(lane >> 2, lane & 3) for lane in range(16)]
+    patterns = [
+        (1.0, [[0, 0, r] if d == 2 else [0, r, 0][:2] + [c] if d == 1 else [c, 0, r] for r, c in lanes]) for d in (0, 1)
+    ]
+    worst = lambda s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in patterns)
+    assert worst((144, 12, 1)) > 1 and worst(stages.strides_for((12, 12, 12), patterns)) == 1
+    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=True)
+    assert inner == 12 and outer % 2 == 0 and one == 1
+    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=True) == (125, 1)
+
+
+def test_products_of_the_27_texts_are_one_sum_in_nine_orders():
+    """The 27 are three products; T3 takes their sum in three orders of h and three of p. What is gathered has the same
+    value."""
+    e = parse(named.all_triples(), batch="d")
+    n = 3
+    first, last = orders.gathered(e, dict.fromkeys("abcefg", n), n**3)
+    assert (len(first.terms), len(last.terms)) == (9, 3)
+    ((uses, terms),) = orders.regrouped(first.terms, ("d", "e", "f"))
+    assert (len(uses), len(terms)) == (3, 3)
+    rng = np.random.default_rng(0)
+    arrays = {name: whole(rng, *(n,) * len(e.references[name][0].indices)) for name in e.inputs}
+    wanted = sum(einsum_of(s, arrays) for s in e.statements)
+    arrays[first.out.name] = sum(einsum_of(first._replace(terms=(t,)), arrays) for t in first.terms)
+    assert np.array_equal(sum(einsum_of(last._replace(terms=(t,)), arrays) for t in last.terms), wanted)
+    assert orders.gathered(parse(named.LG3, batch="e"), dict.fromkeys("ijkl", n), 100) is None
+    assert orders.gathered(parse("o[e i j] = a[e i] b[j]", batch="e"), dict(i=2, j=2), 100) is None
+
+
+def all_27(backend, n):
+    """Every organisation for all 27 kernels against einsum; returns the names that ran."""
+    names = []
+    first = Contraction(named.all_triples(), dict.fromkeys("abcefg", n), backend=backend, batch="d", quick=True)
+    rng = np.random.default_rng(n)
+    arrays = {a.name: whole(rng, *first.shape(a.name, n)) for a in first.program.arguments}
+    wanted = arrays["T3"] + sum(einsum_of(s, arrays) for s in first.expression.statements)
+    for _, how, _ in first.candidates:
+        if how.name in ("stages", "stays", "orbits"):
+            plan = Contraction(named.all_triples(), first.sizes, backend=backend, batch="d", how=how, quick=True)
+            assert np.array_equal(run(plan, arrays, n)["T3"], wanted), how
+            names.append(how.name)
+    return sorted(names)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
+    """A team's numbers are bounded as they are for 16, so that the other indices are spread over teams here too."""
+    monkeypatch.setattr(stages, "LARGEST", n**3)
+    assert all_27(stand_in, n) == ["orbits", "stages", "stays"]
+
+
+VARIANTS = (
+    dict(bulk=True, stage=1, tight=True, warps=2, ahead=2),
+    dict(bulk=True, stage=2, tight=False, warps=1, ahead=1),
+    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2),
+    dict(paired=False, columns=1, batch=2),
+)
+
+
+def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS, **options):
+    made = lambda how: Contraction(text, sizes, backend=backend, how=how, quick=True, **options)
+    first = made("stages")
+    for changes in changed:
+        plan = made(dataclasses.replace(first.how, **changes))
+        found = run(plan, {**arrays, **empty(plan, count)}, count)
+        assert all(np.array_equal(found[name], x) for name, x in wanted.items()), (text, changes)
+
+
+@pytest.mark.parametrize("n", [8, 5])
+def test_every_parameter_gives_the_same_numbers(stand_in, n):  # noqa: F811
+    """Ax with bulk copies (n = 8) and where rows are odd; a field contraction whose rows are too many for registers."""
+    arrays, sizes = nekbone(n, 2, whole=True)
+    some = VARIANTS[::3] if n == 8 else VARIANTS
+    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, some, **named.TEXTS["ax"].options)
+    rng = np.random.default_rng(n)
+    fields = {"a": whole(rng, 2, 20, 45 + n), "b": whole(rng, 2, 19, 45 + n)}
+    wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+    check_variants(stand_in, FIELD, dict(l=20, r=19, p=45 + n), fields, wanted, 2)
+
+
+def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
+    """Arrays that begin at an odd place are read number by number; a NaN stays in its entry, also where tiles are
+    filled up."""
+    n, batch = 8, 3
+    arrays, sizes = nekbone(n, batch, whole=True)
+    plan = Contraction(named.LG3, sizes, backend=stand_in, how="stages", quick=True, **named.TEXTS["lg3"].options)
+    arrays["u"][1, 2, 3, 4] = np.nan
+    room = stand_in.empty((arrays["u"].size + 2,))
+    skip = 1 + (stand_in.address(room) % 16 != 0)
+    odd = room[skip : skip + arrays["u"].size].reshape(arrays["u"].shape)
+    assert stand_in.address(odd) % 16 == 8
+    odd[...] = arrays["u"]
+    held = {name: stand_in.from_host(x, plan.dtype) for name, x in {"D": arrays["D"], **empty(plan, batch)}.items()}
+    plan.bind({**held, "u": odd}, batch)()
+    for name, text in LG3.items():
+        wanted = np.einsum(text, arrays["D"], arrays["u"])
+        assert np.array_equal(np.isnan(held[name]).any(axis=(1, 2, 3)), [False, True, False])
+        assert np.array_equal(held[name][[0, 2]], wanted[[0, 2]])
+
+
+@pytest.mark.parametrize("what", ["gate_wait(gate, 0);", "__syncthreads();"])
+def test_the_stand_in_finds_what_is_missing(stand_in, what):  # noqa: F811
+    """Without the wait for a bulk copy, or without the barriers, numbers are wrong: shared memory is poisoned."""
+    n = 8
+    arrays, sizes = nekbone(n, 2, whole=True)
+    how = dataclasses.replace(stages.measured("team", 8, 4), bulk=True, stage=1)
+    plan = Contraction(named.AX, sizes, backend=stand_in, how=how, quick=True, **named.TEXTS["ax"].options)
+    real = plan._render
+
+    def without(*given):
+        source = real(*given)
+        assert what in source.text
+        head, *rest = source.text.split("held0[", 1)  # the counter's own barrier stays
+        return Source(source.name, head + "held0[" + rest[0].replace(what, ""), source.folders, quick=True)
+
+    plan._render = without
+    assert not np.array_equal(run(plan, {**arrays, **empty(plan, 2)}, 2)["w"], ax(arrays))
+
+
+@pytest.mark.gpu
+def test_on_a_gpu(monkeypatch):
+    """The table's shapes: all 27 at 16, bulk copies at 12 and 125, and every parameter."""
+    backend = get_backend("cuda")
+    assert all_27(backend, 16) == ["orbits", "stages", "stays"]
+    monkeypatch.setattr(stages, "LARGEST", 125)
+    assert all_27(backend, 5) == ["orbits", "stages", "stays"]
+    for n in (5, 8, 12, 16):
+        arrays, sizes = nekbone(n, 19, whole=True)
+        check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
+    rng = np.random.default_rng(0)
+    fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
+    wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+    check_variants(backend, FIELD, dict(l=64, r=64, p=125), fields, wanted, 20)
