@@ -45,8 +45,8 @@ _CHECK = {
     "int": 'frame_check_int("{0}", {0}, {1}, {2})',
     "tag": 'frame_copy_tag("{0}", {0}, {0}_copy)',
     "text": 'frame_copy_text("{0}", {0}, {0}_copy)',
-    "doubles": 'frame_check_pointer("{0}", {0})',
-    "address": 'frame_check_pointer("{0}", {0})',
+    "doubles": 'frame_check_array("{0}", {0})',
+    "address": 'frame_check_array("{0}", {0})',
     "fields": "frame_check_fields({0}, {0}_n)",
 }
 _PASS = {  # to Python
