@@ -4,7 +4,7 @@
 
 Wrappers of gcc, g++ and gfortran come first on PATH; what they make goes to build/sanitize, with a cache of its own.
 Each process writes what it finds to a file, and one finding fails the command, whatever the tests say. Before the tests
-come errors made on purpose: the command fails too if one of them is not found.
+come errors made on purpose: the command fails too if one of them is not found. A -k of yours replaces LEFT_OUT.
 """
 
 from __future__ import annotations
