@@ -50,8 +50,8 @@ _CHECK = {
     "lines": 'frame_copy_text("{0}", {0}, {0}_copy, FRAME_LINES, "\\n\\r\\t")',
     "addresses": 'frame_check_pointer("{0}", {0})',
     "ints": 'frame_check_pointer("{0}", {0})',
-    "doubles": 'frame_check_pointer("{0}", {0})',
-    "address": 'frame_check_pointer("{0}", {0})',
+    "doubles": 'frame_check_array("{0}", {0})',
+    "address": 'frame_check_array("{0}", {0})',
     "fields": "frame_check_fields({0}, {0}_n)",
 }
 _PASS = {  # to Python

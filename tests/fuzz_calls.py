@@ -120,9 +120,11 @@ def call(library, chance: random.Random, said) -> int:
     if "stripe" in name:
         tag = chance.choice("TY" if "input" in name else "pX")
         arguments = (tag, AT, *BOX, 1, ROWS[tag], 1, CHUNK)
-    amount, passed = chance.choice((0, 0, 0.05, 0.3)), []
-    for argument, value in zip(entry.args, arguments, strict=True):
-        if chance.random() < amount:
+    passed: list = []
+    count = min(len(arguments), chance.choice((0, 0, 1, 1, 1, 4)))
+    wrong = chance.sample(range(len(arguments)), count)
+    for number, (argument, value) in enumerate(zip(entry.args, arguments)):
+        if number in wrong:
             value = chance.choice(WRONG.get(argument.kind, ADDRESS))
         if isinstance(value, str):
             passed.append(ctypes.c_char_p(value.encode("latin1")))

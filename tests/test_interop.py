@@ -285,6 +285,23 @@ def test_tags_without_an_end(level):
     assert got["option"][0] == 3 and "root" in got["option"][1]
 
 
+def test_numbers_that_are_not_aligned():
+    """Compiled loops would take for granted that they are."""
+    library()
+    code = """import ctypes, sys, numpy
+frame, room, text = ctypes.CDLL(sys.argv[1]), numpy.zeros(100), ctypes.create_string_buffer(500)
+assert frame.frame_initialize_(-1, 8, 1, 1, 0) == 0
+for more in (4, 8):
+    at = ctypes.c_void_p(room.ctypes.data + more)
+    print(frame.frame_castles_populateinputstripe_(b"T", at, *(8, 1, 1), *(1, 8), *(1, 1) * 3, 1, 8))
+    length = frame.frame_lasterror_(text, 500)
+    print(text.raw[:length].decode())
+"""
+    done = run(sys.executable, "-c", code, BUILD / "libframe.so", **RETURN)
+    wanted = r"3\n.*: data has the address 0x\w+, wanted a multiple of 8 bytes; .*\n0\n\n"
+    assert re.fullmatch(wanted, done.stdout), done.stdout + done.stderr
+
+
 def test_calls_that_make_no_sense():
     """A part of what the script does by itself."""
     library()

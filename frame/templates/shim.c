@@ -281,6 +281,21 @@ static int frame_check_pointer(const char *name, const void *pointer) {
         pointer);
 }
 
+/* Compiled loops take for granted that a number lies at a multiple of its size. */
+static int frame_check_place(const char *name, intptr_t address, int size) {
+    if (size < 1 || address % size == 0) return FRAME_DONE;
+    return frame_refuse(
+        FRAME_BAD_ARGUMENT,
+        "%s has the address %p, wanted a multiple of %d bytes; in a COMMON block or a SEQUENCE type, larger "
+        "numbers have to stand before smaller ones.",
+        name, (void *)address, size);
+}
+
+static int frame_check_array(const char *name, const double *array) {
+    if (frame_check_pointer(name, array)) return FRAME_BAD_ARGUMENT;
+    return frame_check_place(name, (intptr_t)array, (int)sizeof *array);
+}
+
 /* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
 static int frame_name(const char *from, char *to) {
     int n;
@@ -360,6 +375,7 @@ static int frame_check_fields(const struct frame_field *fields, int n) {
         if (problem)
             return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%.63s' %s.", fields[i].tag,
                                 what[problem > 0 && problem < known ? problem : known - 1]);
+        if (frame_check_place(fields[i].tag, fields[i].address, fields[i].size)) return FRAME_BAD_ARGUMENT;
     }
     return FRAME_DONE;
 }
