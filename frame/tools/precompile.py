@@ -10,7 +10,7 @@ from kernels.tensor.team import render
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
 from . import BACKEND, REGISTER
-from .progress import progress
+from .progress import clear, progress
 
 
 def _asked(text: str) -> tuple[str, frozenset[str]]:
@@ -84,8 +84,10 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         try:
             for more in impl.variants(name):
                 impl.launcher(name, more)
-            print(f"{backend}  {name}")
+            clear()
+            print(f"{backend}  {name}", flush=True)
         except (kernels.ArgumentError, kernels.StateError) as error:
+            clear()
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in progress("compile", given.block, name=lambda block: block[0]):
         made, refused = 0, None
@@ -97,6 +99,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
                 refused = error
         if refused and not made:
             raise refused
-        print(f"{backend}  {name}: {' '.join(sorted(outputs))}")
+        clear()
+        print(f"{backend}  {name}: {' '.join(sorted(outputs))}", flush=True)
     print(f"kernel cache: {cache.folder()}")
     return 0

@@ -16,6 +16,14 @@ def time_left(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def clear(to=None) -> None:
+    """Take the line of `progress` away, before something else is printed."""
+    to = sys.stderr if to is None else to
+    if to.isatty():
+        to.write("\r\x1b[K")
+        to.flush()
+
+
 def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, to=None) -> Iterator[Item]:
     """The items one after the other; before each a line such as "compile 3/17 thermal, about 40 s left" on standard
     error, which the next one replaces. Nothing is written where standard error is no terminal. name(item): its name."""
@@ -32,5 +40,4 @@ def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, t
         try:
             yield item
         finally:
-            to.write("\r\x1b[K")
-            to.flush()
+            clear(to)

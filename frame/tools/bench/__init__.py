@@ -15,7 +15,7 @@ import sys
 
 from ...config import PRECISIONS
 from ...errors import ArgumentError
-from ..progress import progress
+from ..progress import clear, progress
 from . import inputs, species_loops, tensor
 
 BENCHES = {
@@ -148,6 +148,7 @@ def main(given) -> None:
 
     def say(text):
         if sys.stderr.isatty():
+            clear()
             print(text, file=sys.stderr, flush=True)
 
     rows, parts = [], []
@@ -158,6 +159,7 @@ def main(given) -> None:
         made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
         rows += made.rows
         parts.append(page.part(name, made.facts, report.markdown(made.rows), made.notes))
+        clear()
         print(_shown(name, made, given.markdown and not file, backend, report), file=out, flush=True)
     if given.scaling:
         found, text = scaling.run(given, backend, say, pathlib.Path(given.scaling))

@@ -18,7 +18,7 @@ from kernels.program import Program
 
 from ...errors import ArgumentError, BackendError, FrameError, closest
 from ...shipped import BUILD
-from ..progress import progress
+from ..progress import clear, progress
 from . import inputs
 
 COMPARED = 4096  # points
@@ -51,6 +51,7 @@ def tune(given, mixture) -> None:
         records = declare.resolve(collection.outputs, collection.given, mixture.options)
         outcomes = tune_collection(backend, mixture, collection, points)
         in_force = launches.chosen(records, mixture, device=backend.product)
+        clear()
         print(f"{name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}:")
         print(*shown(outcomes, in_force, points), sep="\n", flush=True)
         alike.setdefault(launches.sweeps_of(records), []).append((records, outcomes))

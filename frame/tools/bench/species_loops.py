@@ -17,7 +17,7 @@ from kernels.codegen import tune as tuning
 
 from ...errors import FrameError
 from ...shipped import BUILD
-from ..progress import progress
+from ..progress import clear, progress
 
 NS = (8, 16, 32, 50, 64)
 ROUNDS = 7
@@ -95,6 +95,7 @@ def rows(args) -> list[dict]:
 
 
 def _one(be, layout, ns, n, dtype, rounds) -> list[dict]:
+    clear()
     print(
         f"species loops, {be}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})",
         file=sys.stderr,

@@ -18,7 +18,7 @@ import kernels
 from ...errors import ArgumentError
 from .. import BACKEND
 from ..figures import pyplot
-from ..progress import progress
+from ..progress import clear, progress
 from . import report
 
 AGAINST = {
@@ -110,6 +110,7 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
         begin = time.perf_counter()
         found = list(module.run(job))
         report.mole_fractions(found, mixture)
+        clear()
         say(getattr(module, "table", report.table)(found) + f"\n  {time.perf_counter() - begin:.1f} s")
         rows += found
     for name, why in left_out.items():
