@@ -11,7 +11,7 @@
 # make gpu-carry   collects what tests/gpu_*.sh need on a machine without network
 PY = .venv/bin/python
 RANKS ?= 2
-JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 MPIFORT ?= mpifort
 MPIRUN ?= mpirun
 FFLAGS ?= -O3 -march=native
