@@ -345,7 +345,7 @@ def test_preconditioning_sets_the_speed_of_sound():
 
 def test_products_need_their_vector():
     s = states(10, 5)
-    with pytest.raises(ArgumentError, match=r"missing dU \(or dQ\)"):
+    with pytest.raises(ArgumentError, match=r"missing dU \[SI\] \(or dQ\)"):
         mixture(10).properties("dU", **s)
     with pytest.raises(ArgumentError, match=r"\(14, ...\)"):
         mixture(10).properties("dU", **s, dQ=np.zeros((10, 5)))

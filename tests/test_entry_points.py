@@ -192,7 +192,7 @@ def test_species_arrays_of_the_host(tmp_path):
         ("phases: [", "YAML"),
         ("{}", "phases"),
         ("phases: &p [*p]", "its aliases stand for too much, or for themselves"),
-        ("phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\nspecies: []", "Peng-Robinson"),
+        ("phases: [{name: gas, thermo: ideal-gas, species: [N2]}]\nspecies: []", "is not defined"),
     ],
 )
 def test_a_mixture_file_that_cannot_be_used_is_status_3(text, words, tmp_path):

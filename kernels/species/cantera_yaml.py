@@ -27,6 +27,7 @@ import dataclasses
 import importlib.util
 import itertools
 import json
+import os
 import math
 import re
 import stat
@@ -191,7 +192,7 @@ def cantera_data():
 def _located(path, beside):
     """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
     here, data = path if beside is None else beside / path, cantera_data()
-    return data / path if data and not here.exists() and (data / path).is_file() else here
+    return data / path if data and not os.path.exists(here) and os.path.isfile(data / path) else here
 
 
 def _searched(path):
@@ -214,7 +215,7 @@ class _File:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
         except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
             told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
-            raise MixtureError(f"{told}{'' if path.exists() else _searched(path)}.") from None
+            raise MixtureError(f"{told}{'' if os.path.exists(path) else _searched(path)}.") from None
         try:
             data = _parsed(_without_reactions(text))
         except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
