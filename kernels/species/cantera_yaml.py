@@ -27,8 +27,8 @@ import dataclasses
 import importlib.util
 import itertools
 import json
-import os
 import math
+import os
 import re
 import stat
 import warnings
