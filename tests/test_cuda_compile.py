@@ -107,7 +107,7 @@ def collection_cases():
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
 
 
-@pytest.mark.parametrize("ns, name, part", collection_cases())
+@pytest.mark.parametrize("ns, name, part", list(collection_cases()))
 def test_collections_compile(ns, name, part):
     report = build_all(dict(collection_plans(ns, name, part)))
     assert len(report) == ((len(PARTS[part]) if ns == 10 else 6) if name in EVERY_STEP else 4 * (ns in (2, 53)))

@@ -58,7 +58,7 @@ def species_cases():
             yield from ((name, *case) for case in SHAPED_CASES)
 
 
-@pytest.mark.parametrize("name, ns, n, kij, family", species_cases())
+@pytest.mark.parametrize("name, ns, n, kij, family", list(species_cases()))
 def test_species_kernel_alone(name, ns, n, kij, family):
     check_single(name, ns, n, kij, **FAMILY[family])
 
