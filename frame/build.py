@@ -26,6 +26,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
+# What the module's calls are called. The record of an array depends on RANKS: a host that was compiled with another
+# module finds no symbol, and the loader says so.
+SYMBOL = f"framec{RANKS}_"
 REALS = {4: "c_float", 8: "c_double"}
 
 _C = {
@@ -122,7 +125,7 @@ def c_entry(entry: Entry) -> str:
     if entry.old:
         text += exported(f"frame_{name}_", "", "0")
     if entry.fortran or not entry.old:
-        text += exported(f"framec_{name}", "int keep", "keep")
+        text += exported(f"{SYMBOL}{name}", "int keep", "keep")
     return text
 
 
@@ -238,7 +241,7 @@ def _f_interface(e: Entry) -> str:
     names = ["keep", *(n for a in e.args for n in ([a.name, f"{a.name}_n"] if a.kind == "fields" else [a.name]))]
     lines = [
         _f_wrapped(f"    function c_{e.name}(", names, ") &"),
-        f"        bind(c, name='framec_{e.name}') result(status)",
+        f"        bind(c, name='{SYMBOL}{e.name}') result(status)",
         "      import",
         "      integer(c_int), value :: keep",
     ]

@@ -135,7 +135,7 @@ module frame_interface
       integer(c_int) :: same
     end function
     function c_initialize(keep, device_id, nGridPoints, ns, nq, iTurb) &
-        bind(c, name='framec_initialize') result(status)
+        bind(c, name='framec7_initialize') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: device_id
@@ -146,33 +146,33 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_setcomm(keep, fcomm) &
-        bind(c, name='framec_setcomm') result(status)
+        bind(c, name='framec7_setcomm') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: fcomm
       integer(c_int) :: status
     end function
     function c_setstream(keep, stream) &
-        bind(c, name='framec_setstream') result(status)
+        bind(c, name='framec7_setstream') result(status)
       import
       integer(c_int), value :: keep
       integer(c_intptr_t), value :: stream
       integer(c_int) :: status
     end function
     function c_finalize(keep) &
-        bind(c, name='framec_finalize') result(status)
+        bind(c, name='framec7_finalize') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int) :: status
     end function
     function c_report(keep) &
-        bind(c, name='framec_report') result(status)
+        bind(c, name='framec7_report') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int) :: status
     end function
     function c_setoption(keep, tag, value) &
-        bind(c, name='framec_setoption') result(status)
+        bind(c, name='framec7_setoption') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -180,7 +180,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_setparameter(keep, tag, value) &
-        bind(c, name='framec_setparameter') result(status)
+        bind(c, name='framec7_setparameter') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -188,14 +188,14 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_registerkernel(keep, file) &
-        bind(c, name='framec_registerkernel') result(status)
+        bind(c, name='framec7_registerkernel') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
       integer(c_int) :: status
     end function
     function c_setconstant(keep, tag, value) &
-        bind(c, name='framec_setconstant') result(status)
+        bind(c, name='framec7_setconstant') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -203,7 +203,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_setconstants(keep, tag, values, n) &
-        bind(c, name='framec_setconstants') result(status)
+        bind(c, name='framec7_setconstants') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -212,7 +212,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_tvproperties_loadmixture(keep, file, phase) &
-        bind(c, name='framec_tvproperties_loadmixture') result(status)
+        bind(c, name='framec7_tvproperties_loadmixture') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: file(*)
@@ -220,7 +220,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_tvproperties_populatepreosshareddata(keep, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) &
-        bind(c, name='framec_tvproperties_populatepreosshareddata') result(status)
+        bind(c, name='framec7_tvproperties_populatepreosshareddata') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: ns
@@ -235,7 +235,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_tvproperties_populatechungshareddata(keep, ns, Vc, dipole, kappa, fuller) &
-        bind(c, name='framec_tvproperties_populatechungshareddata') result(status)
+        bind(c, name='framec7_tvproperties_populatechungshareddata') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: ns
@@ -246,7 +246,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_getspecies(keep, tag, buf, n) &
-        bind(c, name='framec_getspecies') result(status)
+        bind(c, name='framec7_getspecies') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -255,7 +255,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_launch(keep, tag, nActive) &
-        bind(c, name='framec_launch') result(status)
+        bind(c, name='framec7_launch') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -263,70 +263,70 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_tvproperties_eosthermalproperties(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosthermalproperties') result(status)
+        bind(c, name='framec7_tvproperties_eosthermalproperties') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eosviscousproperties(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosviscousproperties') result(status)
+        bind(c, name='framec7_tvproperties_eosviscousproperties') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eosthermalandviscousproperties(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosthermalandviscousproperties') result(status)
+        bind(c, name='framec7_tvproperties_eosthermalandviscousproperties') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eoscriticalstate(keep, nActive) &
-        bind(c, name='framec_tvproperties_eoscriticalstate') result(status)
+        bind(c, name='framec7_tvproperties_eoscriticalstate') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eosrhoh0fromtp(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosrhoh0fromtp') result(status)
+        bind(c, name='framec7_tvproperties_eosrhoh0fromtp') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eosrhohfromtpprop(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosrhohfromtpprop') result(status)
+        bind(c, name='framec7_tvproperties_eosrhohfromtpprop') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eostfromhp(keep, nActive) &
-        bind(c, name='framec_tvproperties_eostfromhp') result(status)
+        bind(c, name='framec7_tvproperties_eostfromhp') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eostfromerho(keep, nActive) &
-        bind(c, name='framec_tvproperties_eostfromerho') result(status)
+        bind(c, name='framec7_tvproperties_eostfromerho') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_tvproperties_eosgammajacobianproperties(keep, nActive) &
-        bind(c, name='framec_tvproperties_eosgammajacobianproperties') result(status)
+        bind(c, name='framec7_tvproperties_eosgammajacobianproperties') result(status)
       import
       integer(c_int), value :: keep
       integer(c_int), value :: nActive
       integer(c_int) :: status
     end function
     function c_registercontraction(keep, tag, text) &
-        bind(c, name='framec_registercontraction') result(status)
+        bind(c, name='framec7_registercontraction') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -334,7 +334,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_put(keep, fields, fields_n, lo, hi, first, last) &
-        bind(c, name='framec_put') result(status)
+        bind(c, name='framec7_put') result(status)
       import
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
@@ -346,7 +346,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_get(keep, fields, fields_n, lo, hi, first, last) &
-        bind(c, name='framec_get') result(status)
+        bind(c, name='framec7_get') result(status)
       import
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
@@ -358,7 +358,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_block(keep, collection, fields, fields_n, lo, hi) &
-        bind(c, name='framec_block') result(status)
+        bind(c, name='framec7_block') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: collection(*)
@@ -369,7 +369,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_contract_fields(keep, tag, fields, fields_n) &
-        bind(c, name='framec_contract_fields') result(status)
+        bind(c, name='framec7_contract_fields') result(status)
       import
       integer(c_int), value :: keep
       character(kind=c_char), intent(in) :: tag(*)
@@ -378,7 +378,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_pin_array(keep, fields, fields_n) &
-        bind(c, name='framec_pin_array') result(status)
+        bind(c, name='framec7_pin_array') result(status)
       import
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
@@ -386,7 +386,7 @@ module frame_interface
       integer(c_int) :: status
     end function
     function c_unpin_array(keep, fields, fields_n) &
-        bind(c, name='framec_unpin_array') result(status)
+        bind(c, name='framec7_unpin_array') result(status)
       import
       integer(c_int), value :: keep
       type(frame_field), intent(in) :: fields(*)
