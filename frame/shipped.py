@@ -22,7 +22,11 @@ FOLDERS = ("examples", "fortran_stub")
 def _root() -> pathlib.Path:
     if (HERE.parent / "fortran_stub").is_dir():
         return HERE.parent
-    for file in importlib.metadata.files(kernels.DISTRIBUTION) or ():
+    try:
+        files = importlib.metadata.files(kernels.DISTRIBUTION) or ()
+    except importlib.metadata.PackageNotFoundError:  # a copy of the packages on PYTHONPATH
+        files = ()
+    for file in files:
         before, mark, _ = str(file).partition(SHARE)
         if mark:
             return pathlib.Path(str(file.locate())[: -len(str(file))] + before + mark).resolve()
