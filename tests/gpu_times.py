@@ -187,6 +187,42 @@ def impl_times(be, shape, fringe):
         be.unpin(f.ctypes.data, f.nbytes)
 
 
+def device_boxes(be, inner=128, fringe=3, calls=20):
+    """Block calls on arrays of the device: whole arrays, which are worked on in place, and the inner points of larger
+    ones, which are copied on the device. NS = 10; rho, h, mu out."""
+    from frame.stripe import Field
+    from frame.tvproperties import TVProperties
+
+    ns, nowhere = 10, (None,) * 4
+    print(f"{'block call on the device, NS = 10':<34}{'points':>9}{'ns/point':>9}{'GB/s':>8}")
+    for what, ghosts in (("whole arrays", 0), ("the inner points of larger ones", fringe)):
+        edge = inner + 2 * ghosts
+        shape, n = (edge,) * 3, edge**3
+        properties = TVProperties(be, 131072, ns, 1, False, {})
+        properties.impl.set_mixture(Mixture(species_set(ns)))
+        properties.set_stream(0)
+        rows = {"T": np.full((1, n), 900.0), "p": np.full((1, n), 1e7), "Y": np.full((ns, n), 1 / ns)}
+        rows |= {name: np.zeros((1, n)) for name in ("rho", "h", "mu")}
+        arrays = {name: be.from_host(row) for name, row in rows.items()}
+        strides = (8, 8 * edge, 8 * edge**2, 8 * n)
+        fields = [
+            Field(
+                name,
+                name in ("rho", "h", "mu"),
+                be.address(array),
+                shape + ((ns,) if name == "Y" else ()),
+                strides[: 4 if name == "Y" else 3],
+                (1,) * (4 if name == "Y" else 3),
+                8,
+            )
+            for name, array in arrays.items()
+        ]
+        box = ((1 + ghosts,) * 3 + (None,), (inner + ghosts,) * 3 + (None,)) if ghosts else (nowhere, nowhere)
+        work = lambda: [properties.block_of_fields("thermal_viscous", fields, *box) for _ in range(calls)]
+        t = wall_seconds(be, work) / calls
+        print(f"{what:<34}{inner**3:>9}{t / inner**3 * 1e9:>9.4f}{8e-9 * inner**3 * (2 + ns + 3) / t:>8.0f}", flush=True)
+
+
 def launch(be):
     mix = Mixture(species_set(1))
     program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=be)
@@ -200,5 +236,6 @@ if __name__ == "__main__":
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()))
     launch(backend)
     copies(backend)
+    device_boxes(backend)
     n_points = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     collections(backend, n_points)
