@@ -220,7 +220,9 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
         box = ((1 + ghosts,) * 3 + (None,), (inner + ghosts,) * 3 + (None,)) if ghosts else (nowhere, nowhere)
         work = lambda: [properties.block_of_fields("thermal_viscous", fields, *box) for _ in range(calls)]
         t = wall_seconds(be, work) / calls
-        print(f"{what:<34}{inner**3:>9}{t / inner**3 * 1e9:>9.4f}{8e-9 * inner**3 * (2 + ns + 3) / t:>8.0f}", flush=True)
+        print(
+            f"{what:<34}{inner**3:>9}{t / inner**3 * 1e9:>9.4f}{8e-9 * inner**3 * (2 + ns + 3) / t:>8.0f}", flush=True
+        )
 
 
 def launch(be):

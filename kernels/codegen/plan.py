@@ -333,17 +333,21 @@ def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> str:
     names = {w: f"{kernel.name}_{w}" if w in dropped else w for w in kernel.writes if w not in kernel.reads}
     if not of_host(kernel):
         return f"{kernel.name}({', '.join(['m', *(name or 'Absent()' for name in reads), *names.values()])});"
-    guards, passed = [], ["m"]
+    guards, passed, after = [], ["m"], []
     for name in (*reads, *names):
         variable = names.get(name, name)
         if not name or not quantities[name].per:
             passed.append(variable if name in kernel.writes else f"given({variable})" if name else "Absent()")
             continue
-        rows = 0 if name in kernel.reads else p.rows(name)
-        kind = f"Result<{real}, {rows}" if name in kernel.writes else f"const Given<{real}"
-        guards.append(f"{kind}, decltype({variable})> own_{name}{{{variable}}}; ")
+        if name in kernel.writes:
+            rows = 0 if name in kernel.reads else p.rows(name)
+            guards.append(f"Written<{rows}> set_{name}; Result<{real}, {rows}, decltype({variable})> ")
+            guards.append(f"own_{name}{{{variable}, set_{name}}}; ")
+            after.append(f" own_{name}.finish();")
+        else:
+            guards.append(f"const Given<{real}, decltype({variable})> own_{name}{{{variable}}}; ")
         passed.append(f"own_{name}")
-    return f"{{ {''.join(guards)}{kernel.name}({', '.join(passed)}); }}"
+    return f"{{ {''.join(guards)}{kernel.name}({', '.join(passed)});{''.join(after)} }}"
 
 
 def dropped(p: Plan) -> dict[PointKernel, set[str]]:

@@ -1,5 +1,6 @@
-// What a host's kernels get beyond what the project's have: inputs that cannot be written, outputs that start as NaN,
-// and functions under their usual names. docs/howto/kernel_language.md is the page for authors.
+// What a host's kernels get beyond what the project's have: inputs that cannot be written, outputs that are NaN where
+// the body does not set them, and functions under their usual names. docs/howto/kernel_language.md is the page for
+// authors.
 #pragma once
 #include "numbers/platform.h"
 
@@ -10,15 +11,38 @@ template <class R, class S> struct Given {
     POINT_FN const R operator[](int s) const { return from[s]; }
     POINT_FN decltype(auto) of_lane(int lane) const { return from.of_lane(lane); } // matrix_units.h
 };
-// An output of ROWS values at a point (0: one that is updated in place and keeps what it has). What operator[] returns
-// is const: `out[s] = x` would change a copy, and does not compile.
+// Which of an output's ROWS values the body has set, a bit each. What it has not set becomes NaN afterwards; to begin
+// with NaN in memory would cost a GPU a second store of each value. ROWS = 0: an output that is updated in place keeps
+// what it has.
+template <int ROWS> struct Written {
+    unsigned long long bits[(ROWS + 63) / 64] = {};
+    POINT_FN void mark(int s) { bits[s / 64] |= 1ull << s % 64; }
+    POINT_FN bool has(int s) const { return bits[s / 64] >> s % 64 & 1; }
+    POINT_FN bool all() const {
+        bool every = true;
+        for (int w = 0; w < (ROWS + 63) / 64; ++w) every &= bits[w] == ~0ull >> (64 * w + 64 > ROWS ? -ROWS & 63 : 0);
+        return every;
+    }
+};
+template <> struct Written<0> {
+    POINT_FN void mark(int) {}
+    POINT_FN bool has(int) const { return true; }
+    POINT_FN bool all() const { return true; }
+};
+// An output. What operator[] returns is const: `out[s] = x` would change a copy, and does not compile.
 template <class R, int ROWS, class S> struct Result {
     S &to;
-    POINT_FN explicit Result(S &to) : to(to) {
-        FOR_SPECIES (s, ROWS) to.set(s, R(NOT_A_NUMBER));
+    Written<ROWS> &written;
+    POINT_FN const R operator[](int s) const { return written.has(s) ? R(to[s]) : R(NOT_A_NUMBER); }
+    POINT_FN void set(int s, R x) const {
+        to.set(s, x);
+        written.mark(s);
     }
-    POINT_FN const R operator[](int s) const { return to[s]; }
-    POINT_FN void set(int s, R x) const { to.set(s, x); }
+    POINT_FN void finish() const {
+        if (written.all()) return;
+        FOR_SPECIES (s, ROWS)
+            if (!written.has(s)) to.set(s, R(NOT_A_NUMBER));
+    }
 };
 
 // A plain number beside the number type. A pack of several has no conversion of its own.
