@@ -8,18 +8,36 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import docutils.nodes  # noqa: E402
+import latex2mathml.converter  # noqa: E402
+
 import kernels  # noqa: E402
 from frame.entry import ENTRIES  # noqa: E402
 from frame.tools import cli  # noqa: E402
 
 project = author = kernels.DISTRIBUTION
 release = kernels.__version__
-extensions = ["myst_parser", "sphinx.ext.mathjax"]
+extensions = ["myst_parser"]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["build"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Real-gas properties and tensor expressions for Fortran flow solvers"}
+
+
+def _math(kind):
+    """Formulas as MathML, which browsers show without a script and without a network."""
+
+    def visit(self, node):
+        self.body.append(latex2mathml.converter.convert(node.astext(), display=kind))
+        raise docutils.nodes.SkipNode
+
+    return visit, None
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", _math("inline"), _math("block"))
 
 
 def _said(*arguments) -> str:
@@ -52,5 +70,14 @@ def _commands() -> str:
     return "\n".join(lines)
 
 
-for name, text in (("entry_points", _entry_points()), ("commands", _commands())):
+def _options() -> str:
+    """Each value of each option with its formula and source, as the models declare them."""
+    lines = ["# Options", "", "Made from the models' declarations. The first value of an option is its default.", ""]
+    for option in kernels.registry.options.values():
+        lines += [f"## {option.name}", "", f"{option.what[0].upper()}{option.what[1:]}.", ""]
+        lines += [line for value, text in option.about for line in (f"**`{value}`**: {text}", "")]
+    return "\n".join(lines)
+
+
+for name, text in (("entry_points", _entry_points()), ("commands", _commands()), ("options", _options())):
     (HERE / "reference" / f"{name}.md").write_text(text + "\n")

@@ -124,7 +124,7 @@ class Option:
 
     values: the first is the default. what: one line of description. switch: the compile-time switches; None: one for
     each value, `name_value`; a name: one switch, true where the value is not the default; "": no switch. needs: the
-    species fields that a value requires.
+    species fields that a value requires. about: formula and source of each value, in Markdown with $LaTeX$.
     """
 
     name: str
@@ -132,6 +132,7 @@ class Option:
     what: str
     switch: str | None = None
     needs: When = ()
+    about: When = ()
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""
@@ -265,16 +266,27 @@ def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
     return known
 
 
-def option(name: str, values, what: str = "", *, switch: str | None = None, needs: dict | None = None) -> None:
+def option(
+    name: str, about: dict[str, str], what: str = "", *, switch: str | None = None, needs: dict | None = None
+) -> None:
     """Declare a choice between models, beside the model that reads it.
 
-    values: names with blanks, or a list; the first is the default. A second declaration adds its values: so a model in
-    another file adds its own. switch: see Option. needs = {value: species fields that must be known}: a Mixture raises
-    MixtureError where one is unknown.
+    about: {value: its formula and source, Markdown with $LaTeX$}, from which the manual's page of options is made; the
+    first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
+    see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
     """
+    refuse(
+        not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
+        f"option '{name}': {about!r} came, wanted a dictionary: each value with its formula and source.",
+    )
     old = options.get(name) or Option(name, (), what, switch)
-    values = tuple(dict.fromkeys(old.values + _split(values)))
-    options[name] = dataclasses.replace(old, values=values, needs=tuple(dict(old.needs + _condition(needs)).items()))
+    texts = dict(old.about) | about
+    options[name] = dataclasses.replace(
+        old,
+        values=tuple(texts),
+        about=tuple(texts.items()),
+        needs=tuple(dict(old.needs + _condition(needs)).items()),
+    )
 
 
 def exclusion(excluded: Callable[[dict], bool], say: str) -> None:

@@ -18,7 +18,10 @@ from .species import NoSpecies, SpeciesData
 
 declare.option(
     "critical",
-    "file fill",
+    {
+        "file": "A species without critical data is refused, except with equations and laws that need none.",
+        "fill": "What the file lacks is looked up by the substance that the species is, or estimated; `info` says how.",
+    },
     "critical properties that a file lacks: an error, or looked up by substance and estimated",
     switch="",
 )

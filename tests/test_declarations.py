@@ -31,7 +31,7 @@ def own_mass(species, options):
     species.refuse([name == "CO2" and options["own"] == "picky" for name in species.names], "a mass of its own")
     return Constants({"own_mass": species.W}, sizes={"OWN_POWER": 2 if options["own"] == "square" else 1})
 
-option("own", "plain square picky", "a host's own choice")
+option("own", dict.fromkeys(("plain", "square", "picky"), "text"), "a host's own choice")
 constants("own_factor", given)
 constants("own_mass own_other", own_mass)
 about = dict(header="own.h", source="test", valid="everywhere")
@@ -57,6 +57,13 @@ def own(tmp_path):
 def calls():
     """The options with which the file's own_mass was asked."""
     return declare.providers[-1].make.__globals__["calls"]
+
+
+def test_every_value_of_an_option_says_what_it_does():
+    for option in declare.options.values():
+        assert option.values == tuple(dict(option.about)) and all(len(text) > 10 for _, text in option.about)
+    with pytest.raises(ArgumentError, match="option 'old': 'plain square' came, wanted a dictionary"):
+        declare.option("old", "plain square")
 
 
 def test_a_hosts_own_constants(own):
@@ -120,7 +127,7 @@ def test_a_maker_keeps_to_its_names_and_to_numbers(own):
 
 
 def test_values_are_added_to_an_option_and_may_be_excluded(own):
-    kernels.option("own", "cubic", needs={"cubic": ("fuller_volume",)})
+    kernels.option("own", {"cubic": "text"}, needs={"cubic": ("fuller_volume",)})
     declare.exclusion(lambda o: o["own"] == "cubic" and o["equation"] == "srk", "own = '{own}' without {equation}")
     assert kernels.OPTIONS["own"] == ("plain", "square", "picky", "cubic")
     data = species_set(2)

@@ -49,6 +49,7 @@ root_TT = -half * inv_Tc * root_T;""",
     ),
     translation=None,
     needs=("Tc", "pc", "omega"),
+    formula="test",
     source="test",
     valid="test",
 )

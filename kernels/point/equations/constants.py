@@ -10,10 +10,51 @@ from ...errors import MixtureError, refuse
 from ...species import GAS_CONSTANT as R
 from .records import CUBICS, Soave
 
-option("root", "gibbs vapour liquid largest", "which of three roots v > b; vapour and largest are one rule")
-option("translation", "none peneloux fitted", "shift of the volume of a cubic equation", switch="translated")
-option("alpha", "pr78 cantera", "alpha of heavy species with Peng-Robinson: published, or as Cantera 3.2 codes it")
-option("mixing", "vdw pseudocritical", "a of a mixture: k_ij on sqrt(a_i a_j), or each pair's own critical point")
+option(
+    "root",
+    {
+        "gibbs": "The root of lower residual Gibbs energy, which is the stable one.",
+        "vapour": "The largest root.",
+        "liquid": "The smallest root $v > b$.",
+        "largest": "Another name of `vapour`.",
+    },
+    "which of three roots v > b; vapour and largest are one rule",
+)
+option(
+    "translation",
+    {
+        "none": "The volume is the equation's own.",
+        "peneloux": r"$v = v_\mathrm{eq} - \sum_k x_k c_k$. $c_k$ is the file's `volume-translation`, else "
+        r"$c_k = s\,(z - Z_{\mathrm{RA},k})\,R T_{c,k}/p_{c,k}$ with $s, z$ of the equation, and $Z_\mathrm{RA}$ of "
+        r"the file or $0.29056 - 0.08775\,\omega_k$ (Yamada & Gunn 1973). Peneloux, Rauzy & Freze 1982; originals not "
+        "seen.",
+        "fitted": "As `peneloux`, but $c_k$ meets the measured liquid density of the file where it gives one.",
+    },
+    "shift of the volume of a cubic equation",
+    switch="translated",
+)
+option(
+    "alpha",
+    {
+        "pr78": r"$\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|$; $\kappa = 0.37464 + 1.54226\,\omega - "
+        r"0.26992\,\omega^2$ for $\omega \le 0.491$, else $\kappa = 0.379642 + 1.48503\,\omega - 0.164423\,\omega^2 + "
+        r"0.016666\,\omega^3$. Robinson & Peng 1978; original not seen.",
+        "cantera": r"The same, above $\omega = 0.491$ with $0.374642 + 1.487503\,\omega$ in front, as Cantera 3.2 has "
+        "it.",
+    },
+    "alpha of heavy species with Peng-Robinson: published, or as Cantera 3.2 codes it",
+)
+option(
+    "mixing",
+    {
+        "vdw": r"$a = \sum_{ij} x_i x_j \sqrt{a_i a_j}\,(1 - k_{ij})$, $b = \sum_i x_i b_i$.",
+        "pseudocritical": r"$a = \sum_{ij} x_i x_j\,a_{ij}$, $a_{ij}$ of the pair's own critical point: "
+        r"$T_{c,ij} = \sqrt{T_{c,i} T_{c,j}}\,(1 - k_{ij})$, $p_{c,ij} = Z_{ij} R T_{c,ij}/V_{ij}$, "
+        r"$V_{ij} = \frac18 (V_{c,i}^{1/3} + V_{c,j}^{1/3})^3$, $Z_{ij} = \frac12 (Z_{c,i} + Z_{c,j})$, "
+        r"$\omega_{ij} = \frac12 (\omega_i + \omega_j)$. Miller, Harstad & Bellan 2001; original not seen.",
+    },
+    "a of a mixture: k_ij on sqrt(a_i a_j), or each pair's own critical point",
+)
 
 
 def _without(key, plain, has):

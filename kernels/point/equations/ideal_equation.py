@@ -3,7 +3,7 @@
 from ...declare import option, point_kernel
 from . import cubic  # noqa: F401
 
-option("equation", "ideal")
+option("equation", {"ideal": r"$v = R T/p$."})
 
 point_kernel(
     "ideal_equation",

@@ -61,7 +61,7 @@ class Cubic:
     delta_1, delta_2: numbers; or delta_1 a function of SpeciesData, (ns,), and delta_2 = `by_delta_1`.
     omega_a, omega_b, Z_c: Omega_a, Omega_b and the compressibility factor at the critical point; functions of delta_1
     where that is one. alpha: Soave or General. translation: Peneloux, or None where the equation has none. needs: the
-    species fields it cannot do without. source, valid: for people.
+    species fields it cannot do without. formula: alpha(T) in LaTeX. source, valid: for people.
 
     Raises ArgumentError for a field that is not what it has to be, TypeError for one that is not given.
     """
@@ -75,6 +75,7 @@ class Cubic:
     alpha: Soave | General
     translation: Peneloux | None
     needs: tuple[str, ...]
+    formula: str
     source: str
     valid: str
 
@@ -91,7 +92,7 @@ class Cubic:
         wanted(isinstance(self.alpha, (Soave, General)), "alpha", "Soave or General")
         wanted(self.translation is None or isinstance(self.translation, Peneloux), "translation", "Peneloux or None")
         wanted(isinstance(self.needs, tuple), "needs", "names of species fields")
-        for field in ("source", "valid"):
+        for field in ("formula", "source", "valid"):
             wanted(isinstance(getattr(self, field), str) and getattr(self, field), field, "a text")
         if not callable(self.delta_1) and not callable(self.delta_2):
             wanted(self.delta_1 >= self.delta_2 > -1, "delta_2", "one between -1 and delta_1")
@@ -109,6 +110,15 @@ class Cubic:
     @staticmethod
     def spread(delta_1, delta_2):
         return ((delta_1 - delta_2) / (2 + delta_1 + delta_2)) ** 2
+
+    def about(self) -> str:
+        """Its numbers, alpha and source, in Markdown with LaTeX."""
+        symbols = {"delta_1": r"\delta_1", "delta_2": r"\delta_2", "omega_a": r"\Omega_a", "omega_b": r"\Omega_b"}
+        numbers = [
+            f"${symbol} = {getattr(self, field):.6g}$" for field, symbol in symbols.items() if not self.by_species
+        ]
+        shown = ", ".join(numbers) or r"$\delta_1$ of each species, $(1 + \delta_1)(1 + \delta_2) = 2$"
+        return f"{shown}; ${self.formula}$. {self.source}. Valid: {self.valid}."
 
     def of_species(self, species: SpeciesData) -> dict[str, np.ndarray]:
         """delta_1, omega_a, omega_b, Z_c: numbers, or (ns,) where delta_1 is one of each species. Raises MixtureError
@@ -144,7 +154,7 @@ def add(record: Cubic) -> None:
         CUBICS[record.name] = record
         FAMILY.append(record.name)
         BY_SPECIES.extend([record.name] * record.by_species)
-        option("equation", record.name, "equation of state", needs={record.name: record.needs})
+        option("equation", {record.name: record.about()}, "equation of state", needs={record.name: record.needs})
 
 
 def by_delta_1(delta_1):
@@ -174,6 +184,7 @@ add(
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
         needs=CRITICAL,
+        formula=r"\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|, \kappa \text{ by option alpha}",
         source="Peng & Robinson 1976; alpha of Robinson & Peng 1978 above omega 0.491 (originals not seen)",
         valid="non-polar fluids; liquids 10 % too dense without translation",
     )
@@ -189,6 +200,7 @@ add(
         alpha=Soave(kappa=lambda omega: 0.480 + omega * (1.574 - 0.176 * omega), others={}),
         translation=Peneloux(slope=0.40768, zero=0.29441),
         needs=CRITICAL,
+        formula=r"\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|, \kappa = 0.480 + 1.574\,\omega - 0.176\,\omega^2",
         source="Soave 1972; translation: Peneloux, Rauzy & Freze 1982 (originals not seen)",
         valid="non-polar fluids; liquids too light without translation",
     )
@@ -212,6 +224,7 @@ root_TT = -1.25 / T * root_T;""",
         ),
         translation=None,
         needs=("Tc", "pc"),
+        formula=r"\alpha = \sqrt{T_c/T}, \text{ or a phase's own } a_{ij}(T) = (a_{0,ij} + a_{1,ij} T)/\sqrt{T}",
         source="Redlich & Kwong 1949 (original not seen)",
         valid="gases of simple molecules; p/pc < T/(2 Tc)",
     )
@@ -227,6 +240,7 @@ add(
         alpha=General(constants={}, text="root = R(1.0);\nroot_T = root_TT = R(0.0);"),
         translation=None,
         needs=("Tc", "pc"),
+        formula=r"\alpha = 1",
         source="van der Waals 1873 (original not seen)",
         valid="qualitative: for teaching and tests",
     )
@@ -293,6 +307,7 @@ root_TT = -(half_k + 1.0) * inverse_T * root_T;""",
         ),
         translation=None,
         needs=(*CRITICAL, "Vc"),
+        formula=r"\alpha = (3/(2 + T/T_c))^k",
         # two other codes have the same numbers; one of them, yaeos, fits k anew to omega, which moves v by some 5e-4
         source="Cismondi & Mollerup 2005 (original not seen)",
         valid="non-polar fluids; measured Z_c from 0.20 to 0.29",

@@ -5,9 +5,27 @@ import numpy as np
 from ...declare import Constants, constants, option, point_kernel, quantity
 from ...species import GAS_CONSTANT as R, OMEGA_VC
 
-option("viscosity", "chung", "viscosity; the laws of dilute gases also give the conductivity")
 option(
-    "chung", "polefree published cantera", "Chung's rules: without poles in composition, as published, as in Cantera"
+    "viscosity",
+    {
+        "chung": r"$\mu = 26.69\,F_c \sqrt{M T}/(\sigma^2\,\Omega_v)$ in micropoise at low pressure, times "
+        r"$1/G_2 + E_6\,y$ and plus $36.344\,\sqrt{M T_c}\,V_c^{-2/3}\,E_7\,y^2 G_2 "
+        r"e^{E_8 + E_9/T^* + E_{10}/T^{*2}}$ for the dense fluid, $y = V_c/(6 v)$; the conductivity alike. Chung, "
+        "Ajlan, Lee & Starling 1988 as in Poling, Prausnitz & O'Connell, 5th ed., 9-6.18 to 9-6.23 and 10-5.5 to "
+        "10-5.8; original not seen."
+    },
+    "viscosity; the laws of dilute gases also give the conductivity",
+)
+option(
+    "chung",
+    {
+        "polefree": r"As published, but in $E_1 \ldots E_{10}$ with $\omega' = \max(\omega, 0)$, $\kappa' = 0$, "
+        r"$\mu_r$ below the pole of $E_1 E_4 + E_2 + E_3 = 0$, and $E_2 \ge 0$, $B_7 \ge 0$: positive everywhere.",
+        "published": r"The coefficients as printed. $\mu$ passes through infinity where $E_1 E_4 + E_2 + E_3$ or $G_2$ "
+        r"passes through 0: in O2/H2 between $x_{\mathrm{H_2}} = 0.34$ and $0.40$.",
+        "cantera": r"As published, with Cantera's $E_6$ and $B_1$, and the real gas's $c_v$ in the conductivity.",
+    },
+    "Chung's rules: without poles in composition, as published, as in Cantera",
 )
 
 for name, unit, what in (

@@ -7,8 +7,31 @@ import numpy as np
 from ...declare import Constants, constants, option, point_kernel, quantity, species_number
 from ...species.kinetic_theory import binary_fit, friction_fit
 
-option("diffusion", "kinetic fuller cantera", "binary diffusion: kinetic theory, Fuller's volumes, Cantera's fit")
-option("takahashi", "smooth table off", "correction of D for pressure: without steps, as in Cantera, or none")
+option(
+    "diffusion",
+    {
+        "kinetic": r"$p D_{ij} = \frac{3}{16} \sqrt{2\pi (k T)^3/m_{ij}}\,/\,(\pi \sigma_{ij}^2\,\Omega^{(1,1)}_{ij})$ "
+        r"with the integrals of Monchick & Mason 1961 and the reduced mass $m_{ij}$ (originals not seen). "
+        r"$1/(p D_{ij})$ is a polynomial, fitted once for a mixture.",
+        "fuller": r"$D_{ij}\,[\mathrm{cm^2/s}] = 0.00143\,T^{1.75}/(p\,[\mathrm{bar}]\,M_{ij}^{1/2} "
+        r"(v_i^{1/3} + v_j^{1/3})^2)$, $M_{ij} = 2/(1/M_i + 1/M_j)$ in g/mol. Fuller, Schettler & Giddings 1966; "
+        "original not seen.",
+        "cantera": r"As `kinetic`, with Cantera's polynomial of $p\,D_{ij}/T^{3/2}$ in $\ln T$ over the phase's range.",
+    },
+    "binary diffusion: kinetic theory, Fuller's volumes, Cantera's fit",
+)
+option(
+    "takahashi",
+    {
+        "smooth": r"$D_{ij}\,p/(D_{ij}\,p)_0 = D\,(1 - A\,T_r^{-B})(1 - C\,T_r^{-E})$, linear between rows of $p_r$ "
+        r"and from 1 at $p_r = 0$; brackets below 0 count as 0, the factor is at least 0.01. Takahashi 1975, "
+        "Table 11-3 of Poling et al.; original not seen.",
+        "table": "As Cantera has it: 1 below $p_r = 0.1$, with a step there; brackets may be negative, the "
+        "factor is at least 1e-20.",
+        "off": "The factor is 1.",
+    },
+    "correction of D for pressure: without steps, as in Cantera, or none",
+)
 species_number("lewis", 1.0, "Lewis numbers of D_lewis")
 species_number("schmidt", 0.7, "Schmidt numbers of D_schmidt")
 

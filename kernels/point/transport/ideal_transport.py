@@ -9,7 +9,15 @@ from ...species.kinetic_theory import viscosity_fit
 from ..ideal_gas import NASA
 from . import chung  # noqa: F401  (declares the quantities mu and lam)
 
-option("viscosity", "sutherland powerlaw")
+WILKE = (
+    r" A mixture by Wilke's rule, $\mu = \sum_i x_i \mu_i / \sum_j x_j \Phi_{ij}$, its conductivity by Mathur, Tondon "
+    r"& Saxena's, $\lambda = \frac12 (\sum_i x_i \lambda_i + 1/\sum_i x_i/\lambda_i)$, $\lambda_i = \mu_i (c_{p,i} + "
+    r"\frac54 R/W_i)$. Wilke 1950; Mathur et al. 1967; Eucken; originals not seen."
+)
+option(
+    "viscosity",
+    {"sutherland": r"$\mu_i = A\,T^{3/2}/(T + S)$." + WILKE, "powerlaw": r"$\mu_i = A\,T^n$." + WILKE},
+)
 
 point_kernel(
     "wilke_transport",

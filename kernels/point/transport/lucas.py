@@ -8,7 +8,14 @@ from . import chung
 
 QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}  # Q of quantum gases
 
-option("viscosity", "lucas")
+option(
+    "viscosity",
+    {
+        "lucas": r"Gases at any pressure: $\mu\,\xi = Z_2\,F_P\,F_Q$ with $Z_2$ of $T_r$, $p_r$ and the low-pressure "
+        r"$\mu\,\xi$; critical state of the mixture by mole fractions. Liquids give NaN. Lucas 1980 as in Poling, "
+        "Prausnitz & O'Connell, 5th ed., 9-4.15 to 9-4.18 and 9-6.3 to 9-6.16; original not seen."
+    },
+)
 
 point_kernel(
     "lucas_viscosity",
