@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mixtures_for_tests import changed
+from mixtures_for_tests import CANTERA_NAMES, changed
 from reference import EPS, cubic, evaluate, value
 from states import random_states
 
@@ -18,21 +18,7 @@ ct = pytest.importorskip("cantera")
 
 MIXTURES = Path(__file__).resolve().parent.parent / "examples/mixtures"
 OPTIONS = dict(alpha="cantera", chung="cantera", takahashi="table", diffusion="cantera")
-GETTERS = dict(
-    rho="density",
-    h="enthalpy_mass",
-    e="int_energy_mass",
-    s="entropy_mass",
-    cp="cp_mass",
-    cv="cv_mass",
-    c="sound_speed",
-    mu="viscosity",
-    lam="thermal_conductivity",
-    D="mix_diff_coeffs",
-    D_mole="mix_diff_coeffs_mole",
-    D_mass="mix_diff_coeffs_mass",
-    D_ij="binary_diff_coeffs",
-)
+GETTERS = {name: CANTERA_NAMES[name] for name in "rho h e s cp cv c mu lam D D_mole D_mass D_ij".split()}
 
 
 @lru_cache(None)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conditioning import assert_close
 from kernel_cases import THERMAL, N, compare, mixture, states
-from mixtures_for_tests import changed, species_set
+from mixtures_for_tests import CANTERA_NAMES, changed, species_set
 from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, value
 from ruamel.yaml import YAML
 
@@ -215,7 +215,7 @@ def phase(tmp_path, **changes):
     return path
 
 
-GETTERS = dict(rho="density", h="enthalpy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass", c="sound_speed")
+GETTERS = {name: CANTERA_NAMES[name] for name in "rho h s cp cv c".split()}
 CONSTANT = {"CO2": {"a": 7.54e7, "b": 27.80, "binary-a": {"H2O": 7.0e7}}, "H2O": {"a": 1.7458e8, "b": 18.18}}
 
 

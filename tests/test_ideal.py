@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conditioning import assert_close
 from kernel_cases import N, check_single, mixture, oracle_species, states
-from mixtures_for_tests import changed, species_set
+from mixtures_for_tests import CANTERA_NAMES, changed, species_set
 from reference import EPS, Tracked, ideal, ideal_gas, value
 from ruamel.yaml import YAML
 
@@ -37,9 +37,7 @@ def gri(**options):
     return Mixture.from_yaml(DATA / "gri30.yaml", **{**IDEAL, "viscosity": "sutherland", **dict(options)})
 
 
-GETTERS = dict(
-    rho="density", h="enthalpy_mass", e="int_energy_mass", s="entropy_mass", cp="cp_mass", cv="cv_mass", c="sound_speed"
-)
+GETTERS = {name: CANTERA_NAMES[name] for name in "rho h e s cp cv c".split()}
 
 
 def coefficients(data, T):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conditioning import assert_close
+from mixtures_for_tests import CANTERA_NAMES
 from reference import EPS, LD, Tracked, chung, cubic, diffusion, evaluate, species, value
 from states import compositions, grid, random_states
 
@@ -21,23 +22,7 @@ MIXTURES = {
     "n2": (("N2",), False),
 }
 CANTERA = dict(alpha="cantera", chung="cantera", takahashi="table", diffusion="cantera")
-GETTERS = dict(
-    rho="density",
-    h="enthalpy_mass",
-    e="int_energy_mass",
-    s="entropy_mass",
-    cp="cp_mass",
-    cv="cv_mass",
-    c="sound_speed",
-    mu="viscosity",
-    lam="thermal_conductivity",
-    D="mix_diff_coeffs",
-    W="mean_molecular_weight",
-    Tc_mix="critical_temperature",
-    pc_mix="critical_pressure",
-    D_ij="binary_diff_coeffs",
-    P="P",
-)
+GETTERS = {name: CANTERA_NAMES[name] for name in "rho h e s cp cv c mu lam D W Tc_mix pc_mix D_ij P".split()}
 
 
 @functools.lru_cache(None)

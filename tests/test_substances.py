@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from mixtures_for_tests import ROOT, changed, species_set
+from mixtures_for_tests import CANTERA_NAMES, ROOT, changed, species_set
 from ruamel.yaml import YAML
 
 from frame.tools import cli, info, mechanisms
@@ -491,18 +491,6 @@ def test_the_page_runs_as_written(capsys):
 
 # ---- as Cantera has it ----------------------------------------------------------------------------------------------
 
-GETTERS = dict(
-    rho="density",
-    h="enthalpy_mass",
-    e="int_energy_mass",
-    s="entropy_mass",
-    cp="cp_mass",
-    cv="cv_mass",
-    c="sound_speed",
-    mu="viscosity",
-    lam="thermal_conductivity",
-    D="mix_diff_coeffs",
-)
 THERMAL = tuple("rho h e s cp cv c".split())
 IDEAL = dict(equation="ideal", diffusion="cantera")
 
@@ -530,7 +518,7 @@ def test_options_that_reproduce_cantera(file, phase, options, quantities):
     for k in range(T.size):
         gas.TPY = T[k], p[k], Y[:, k]
         for name in quantities:
-            theirs[name].append(getattr(gas, GETTERS[name]))
+            theirs[name].append(getattr(gas, CANTERA_NAMES[name]))
     for name in quantities:
         wanted = np.moveaxis(np.array(theirs[name]), 0, -1)
         size = np.abs(wanted).max() if name in ("h", "e") else np.abs(wanted)
