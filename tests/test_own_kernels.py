@@ -223,18 +223,19 @@ def test_an_output_that_is_forgotten_is_nan(be, tmp_path):  # noqa: F811
     np.testing.assert_array_equal(value("kept", be, 3, T=2.0, Y=[0.5, 0.25, 0.25])["Y"], [0.5, 1.0, 0.25])
 
 
-def test_one_of_many_values_is_forgotten(be, tmp_path):  # noqa: F811
-    """More values than a word has bits; reading one that is not set gives NaN, whatever memory has."""
+@pytest.mark.parametrize("ns", (9, 65))
+def test_one_of_many_values_is_forgotten(be, tmp_path, ns):  # noqa: F811
+    """More values than a word has bits, and more than have bits; reading one that is not set gives NaN."""
     body = "template <class M, class R, class Q> POINT_FN void many(const M &, const R T, Q &q, R &mu) {\n"
-    body += "    mu = q[70];\n    for (int i = 0; i < 81; ++i)\n        if (i != 70) q.set(i, i * T);\n}\n"
+    body += f"    mu = q[70];\n    for (int i = 0; i < {ns * ns}; ++i)\n        if (i != 70) q.set(i, i * T);\n}}\n"
     declared = "quantity('q', '1', 'test', per='ns*ns')\n"
     declared += f"point_kernel('many', header='own.h', reads='T', writes='q mu', {ABOUT})\n"
     own(tmp_path, "many", body, declared, head="#pragma once\n{:.0}")
-    program = Program(Mixture(NoSpecies(9)), kernels=["many"], backend=be)
+    program = Program(Mixture(NoSpecies(ns)), kernels=["many"], backend=be)
     views = {name: be.empty((program.plan.rows(name), be.pad(3))) for name in program.plan.arguments}
     views["T"][...], views["q"][...] = 2.0, 7.0
     program.bind(views)(3)
-    wanted = 2.0 * np.arange(81)
+    wanted = 2.0 * np.arange(ns * ns)
     wanted[70] = np.nan
     np.testing.assert_array_equal(be.to_host(views["q"])[:, :3].T, [wanted] * 3)
     assert np.isnan(be.to_host(views["mu"])[0, :3]).all()

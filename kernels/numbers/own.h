@@ -12,9 +12,10 @@ template <class R, class S> struct Given {
     POINT_FN decltype(auto) of_lane(int lane) const { return from.of_lane(lane); } // matrix_units.h
 };
 // Which of an output's ROWS values the body has set, a bit each. What it has not set becomes NaN afterwards; to begin
-// with NaN in memory would cost a GPU a second store of each value. ROWS = 0: an output that is updated in place keeps
-// what it has.
-template <int ROWS> struct Written {
+// with NaN in memory would cost a GPU a second store of each value. An output of very many values, whose bits would
+// fill a GPU's memory, does begin with NaN. ROWS = 0: an output that is updated in place keeps what it has.
+constexpr int MOST_BITS = 4096;
+template <int ROWS, bool BITS = (ROWS > 0 && ROWS <= MOST_BITS)> struct Written {
     unsigned long long bits[(ROWS + 63) / 64] = {};
     POINT_FN void mark(int s) { bits[s / 64] |= 1ull << s % 64; }
     POINT_FN bool has(int s) const { return bits[s / 64] >> s % 64 & 1; }
@@ -24,7 +25,7 @@ template <int ROWS> struct Written {
         return every;
     }
 };
-template <> struct Written<0> {
+template <int ROWS> struct Written<ROWS, false> {
     POINT_FN void mark(int) {}
     POINT_FN bool has(int) const { return true; }
     POINT_FN bool all() const { return true; }
@@ -33,6 +34,10 @@ template <> struct Written<0> {
 template <class R, int ROWS, class S> struct Result {
     S &to;
     Written<ROWS> &written;
+    POINT_FN Result(S &to, Written<ROWS> &written) : to(to), written(written) {
+        if constexpr (ROWS > MOST_BITS)
+            FOR_SPECIES (s, ROWS) to.set(s, R(NOT_A_NUMBER));
+    }
     POINT_FN const R operator[](int s) const { return written.has(s) ? R(to[s]) : R(NOT_A_NUMBER); }
     POINT_FN void set(int s, R x) const {
         to.set(s, x);
