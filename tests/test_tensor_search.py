@@ -135,8 +135,11 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
     can be rendered."""
     backend = stand_in if where == "cuda" else get_backend("cpu")
     seen = set()
-    for text, sizes in ((TEXT, dict(f=4, p=8)), ("v[e i j] = a[i k] b[j l] u[e k l]; w[e j] = v[e i j] v[e i j]", 4)):
-        sizes = sizes if isinstance(sizes, dict) else dict.fromkeys("ijkl", sizes)
+    for text, sizes in (
+        (TEXT, dict(f=4, p=8)),
+        ("v[e i j] = a[i k] b[j l] u[e k l]; w[e j] = v[e i j] v[e i j]", dict.fromkeys("ijkl", 4)),
+        ("o[y x t] = a[x t] b[y t]; batch t", dict(x=4, y=4)),
+    ):
         plan = Contraction(text, sizes, backend=backend)
         space, rng = Space(plan), np.random.default_rng(0)
         made = [c for d in space.defaults for c in space.neighbours(d)] + [space.random(rng) for _ in range(30)]
@@ -148,7 +151,7 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
             assert "contraction" in plan._renderer.render(space.programs[c.order], c.how).text
             seen.add(c.how.name)
     wanted = render_threads.KINDS if where == "cuda" else render_packs.KINDS
-    assert set(wanted) - seen <= {"stays", "orbits", "lines", "stages", "tiles", "slices", "team"}
+    assert set(wanted) - seen <= {"warp", "occupancy", "stays", "orbits", "lines", "stages", "tiles", "slices", "team"}
     for line, why in (
         ("rings threads=4", "organisation 'rings'; wanted one of"),
         (f"{next(iter(wanted))} threads=four colour=2", "'(threads=four|colour=2)'"),

@@ -7,6 +7,7 @@ run()
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import math
@@ -18,8 +19,8 @@ from ..backend import get_backend
 from ..backend.base import Shape
 from ..backend.record import record
 from ..codegen import tune
-from ..errors import ArgumentError
-from . import orders, organisations, render_packs
+from ..errors import ArgumentError, VariantUnsuitable
+from . import orders, organisations, outer, render_packs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
 
@@ -78,6 +79,7 @@ class Contraction:
         if isinstance(how, str) and "=" in how:
             how = organisations.read(how, self._renderer.KINDS)
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        self.given = how is not None  # by the caller or the table: no other takes its place
         named = how if how is None or isinstance(how, str) else how.name
         able = [c for c in self.candidates if named is None or c[1].name == named]
         if not able:
@@ -235,12 +237,29 @@ class Contraction:
         return self.backend.compile(self.source)
 
     def _launches(self, arrays, values, n):
+        if isinstance(self.how, outer.Outer):
+            try:
+                return outer.launch(self, self.how, arrays, values, n)
+            except VariantUnsuitable:
+                if self.given:
+                    raise
+                return self._instead()._launches(arrays, values, n)
         if self.backend.style == "packs":
             module = self.compile()
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
             return functools.partial(run, n)
         return self._renderer.launch(self, arrays, values, n)
+
+    def _instead(self) -> Contraction:
+        """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
+        others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
+        naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
+        rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
+        made = copy.copy(self)
+        made.how, made.program = naive or next(rest)
+        made.__dict__.pop("source", None)
+        return made
 
     # ---- what was decided
     @property

@@ -64,8 +64,9 @@ def key_of(expression, sizes, dtype, backend) -> Key:
 
 
 def written(how) -> str:
-    """An organisation as one line: its name, then its numbers."""
-    return " ".join([how.name, *(f"{f.name}={_word(getattr(how, f.name))}" for f in _fields(type(how)))])
+    """An organisation as one line: its name, then the numbers that are not the usual ones."""
+    told = ((f.name, getattr(how, f.name)) for f in _fields(type(how)) if getattr(how, f.name) != f.default)
+    return " ".join([how.name, *(f"{name}={_word(value)}" for name, value in told)])
 
 
 def _word(value) -> str:

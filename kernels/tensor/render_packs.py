@@ -12,6 +12,7 @@ import math
 
 from ..backend.base import Source
 from ..backend.record import structure
+from . import outer
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, places, steps
 from .text import Reference, Statement, Term
 
@@ -36,7 +37,7 @@ class Packs:
         return f"{self.name} ({', '.join(told)})" if told else self.name
 
 
-KINDS: dict[str, type] = dict.fromkeys(("rows", "folded", "lanes"), Packs)
+KINDS: dict[str, type] = dict.fromkeys(("rows", "folded", "lanes"), Packs) | outer.KINDS
 
 
 # ---- the way of each statement --------------------------------------------------------------------------------------
@@ -121,11 +122,11 @@ def price(p: Program, ways) -> float:
     return sum(effort(n, "lanes", width) for n in nests) * slow + size * 4 / width
 
 
-def choices(p: Program) -> list[tuple[float, Packs]]:
+def choices(p: Program) -> list[tuple[float, Packs | outer.Outer]]:
     """Organisations that can serve, with the model's vector operations an entry, the best first."""
     width, can = WIDTH[p.dtype], able(p)
-    priced = ([(_with_copies(p, s, nest(p, s), way, width), way) for way in ways] for s, ways in zip(p.statements, can))
-    best = tuple(min(prices)[1] for prices in priced)
+    both = ([(_with_copies(p, s, nest(p, s), way, width), way) for way in ways] for s, ways in zip(p.statements, can))
+    best = tuple(min(prices)[1] for prices in both)
     found = [best]
     for way in ("along", "folded"):
         chosen = tuple(way if way in ways else "along" for ways in can)
@@ -134,7 +135,8 @@ def choices(p: Program) -> list[tuple[float, Packs]]:
     made = [Packs("folded" if "folded" in ways else "rows", ways) for ways in found]
     if lanes_serve(p):
         made.append(Packs("lanes", ("lanes",) * len(p.statements)))
-    return sorted(((price(p, how.ways), how) for how in made), key=lambda m: m[0])
+    priced = [(price(p, how.ways), how) for how in made]
+    return sorted([*priced, *outer.choices(p, "packs", min(priced)[0])], key=lambda m: m[0])
 
 
 def lanes_serve(p: Program) -> bool:
@@ -160,8 +162,10 @@ def members(p: Program) -> str:
     return " ".join([*words, "past:whole"])
 
 
-def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) -> Source:
+def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members` and has entries as items."""
+    if isinstance(how, outer.Outer):
+        return outer.source(p, how, "packs", quick)
     ways = how.ways
     if how.name != "lanes":
         p, ways = turned(p, ways)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from . import render_stages, stages
+from . import outer, render_stages, stages
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
@@ -54,7 +54,7 @@ class Threads:
 
 
 KINDS: dict[str, type] = dict.fromkeys(("flat", "sums", "team", "lines", "tiles", "slices"), Threads)
-KINDS |= dict.fromkeys(("stages", "stays", "orbits"), stages.Staged)
+KINDS |= dict.fromkeys(("stages", "stays", "orbits"), stages.Staged) | outer.KINDS
 
 # ---- which can serve ------------------------------------------------------------------------------------------------
 
@@ -140,6 +140,7 @@ def choices(p: Program) -> list[tuple]:
         share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[staged.name]
         summed_up = any(q.sums for n in all_nests for q in n.products)
         found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), staged))
+    found += outer.choices(p, "threads", min(price for price, _ in found))
     return sorted(found, key=lambda f: f[0])
 
 
@@ -199,6 +200,8 @@ def members(p: Program) -> str:
 
 def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members`."""
+    if isinstance(how, outer.Outer):
+        return outer.source(p, how, "threads", quick)
     if isinstance(how, stages.Staged):
         return render_stages.render(p, how, members(p), headers, folders, quick)
     make = {"flat": _flat, "sums": _sums, "tiles": _tiles, "slices": _tiles}.get(

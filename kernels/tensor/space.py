@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import FrameError
-from . import organisations, render_packs, render_threads, stages
+from . import organisations, outer, render_packs, render_threads, stages
+from .outer import Outer
 from .plan import FAR, Program
 from .render_packs import Packs
 from .render_threads import Threads
@@ -25,6 +26,7 @@ from .stages import Staged, Stages, Unable
 
 MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor, of an H200: from memory, from L1 or shared memory
 FMA, UNITS = 128.0, 256.0  # flops in double precision: of threads, of matrix units
+OUTER = 0.5  # of the price of what serves any text: an outer product's own organisations were measured to be faster
 MOST_THREADS = 1024
 ENOUGH = 512  # threads of a multiprocessor below which it waits for memory
 # rows and columns of sums that a CPU's registers hold; 0: as packs.h reckons
@@ -36,7 +38,7 @@ TILES: tuple[tuple[int, int], ...] = (
 
 class Candidate(NamedTuple):
     order: int
-    how: Packs | Threads | Staged
+    how: Packs | Threads | Staged | Outer
 
     def __str__(self):
         return f"order={self.order} {organisations.written(self.how)}"
@@ -67,7 +69,11 @@ class Space:
         """Values of each coordinate that a candidate may move along; "order" is one."""
         p = self.programs[c.order]
         found: dict[str, tuple] = {"order": tuple(range(len(self.programs)))}
-        if isinstance(c.how, Packs):
+        if isinstance(c.how, Outer):
+            t = outer.terms_of(p)
+            known = outer.variants(t, p.dtype, self.plan.backend.style) if t else []
+            found["variant"] = tuple(v for v in known if v.name == c.how.name)
+        elif isinstance(c.how, Packs):
             found |= _of_packs(p, c.how)
         elif isinstance(c.how, Staged):
             found |= _of_stages(p, c.how)
@@ -80,7 +86,7 @@ class Space:
         try:
             if name == "order":
                 return self._at_order(c, value)
-            made = Candidate(c.order, _moved(c.how, name, value))
+            made = Candidate(c.order, value if name == "variant" else _moved(c.how, name, value))
         except Unable:
             return None
         return made if self.legal(made) else None
@@ -100,7 +106,7 @@ class Space:
         """Whether its text can be made; what the compiler or the device thinks of it is not asked."""
         with contextlib.suppress(FrameError, Unable):
             p, how = self.programs[c.order], c.how
-            if isinstance(how, Packs):
+            if isinstance(how, (Packs, Outer)):
                 return True
             if isinstance(how, Staged):
                 made = Stages(p, how)
@@ -116,10 +122,10 @@ class Space:
         """One step along each coordinate, to both sides; all values where they have no order."""
         found = []
         for name, values in self.coordinates(c).items():
-            now = c.order if name == "order" else _value(c.how, name)
+            now = c.order if name == "order" else c.how if name == "variant" else _value(c.how, name)
             if now not in values:
                 steps = values
-            elif isinstance(now, (str, tuple)) or name == "order":
+            elif isinstance(now, (str, tuple)) or name in ("order", "variant"):
                 steps = tuple(v for v in values if v != now)
             else:
                 at = values.index(now)
@@ -143,12 +149,12 @@ class Space:
         may be large)."""
         names = sorted({d.how.name for d in self.defaults})
         found = [float(c.how.name == name) for name in names] + [float(c.order)]
-        for kind in dict.fromkeys(type(d.how) for d in self.defaults):
+        for kind, example in {type(d.how): d.how for d in self.defaults}.items():
             for field in dataclasses.fields(kind):
                 if field.name == "name":
                     continue
                 value = getattr(c.how, field.name) if isinstance(c.how, kind) else None
-                found += _numbers(value, getattr(self.defaults[0].how, field.name, None))
+                found += _numbers(value, getattr(example, field.name))
         return (*found, math.log2(1 + self.price(c)))
 
     # ---- the model
@@ -158,6 +164,9 @@ class Space:
 
     def _model(self, c: Candidate) -> float:
         p = self.programs[c.order]
+        if isinstance(c.how, Outer):
+            others = (h for _, h in self.renderer.choices(p) if not isinstance(h, Outer))
+            return min(self.price(Candidate(c.order, h)) for h in others) * OUTER
         if isinstance(c.how, Packs):
             return render_packs.price(p, c.how.ways)
         size = np.dtype(p.dtype).itemsize
