@@ -138,7 +138,7 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
     for text, sizes in (
         (TEXT, dict(f=4, p=8)),
         ("v[e i j] = a[i k] b[j l] u[e k l]; w[e j] = v[e i j] v[e i j]", dict.fromkeys("ijkl", 4)),
-        ("o[y x t] = a[x t] b[y t]; batch t", dict(x=4, y=4)),
+        ("o[y x t] = a[x t] b[y t]; batch t", dict(x=9, y=9)),
     ):
         plan = Contraction(text, sizes, backend=backend)
         space, rng = Space(plan), np.random.default_rng(0)
