@@ -285,7 +285,7 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
         ([], "wanted a text or a name, or --cases"),
         (["lg3", "--cases", "Lg3"], "wanted a text or a name, or --cases"),
         (["lg3", "--size", "i=4"], "the extent of index '[jkl]' is not told"),
-        (["lg3", "--size", "4,x=3"], "--size x: no such index"),
+        (["lg3", "--size", "4,x=3"], "extent of x: no such index"),
         (["--cases", "nothing"], "known: Lg3 n = 12"),
         (["o[e i] = ", "--size", "4"], "tensor expression"),
     ],

@@ -236,6 +236,16 @@ class Contraction:
         """The compiled kernel; it comes from the cache on disk where it was made before."""
         return self.backend.compile(self.source)
 
+    def compile_ahead(self) -> None:
+        """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler."""
+        plan: Contraction = self
+        while True:
+            for how in plan._renderer.stand_ins(plan.program, plan.how):
+                plan.backend.compile(plan._render(plan.program, how))
+            if plan.given or not isinstance(plan.how, outer.Outer):
+                return
+            plan = plan._instead()
+
     def _launches(self, arrays, values, n):
         if isinstance(self.how, outer.Outer):
             try:

@@ -162,6 +162,11 @@ def members(p: Program) -> str:
     return " ".join([*words, "past:whole"])
 
 
+def stand_ins(p: Program, how) -> list:
+    """The organisation, and those that take its place for arrays that do not lie as it needs."""
+    return [how]
+
+
 def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members` and has entries as items."""
     if isinstance(how, outer.Outer):

@@ -218,6 +218,15 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
 
 
+def stand_ins(p: Program, how) -> list:
+    """The organisation, and those that take its place for arrays that do not lie as it needs."""
+    if isinstance(how, stages.Staged):
+        return [how, dataclasses.replace(how, paired=False)] if how.paired else [how]
+    if isinstance(how, Threads) and how.near > 1:
+        return [how, dataclasses.replace(how, near=1)]
+    return [how]
+
+
 def launch(plan, arrays, values, n: int):
     """run() of a bound plan: constants filled in, scratch allocated, items counted."""
     p, how, backend = plan.program, plan.how, plan.backend

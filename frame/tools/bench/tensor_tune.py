@@ -6,7 +6,6 @@ kernels/tensor/organisations.py). A journal holds what was measured: the same co
 
 from __future__ import annotations
 
-import argparse
 import math
 import pathlib
 
@@ -22,15 +21,36 @@ SHOWN = 5
 TO_MOVE = {"host": 64 << 20, "device": 512 << 20}  # bytes of all arrays, where nobody says how many entries
 
 
-def _sizes(text: str) -> dict[str, int]:
-    """ "i=12,j=8", or "12" for every index (under the name "")."""
+def sizes_of(text: str) -> dict[str, int]:
+    """Extents from "i=12,j=8", or "12" for every index (under the name ""). Raises ArgumentError."""
     found = {}
     for part in text.split(","):
         name, equals, value = part.rpartition("=")
-        if not value.isdecimal() or int(value) < 1 or bool(equals) != bool(name):
-            raise argparse.ArgumentTypeError(f"'{part}', wanted an extent such as i=12, or 12 for every index")
+        if not value.strip().isdecimal() or int(value) < 1 or bool(equals) != bool(name.strip()):
+            raise ArgumentError(f"extents '{text}': '{part}', wanted such as i=12, or 12 for every index.")
         found[name.strip()] = int(value)
     return found
+
+
+def text_of(text: str) -> tuple[str, dict]:
+    """The text and options of a name of named.py, or of Intrepid's; a text as it is."""
+    if text in named.TEXTS:
+        return named.TEXTS[text].text, named.TEXTS[text].options
+    return (intrepid.text(text, {}, False) if text in intrepid.NAMES else text), {}
+
+
+def extents_of(e, told: dict[str, int]) -> dict[str, int]:
+    """Of each index, the batch's only where it is told by its name. Raises ArgumentError."""
+    sizes = dict(told)
+    every = sizes.pop("", 0)
+    unknown = sorted(set(sizes) - set(e.indices))
+    if unknown:
+        raise ArgumentError(f"extent of {unknown[0]}: no such index; the text has {', '.join(e.indices)}.")
+    found = {i: sizes.get(i, 0 if i == e.batch else every) for i in e.indices}
+    lacking = [i for i, x in found.items() if not x and i != e.batch]
+    if lacking:
+        raise ArgumentError(f"the extent of index '{lacking[0]}' is not told; the text has {', '.join(e.indices)}.")
+    return {i: x for i, x in found.items() if x}
 
 
 def add_arguments(parser) -> None:
@@ -38,7 +58,7 @@ def add_arguments(parser) -> None:
         "text", nargs="?", metavar="TEXT|NAME", help="the statements, or a name: lg3, eqn1, contractFieldFieldScalar"
     )
     parser.add_argument("--cases", metavar="TEXT|TEXT", help="instead: cases of `bench tensor` whose names begin so")
-    parser.add_argument("--size", type=_sizes, default={}, metavar="i=12,j=8", help="extents; 12: of every index")
+    parser.add_argument("--size", default="", metavar="i=12,j=8", help="extents; 12: of every index")
     parser.add_argument("--entries", type=int, help="of the batch (default: arrays of 64 MiB on a CPU, 512 on a GPU)")
     parser.add_argument("--type", default="float64", choices=tuple(kernels.tensor.contraction.TYPES))
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="default: FRAME_BACKEND, else auto")
@@ -59,22 +79,10 @@ def cases(given, backend) -> list[tensor.Case]:
         if not found:
             raise ArgumentError(f"--cases '{given.cases}'; known: {', '.join(dict.fromkeys(c.name for c in known))}.")
         return found
-    text, options = given.text, {}
-    if text in named.TEXTS:
-        text, options = named.TEXTS[text].text, named.TEXTS[text].options
-    elif text in intrepid.NAMES:
-        text = intrepid.text(text, {}, False)
+    text, options = text_of(given.text)
     e = kernels.tensor.text.parse(text, **options)
-    every, sizes = given.size.get("", 0), dict(given.size)
-    sizes.pop("", None)
-    unknown = sorted(set(sizes) - set(e.indices))
-    if unknown:
-        raise ArgumentError(f"--size {unknown[0]}: no such index; the text has {', '.join(e.indices)}.")
-    entries = sizes.pop(e.batch, 0)
-    sizes = {i: sizes.get(i, every) for i in e.indices if i != e.batch}
-    lacking = [i for i, x in sizes.items() if not x]
-    if lacking:
-        raise ArgumentError(f"--size: the extent of index '{lacking[0]}' is not told; the text has {', '.join(sizes)}.")
+    sizes = extents_of(e, sizes_of(given.size) if given.size else {})
+    entries = sizes.pop(e.batch or "", 0)
     plan = Contraction(text, sizes, given.type, backend=backend, **options)
     mixed = any(a.mixed for a in plan.program.arguments)
     often = search.small_case(plan) if mixed else max(1, TO_MOVE[backend.memory] // max(plan.bytes, 1))
