@@ -21,10 +21,9 @@ from kernels.tensor.contraction import extents, shared
 from kernels.tensor.text import Expression, Reference, parse
 
 from .errors import ArgumentError, refuse
-from .stripe import IN, INOUT, OUT, Field
+from .stripe import IN, INOUT, OUT, Field, listed
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
-FIRST_PAGES = 65536  # no object lives there
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
@@ -59,34 +58,10 @@ class Contractions:
     def fields(self, name: str, names: str, addresses, lengths, size: int):
         """The arrays of an old-style call: contiguous, extents one array after the other, the fastest first. Which are
         read and written is told by the text."""
-        listed = [word.strip() for word in names.split(",")]
         e = _parsed(self._text(name, ()))
         with _told(name):
-            refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number; did the caller forget %VAL()?")
-            refuse(len(addresses) != len(listed), f"{len(listed)} names in '{names}', {len(addresses)} addresses.")
-            ranks = [len(e.references[_known(e, word)][0].indices) for word in listed]
-            refuse(
-                len(lengths) != sum(ranks),
-                f"{len(lengths)} extents, wanted {sum(ranks)}: "
-                + ", ".join(f"{rank} of '{word}'" for word, rank in zip(listed, ranks))
-                + ".",
-            )
-        fields, at = [], 0
-        for word, rank, address in zip(listed, ranks, addresses):
-            extent = tuple(lengths[at : at + rank])
-            at += rank
-            with _told(name):
-                refuse(
-                    min(extent, default=0) < 0,
-                    f"array '{word}' has the extents {_list(extent)}, wanted 0 or more; did the caller forget %VAL()?",
-                )
-                refuse(
-                    address < FIRST_PAGES and all(extent),
-                    f"array '{word}' has the address {address:#x}, wanted an array by reference; is it allocated?",
-                )
-            stride = tuple(itertools.accumulate((size, *extent[:-1]), lambda a, b: a * b))[:rank]
-            fields.append(Field(word, _way(e, word), address, extent, stride, (1,) * rank, size))
-        return fields
+            what = lambda word: (len(e.references[_known(e, word)][0].indices), _way(e, word))
+            return listed(names, what, addresses, lengths, size)
 
     def run(self, name: str, fields: list[Field], impl):
         """Evaluate the contraction on these arrays; impl: the TVImpl of the calling thread.

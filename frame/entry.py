@@ -346,6 +346,27 @@ ENTRIES: tuple[Entry, ...] = (
         short="",
         repeats=True,
     ),
+    Entry(
+        "team",
+        (
+            Arg("tag", "tag", "name of a team kernel of the host's own"),
+            Arg("names", "text", "names of its arrays and sums, separated by commas"),
+            Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
+            _int("n", "number of arrays", 1, 256),
+            Arg(
+                "extents",
+                "ints",
+                "of all arrays, one array after the other, the fastest index first; they have no gaps",
+                dims=("m",),
+            ),
+            _int("m", "number of extents", 0, 4096),
+            _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+        ),
+        "team_arrays",
+        "Run a team kernel on the host's arrays. What it writes is told by its declaration.",
+        short="",
+        repeats=True,
+    ),
     # Called by the generic procedures of the Fortran module: arrays of any shape.
     Entry(
         "put",

@@ -212,6 +212,11 @@ class Frame:
         the fastest index first. size: bytes of a number. Arrays are contiguous."""
         return self.contract(name, self._contractions.fields(name, names, addresses, extents, size))
 
+    def team_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
+        """Run a team kernel of the host's own on arrays by names and addresses, as contract_arrays. Errors: see
+        teams.call."""
+        return self.properties.team(name, names, addresses, extents, size)
+
     # ---- report ----
 
     def report(self) -> None:

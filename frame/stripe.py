@@ -6,13 +6,15 @@ points are numbered, x fastest, then y, then z. A stripe is a range of these num
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
 from kernels.marshal import Block
 
-from .errors import ArgumentError
+from .errors import ArgumentError, refuse
 
+FIRST_PAGES = 65536  # no object lives there
 HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
 
 
@@ -54,6 +56,22 @@ class Field(NamedTuple):
     stride: tuple[int, ...]
     lower: tuple[int, ...]
     size: int
+
+    @classmethod
+    def contiguous(cls, name: str, way: int, address: int, extent, size: int) -> Field:
+        """An array without gaps, the fastest index first. Errors: ArgumentError for what cannot be one."""
+        extent = tuple(extent)
+        refuse(
+            min(extent, default=0) < 0,
+            f"array '{name}' has the extents {', '.join(map(str, extent))}, wanted 0 or more; did the caller forget "
+            "%VAL()?",
+        )
+        refuse(
+            address < FIRST_PAGES and all(extent),
+            f"array '{name}' has the address {address:#x}, wanted an array by reference; is it allocated?",
+        )
+        stride = tuple(itertools.accumulate((size, *extent[:-1]), lambda a, b: a * b))[: len(extent)]
+        return cls(name, way, address, extent, stride, (1,) * len(extent), size)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -145,3 +163,20 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
             f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints)."
         )
     return last - first + 1
+
+
+def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
+    """The arrays of an old-style call: names separated by commas, an address each, extents one array after the other,
+    the fastest index first; size: bytes of a number. what(name) -> (rank, way). Errors: ArgumentError."""
+    words = [word.strip() for word in names.split(",")]
+    refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number; did the caller forget %VAL()?")
+    refuse(len(addresses) != len(words), f"{len(words)} names in '{names}', {len(addresses)} addresses.")
+    told = [what(word) for word in words]
+    ranks = ", ".join(f"{rank} of '{word}'" for word, (rank, _) in zip(words, told))
+    wanted = sum(rank for rank, _ in told)
+    refuse(len(lengths) != wanted, f"{len(lengths)} extents, wanted {wanted}: {ranks}.")
+    fields, at = [], 0
+    for word, address, (rank, way) in zip(words, addresses, told):
+        fields.append(Field.contiguous(word, way, address, lengths[at : at + rank], size))
+        at += rank
+    return fields

@@ -10,7 +10,7 @@ import numpy as np
 from kernels.backend.base import Lent, Pointer
 
 from .errors import ArgumentError, refuse
-from .stripe import Field
+from .stripe import IN, OUT, Field, listed
 
 
 class _Memory:
@@ -24,6 +24,22 @@ class _Memory:
             "strides": strides,
             "typestr": f"=f{f.size}",
         }
+
+
+def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
+    """The arrays of an old-style call (stripe.listed); which are written is told by the kernel's declaration."""
+    declared = {a.name: a for a in kernel.arrays}
+
+    def what(name):
+        a = declared.get(name)
+        if a is None and name not in kernel.sums:
+            raise ArgumentError(f"no array '{name}'; it has {', '.join([*declared, *kernel.sums])}.")
+        return (1, OUT) if a is None else (len(a.extents), OUT if a.written else IN)
+
+    try:
+        return listed(names, what, addresses, lengths, size)
+    except ArgumentError as error:
+        raise ArgumentError(f"team kernel '{kernel.name}': {error}") from None
 
 
 def call(kernel, fields, backend):

@@ -12,8 +12,8 @@ import numpy as np
 
 import kernels
 
-from . import stripe as stripes
-from .errors import ArgumentError, StateError, refuse
+from . import stripe as stripes, teams
+from .errors import ArgumentError, StateError, closest, refuse
 from .tvimpl import TVImpl
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
@@ -300,6 +300,16 @@ class TVProperties:
             [self._field(f, lo, hi) for f in fields if f.way != stripes.OUT],
             [self._field(f, lo, hi) for f in fields if f.way != stripes.IN],
         )
+
+    def team(self, name, names, addresses, lengths, size):
+        """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.call."""
+        known = kernels.registry.team_kernels
+        refuse(
+            name not in known,
+            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}. "
+            "Is //char(0) missing?",
+        )
+        return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
 
 
 def _range(low: int, high: int) -> str:

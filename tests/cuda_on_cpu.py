@@ -41,7 +41,7 @@ template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 alignas(128) double shared_memory[32*1024];
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
 // Two blocks of teams (team.h) run at the same time, in turns.
-enum { READY, AT_BARRIER, AT_WARP, ENDED };
+enum { READY, AT_BARRIER, AT_WARP, AT_PART, ENDED };
 constexpr int MOST = 1024, IN_FLIGHT = 2;
 struct Fibre { ucontext_t context; int state; unsigned mask; };
 static Fibre fibre[IN_FLIGHT*MOST];
@@ -53,6 +53,7 @@ static inline void give_way(int state = READY, unsigned mask = 0) {
     swapcontext(&fibre[running].context, &block_loop);
 }
 static inline void __syncthreads() { give_way(AT_BARRIER); }
+static inline void named_barrier(int id, int threads) { give_way(AT_PART, unsigned(id) << 16 | threads); }
 static inline void __syncwarp(unsigned mask = ~0u) { give_way(AT_WARP, mask); }
 // What a warp does together: each lane shows its values, all meet, each takes what it wants, all meet.
 static double shown[IN_FLIGHT*MOST][3];
@@ -160,6 +161,16 @@ static bool round(Block &b, int slot, int bx) {
         swapcontext(&block_loop, &fibre[f].context);
     }
     running = -1;
+    for (int id = 0; id < 16; ++id) { // barriers of parts: as many threads as they were told
+        int here = 0;
+        unsigned told = 0;
+        for (int t = 0; t < bx; ++t)
+            if (fibre[slot*MOST + t].state == AT_PART && fibre[slot*MOST + t].mask >> 16 == id)
+                ++here, told = fibre[slot*MOST + t].mask & 0xffff;
+        for (int t = 0; t < bx && here && here == told; ++t)
+            if (fibre[slot*MOST + t].state == AT_PART && fibre[slot*MOST + t].mask >> 16 == id)
+                fibre[slot*MOST + t].state = READY, moved = true;
+    }
     for (int t = 0; t < bx; ++t) {
         const Fibre &own = fibre[slot*MOST + t];
         b.live |= own.state != ENDED, ended |= own.state == ENDED;

@@ -33,6 +33,24 @@ template <bool WAIT, class M, class Team> POINT_FN void shifted(const M &m, cons
 }
 template <class M, class Team> POINT_FN void shifted_with(const M &m, const Team &team) { shifted<true>(m, team); }
 template <class M, class Team> POINT_FN void shifted_without(const M &m, const Team &team) { shifted<false>(m, team); }
+// the same in parts of a team, each for itself and as many times as its number says
+template <int PARTS, bool WAIT, class M, class Team> POINT_FN void in_parts(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    for_parts<PARTS>(team, [&](const auto &part) {
+        const long p = part.number();
+        for (long turn = 0; turn <= p; ++turn) {
+            part.for_each(m.n, [&](long i) { s(p, i) = m.v(i) + turn; });
+            if (WAIT) part.barrier();
+            part.for_vector(m.n, [&](auto i) { each_lane(i, [&](long k) { m.out(p, k) = s(p, (k + 1) % m.n); }); });
+            if (WAIT) part.barrier();
+        }
+    });
+}
+template <class M, class Team> POINT_FN void two_parts(const M &m, const Team &team) { in_parts<2, true>(m, team); }
+template <class M, class Team> POINT_FN void four_parts(const M &m, const Team &team) { in_parts<4, true>(m, team); }
+template <class M, class Team> POINT_FN void parts_without(const M &m, const Team &team) {
+    in_parts<2, false>(m, team);
+}
 // one writes for all
 template <class M, class Team> POINT_FN void one_writes(const M &m, const Team &team) {
     const auto s = team.scratch(m.s);

@@ -14,7 +14,7 @@ from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
 from frame.contractions import Contractions
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
-from kernels import get_backend
+from kernels import Contraction, get_backend
 from kernels.errors import ArgumentError
 from kernels.tensor import intrepid
 from kernels.tensor.text import parse
@@ -136,6 +136,64 @@ def test_from_c(tmp_path):
     done = run(tmp_path / "host")
     # C[2][1][4] = sum (3 - j)(2 - 2 j + 4)
     assert done.stdout == "status 0 wrong 0 last 28\n", done.stdout + done.stderr
+
+
+PREPARED = """
+import sys
+import numpy as np
+from frame.frame import Frame
+from frame.stripe import Field, IN, OUT
+frame, rng, at = Frame(), np.random.default_rng(0), int(sys.argv[1])
+frame.set_option("backend", "cpu")
+frame.register_contraction("lg3", sys.argv[2])
+frame.initialize(-1, 1, 1, 1, 0)
+room = lambda *s: np.full(int(np.prod(s)) + 8, np.nan)[at:][: int(np.prod(s))].reshape(s)
+D, u = rng.random((5, 5)), room(3, 5, 5, 5)
+u[...] = rng.random(u.shape)
+out = [room(3, 5, 5, 5) for _ in "rst"]
+fields = [Field(name, way, a.ctypes.data, a.shape[::-1], a.strides[::-1], (1,) * a.ndim, 8)
+          for name, way, a in zip(("D", "u", "ur", "us", "ut"), (IN, IN, OUT, OUT, OUT), (D, u, *out))]
+frame.contract("lg3", fields)
+assert np.allclose(out[1], np.einsum("lj,ekli->ekji", D, u), rtol=1e-14, atol=0)
+"""
+
+
+def test_a_filled_cache_serves_contractions_without_a_compiler(tmp_path):
+    """`python -m frame compile --contraction`, then a host whose PATH has no compiler; arrays at any address."""
+    cache, nowhere, text = tmp_path / "cache", tmp_path / "bin", LG3
+    nowhere.mkdir()
+    bare = {"PATH": str(nowhere), "FRAME_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    (tmp_path / "host.py").write_text(PREPARED)
+    host = (sys.executable, tmp_path / "host.py")
+    done = run(*host, 0, text, **bare)
+    assert done.returncode and "python -m frame compile" in done.stderr
+    command = (sys.executable, "-m", "frame", "compile", "--backend", "cpu", "--contraction", text)
+    filled = run(*command, "i=5,j=5,k=5,l=5", FRAME_CACHE=str(cache), PYTHONPATH=str(ROOT))
+    assert filled.returncode == 0 and "cpu  ur[e k j i]" in filled.stdout and "i = 5" in filled.stdout, filled.stderr
+    for at in (0, 1):
+        done = run(*host, at, text, **bare)
+        assert done.returncode == 0, done.stderr
+    for sizes, why in (("5,m=3", "extent of m: no such index"), ("i=5", "extent of index '[jkl]' is not told")):
+        done = run(*command, sizes, FRAME_CACHE=str(cache), PYTHONPATH=str(ROOT))
+        assert done.returncode == 1 and re.search(why, done.stderr), done.stderr
+
+
+def test_compiled_ahead_is_all_that_binding_asks_for(monkeypatch):
+    """An outer product, whose arrays may lie anywhere: afterwards no source is compiled that was not before."""
+    backend = get_backend("cpu")
+    made = [Contraction("o[y x] = a[x] b[y]", dict(x=3, y=4), backend=backend, point="t", layout="left", quick=True)]
+    compiled_sources = []
+    true = type(backend).compile
+    monkeypatch.setattr(type(backend), "compile", lambda self, s: compiled_sources.append(s.text) or true(self, s))
+    made[0].compile_ahead()
+    ahead = set(compiled_sources)
+    assert len(ahead) == 3  # the default, the naive one, and one for rows of different lengths
+    for at, longer in ((0, 0), (1, 0), (0, 5)):
+        shapes = {"a": (3, 16 + longer), "b": (4, 16), "o": (4, 3, 16)}
+        arrays = {k: np.ones(np.prod(s) + 8)[at:][: np.prod(s)].reshape(s) for k, s in shapes.items()}
+        made[0].bind(arrays, 16)()
+        assert np.all(arrays["o"] == 1)
+    assert set(compiled_sources) == ahead
 
 
 CTYPES = f"""

@@ -1,4 +1,5 @@
-"""The species loops: every strategy, layout, type and odd sizes against one oracle; what the tuner finds.
+"""The species loops and other outer products at a point: every organisation, layout, type and odd sizes against one
+oracle; what the tuner finds.
 
 CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every
 check starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
@@ -18,11 +19,14 @@ import pytest
 
 from frame.tools import cli
 from frame.tools.bench import species_loops as bench_species
-from kernels import backend as backends, get_backend, species_loops
+from frame.tools.bench.species_fields import LAYOUTS, READS, Fields, WrongResult, oracle, plan
+from frame.tools.bench.species_loops import default_of, tune_loops, variants_of
+from kernels import Contraction, backend as backends, get_backend
 from kernels.backend import cuda
 from kernels.codegen import tune
 from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
-from kernels.species_loops import READS, STRATEGIES, Fields, SpeciesLoop, WrongResult, oracle, packs, threads
+from kernels.tensor import organisations, outer
+from kernels.tensor.outer import STRATEGIES, packs
 
 POINTS = 67  # several vectors, a team's worth and a rest
 NS = (1, 3, 8, 16, 50)
@@ -31,48 +35,52 @@ machine_code = cuda.machine_code  # the real one: the stand-in puts another in i
 GPU_NS = (1, 3, 8, 16, 50, 53, 64)
 
 
-def run_all(backend, ns, dtype, variants, n=POINTS):
-    """Each variant on poisoned outputs; compiled several at a time. Returns what was left out as unsuitable."""
-    left_out = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda v: backend.compile(v.source(ns, dtype)), variants))
-    fields = {layout: Fields(backend, layout, ns, n, dtype) for layout in species_loops.LAYOUTS}
-    for variant in variants:
-        try:
-            field = fields[variant.layout]
-            field.poison()
-            species_loops.bind(backend, variant, ns, field.arrays, n)()
-            field.check()
-        except VariantUnsuitable:
-            left_out.append(variant)
-        except WrongResult as error:
-            pytest.fail(f"{variant.id}, NS = {ns}, {dtype}: {error}")
-    return left_out
+def run_all(backend, ns, dtype, choose=lambda variants: variants, n=POINTS):
+    """Chosen variants of both layouts on poisoned outputs; compiled several at a time. Returns all of them, and what
+    was left out as unsuitable."""
+    done, left_out = [], []
+    for layout in LAYOUTS:
+        field = Fields(backend, layout, ns, n, dtype)
+        variants = choose(variants_of(backend, layout, ns, dtype))
+        plans = [plan(backend, layout, ns, dtype, how) for how in variants]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda p: p.compile(), plans))
+        for made in plans:
+            done.append(made.how)
+            try:
+                field.poison()
+                field.bind(made)()
+                field.check()
+            except VariantUnsuitable:
+                left_out.append(made.how)
+            except WrongResult as error:
+                pytest.fail(f"{organisations.written(made.how)}, {layout}, NS = {ns}, {dtype}: {error}")
+    return done, left_out
 
 
 def one_each(variants):
-    """Of each header, label and layout the last one, which has the widest vectors, and where it streams."""
-    return list({(v.label, v.layout): v for v in variants}.values())
+    """Of each label the last one, which has the widest vectors, and where it streams."""
+    return list({v.label: v for v in variants}.values())
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("ns", NS)
 def test_on_the_cpu(ns, dtype):
-    variants = packs.variants(ns, dtype)
-    assert {v.strategy for v in variants} == set(STRATEGIES) - {"tiled, reduced occupancy"} or ns < 2
-    assert not run_all(get_backend("cpu"), ns, dtype, one_each(variants))
+    done, left_out = run_all(get_backend("cpu"), ns, dtype, one_each)
+    assert {v.name for v in done} == set(STRATEGIES) - {"occupancy"} or ns < 2
+    assert not left_out
 
 
 def test_on_two_threads():
     """The same bits as on one, at a number of points that two threads do not share evenly."""
     one, two = (get_backend("cpu", threads=t) for t in (1, 2))
-    for layout in species_loops.LAYOUTS:
+    for layout in LAYOUTS:
         fields = Fields(one, layout, 8, 1003, "float64")
-        for variant in [v for v in packs.variants(8, "float64") if v.layout == layout and v.strategy == "block team"]:
+        for variant in [v for v in variants_of(one, layout, 8, "float64") if v.name == "block"]:
             results = []
             for backend in (one, two):
                 fields.poison()
-                species_loops.bind(backend, variant, 8, fields.arrays, 1003)()
+                fields.bind(plan(backend, layout, 8, "float64", variant))()
                 fields.check()
                 results.append(fields.arrays["out"][:, :1003].copy())
             assert np.array_equal(*results)
@@ -96,34 +104,34 @@ def stand_in(tmp_path_factory):
     "ns, dtype", [(1, "float64"), (3, "float64"), (8, "float32"), (16, "float64"), (50, "float32")]
 )
 def test_cuda_on_the_stand_in(stand_in, ns, dtype):
-    left_out = run_all(stand_in, ns, dtype, one_each(threads.variants(ns, dtype)))
+    done, left_out = run_all(stand_in, ns, dtype, one_each)
     assert not left_out
-    if ns == 16:
-        assert {v.strategy for v in threads.variants(ns, dtype)} == set(STRATEGIES)
+    assert {v.name for v in done} == set(STRATEGIES) or ns != 16
 
 
 def test_what_a_device_lacks(stand_in, monkeypatch):
     """Bulk stores need compute capability 9, and any team its shared memory: the tuner passes over them."""
-    bulk = next(v for v in threads.variants(3, "float64") if v.header == "bulk_team.h")
-    fields = Fields(stand_in, "right", 3, POINTS, "float64")
+    bulk = next(v for v in variants_of(stand_in, "right", 3, "float64") if v.form == "bulk_team")
+    fields, made = Fields(stand_in, "right", 3, POINTS, "float64"), plan(stand_in, "right", 3, "float64", bulk)
     monkeypatch.setattr(stand_in, "shared_memory", bulk.shared - 1)
     with pytest.raises(VariantUnsuitable, match="bytes of shared memory"):
-        species_loops.bind(stand_in, bulk, 3, fields.arrays, POINTS)
+        fields.bind(made)
     monkeypatch.setattr(stand_in, "generation", 8)
     with pytest.raises(VariantUnsuitable, match="compute capability 9, this is 8"):
-        species_loops.bind(stand_in, bulk, 3, fields.arrays, POINTS)
+        fields.bind(made)
     assert [get_backend("cuda", arch=arch).generation for arch in ("sm_80", "sm_90a", "sm_120")] == [8, 9, 12]
 
 
 def test_the_benchmark_on_the_stand_in(stand_in, monkeypatch):
     """The path that a GPU takes: 16-byte vectors and a rest, teams, the array library's copy and its broadcasting."""
-    few = [
-        v for v in one_each(threads.variants(3, "float32")) if v.strategy in ("naive", "unroll and jam", "block team")
+    few = lambda layout: [
+        v for v in one_each(variants_of(stand_in, layout, 3, "float32")) if v.name in ("naive", "jam", "block")
     ]
-    monkeypatch.setattr(threads, "variants", lambda ns, dtype: few)
+    chosen = {layout: few(layout) for layout in LAYOUTS}
+    monkeypatch.setattr(bench_species, "variants_of", lambda be, layout, ns, dtype: chosen[layout])
     args = argparse.Namespace(backend="cuda", ns=[3], points=2503, types=["float32"], rounds=1)
     made = bench_species.rows(args)
-    assert {r["case"] for r in made} == {*(v.label for v in few), "CuPy broadcasting"}
+    assert {r["case"] for r in made} == {*(v.label for some in chosen.values() for v in some), "CuPy broadcasting"}
     assert all(r["seconds"] > 0 and r["copy_bytes_per_s"] > 0 and r["backend"] == "cuda" for r in made)
 
 
@@ -132,16 +140,14 @@ def test_every_cuda_variant_compiles(ns, dtype, monkeypatch):
     """For sm_90; and no registers spilled by what is chosen without tuning."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
     target = get_backend("cuda", arch="sm_90")
-    variants = threads.variants(ns, dtype)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        report = lambda v: target.compile(v.source(ns, dtype)).report["species_loop"]
-        reports = dict(zip(variants, pool.map(report, variants)))
-    for layout in species_loops.LAYOUTS:
-        chosen = reports[threads.default(layout, ns, dtype)]
+    for layout in LAYOUTS:
+        variants = variants_of(target, layout, ns, dtype)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            report = lambda v, layout=layout: plan(target, layout, ns, dtype, v).compile().report["contraction"]
+            reports = dict(zip(variants, pool.map(report, variants)))
+        chosen = reports[default_of(target, layout, ns, dtype)]
         assert chosen["spill_stores"] == chosen["spill_loads"] == 0 and chosen["registers"] <= 255, chosen
-    assert all(r["stack"] > 0 for v, r in reports.items() if v.strategy == "local arrays"), (
-        "local arrays ended in registers"
-    )
+        assert all(r["stack"] > 0 for v, r in reports.items() if v.name == "local"), "local arrays ended in registers"
 
 
 @pytest.mark.gpu
@@ -150,14 +156,14 @@ def test_every_cuda_variant_compiles(ns, dtype, monkeypatch):
 def test_cuda_on_a_gpu(ns, dtype):
     """Every variant, at a number of points that leaves a rest everywhere."""
     backend = get_backend("cuda")
-    left_out = run_all(backend, ns, dtype, threads.variants(ns, dtype), n=2003)
+    _, left_out = run_all(backend, ns, dtype, n=2003)
     assert all(v.shared > backend.shared_memory for v in left_out), left_out
 
 
 # ---- the declared kernel and its callers
 
 
-@pytest.mark.parametrize("layout", species_loops.LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_oracle_is_the_formula(layout):
     """By plain loops, at three points."""
     fields = Fields(get_backend("cpu"), layout, 3, 3, "float64")
@@ -174,60 +180,107 @@ def test_the_oracle_is_the_formula(layout):
     assert np.allclose(got if layout == "left" else got.T, wanted, rtol=4e-16, atol=0) and np.array_equal(got, size)
 
 
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_other_outer_products(stand_in, layout, where):
+    """Three terms with signs and numbers, 5 columns x and 12 rows y, arrays read twice; exact in whole numbers, by one
+    of each organisation; 77 points, of rows of 80 where they are fastest."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    nx, ny, n, rng = 5, 12, 77, np.random.default_rng(0)
+    a = {k: rng.integers(-8, 9, (nx if k in "uv" else ny, n)).astype(float) for k in "uvpq"}
+    room = 80 if layout == "left" else n
+    wanted = -a["p"][:, None] * a["u"] - 0.5 * a["q"][:, None] * a["v"] + 2 * a["q"][:, None] * a["u"]
+    text = "o[i j] = -u[j] p[i] - 0.5 q[i] v[j] + 2 u[j] q[i]"
+    turn = lambda x: x if layout == "left" else np.ascontiguousarray(np.moveaxis(x, -1, 0))
+    make = functools.partial(Contraction, text, dict(i=ny, j=nx), backend=backend, point="t", layout=layout, quick=True)
+    first = make()
+    for how in one_each(outer.variants(outer.terms_of(first.program), "float64", backend.style)):
+        arrays = {k: backend.empty(turn(np.pad(x, ((0, 0), (0, room - n)))).shape) for k, x in a.items()}
+        for k, x in a.items():
+            arrays[k][...] = backend.from_host(turn(np.pad(x, ((0, 0), (0, room - n)))))
+        arrays["o"] = backend.empty(first.shape("o", room))
+        arrays["o"][...] = np.nan
+        try:
+            make(how=how).bind(arrays, n)()
+        except VariantUnsuitable as reason:
+            assert "bytes of shared memory" in str(reason) and how.form == "bulk_team"
+            continue
+        found = backend.to_host(arrays["o"])
+        assert np.array_equal(found[..., :n] if layout == "left" else found, turn(wanted)), how
+        assert np.isnan(found[..., n:]).all() or layout == "right"
+
+
+@pytest.mark.parametrize(
+    "text, options",
+    [
+        ("o[y x] += a[x] b[y]", {}),
+        ("o[y x] = a[x] b[y] c[y]", {}),
+        ("o[y x] = a[x] b[y] + a[x]", {}),
+        ("o[y x] = a[y x] b[y]", {}),
+        ("o[y x] = a[x] b[y]", {"constant": "b"}),
+        ("o[y x] = a[x] b[y] + b[y] b[x]", {}),
+        ("o[y t x] = a[t x] b[t y]", {"batch": "t", "point": None}),
+        ("o[x] = a[x] b[x]", {}),
+    ],
+)
+def test_what_is_no_outer_product(text, options):
+    """Other organisations serve these; all but the sixth, where b has two roles, which is one."""
+    made = Contraction(text, dict(x=4, y=4), backend="cpu", **{"point": "t", **options})
+    assert (outer.terms_of(made.program) is not None) == ("b[x]" in text and "y" in text)
+    if "b[x]" not in text:
+        with pytest.raises(ArgumentError, match="no organisation 'jam' here"):
+            Contraction(text, dict(x=4, y=4), backend="cpu", how="jam", **{"point": "t", **options})
+
+
 def test_arrays_that_are_not_aligned_are_served():
-    """A slice of a larger array, as hosts have them: the naive variant takes over."""
+    """A slice of a larger array, as hosts have them, and rows of different lengths: another organisation takes over,
+    but not in place of one that was asked for."""
     rng, n, ns = np.random.default_rng(3), 101, 3
-    arrays = {name: rng.random(ns * n + 1)[1:].reshape(ns, n) for name in READS}
-    arrays["out"] = np.full(ns * ns * n + 1, np.nan)[1:].reshape(ns * ns, n)
-    SpeciesLoop(ns, "left", backend="cpu").bind(arrays, n)()
-    wanted, size = oracle("left", *(arrays[name] for name in READS))
-    assert (abs(arrays["out"] - wanted) <= 2 * np.finfo(float).eps * size).all()  # two products, one sum
-
-
-def test_wrong_arrays_are_named():
-    loop = SpeciesLoop(3, "right", "float32", backend="cpu")
-    arrays = {name: np.zeros((5, 3), np.float32) for name in READS}
-    with pytest.raises(ArgumentError, match="'out' is missing"):
-        loop.bind(arrays, 5)
-    with pytest.raises(ArgumentError, match=r"'out' is \(5, 3\) float32, wanted \(5 or more, 9\)"):
-        loop.bind({**arrays, "out": arrays["ax"]}, 5)
-    with pytest.raises(ArgumentError, match="float64"):
-        loop.bind({**arrays, "out": np.zeros((5, 9))}, 5)
-    with pytest.raises(ArgumentError, match="layout 'up'"):
-        SpeciesLoop(3, "up", backend="cpu")
+    for longer in (0, 7):
+        arrays = {name: rng.random(ns * n + 1)[1:].reshape(ns, n) for name in READS}
+        arrays["ax"] = np.pad(arrays["ax"], ((0, 0), (0, longer)))
+        arrays["out"] = np.full(ns * ns * n + 1, np.nan)[1:].reshape(ns, ns, n)
+        made = plan(get_backend("cpu"), "left", ns)
+        made.bind(arrays, n)()
+        wanted, size = oracle("left", *(arrays[name][:, :n] for name in READS))
+        off = abs(arrays["out"].reshape(ns * ns, n) - wanted)
+        assert (off <= 2 * np.finfo(float).eps * size).all()  # two products, one sum
+        with pytest.raises(
+            VariantUnsuitable, match="rows of different lengths" if longer else "not aligned to 64 bytes"
+        ):
+            plan(get_backend("cpu"), "left", ns, how=made.how).bind(arrays, n)
 
 
 # ---- tuning
 
 
 def broken(how):
-    """What binds in place of species_loops.bind: block teams forget their work in one of three ways."""
-    right = species_loops.bind
+    """What launches in place of outer.launch: block teams forget their work in one of three ways."""
+    right = outer.launch
 
-    def bind(backend, variant, ns, arrays, n, module=None):
-        run = right(backend, variant, ns, arrays, n, module)
-        if variant.strategy != "block team":
+    def launch(made, variant, arrays, values, n):
+        run = right(made, variant, arrays, values, n)
+        if variant.name != "block":
             return run
         if how == "nothing":
             return lambda: None
         if how == "last":  # right at the small size that is checked whole, wrong in one value of the large
-            return lambda: (run(), arrays["out"].__setitem__((0, n // 2 + 1), 2.0) if n > 1000 else None)
+            return lambda: (run(), arrays["out"].__setitem__((0, 0, n // 2 + 1), 2.0) if n > 1000 else None)
         return lambda: (run(), arrays["out"].__imul__(1 + 1e-13))
 
-    return bind
+    return launch
 
 
 @pytest.mark.parametrize(
     "how, why", [("nothing", "were not written"), ("last", "sum of all outputs"), ("scaled", "of the terms' size")]
 )
 def test_a_wrong_variant_is_never_chosen(monkeypatch, how, why):
-    monkeypatch.setattr(species_loops, "bind", broken(how))
-    variants = [v for v in packs.variants(3, "float64") if v.strategy in ("naive", "block team")]
-    outcomes, _ = species_loops.tune_loops(
-        get_backend("cpu"), "left", 3, 20_011, "float64", rounds=1, variants=variants
-    )
-    assert outcomes[0].variant.strategy == "naive" and outcomes[0].seconds > 0
-    bad = [o for o in outcomes if o.variant.strategy == "block team"]
+    monkeypatch.setattr(outer, "launch", broken(how))
+    backend = get_backend("cpu")
+    few = [v for v in variants_of(backend, "left", 3, "float64") if v.name in ("naive", "block")]
+    outcomes, _ = tune_loops(backend, "left", 3, 20_011, "float64", rounds=1, variants=few)
+    assert outcomes[0].variant.name == "naive" and outcomes[0].seconds > 0
+    bad = [o for o in outcomes if o.variant.name == "block"]
     assert len(bad) == 6 and all(o.seconds is None and "WrongResult" in o.why and why in o.why for o in bad), bad[0].why
 
 
@@ -255,34 +308,41 @@ def test_verified_before_timed_and_unsuitable_ones_are_passed_over():
     assert outcomes[2].why == "unsuitable: too much shared memory" and outcomes[3].seconds is None
 
 
-def test_a_variant_by_its_id():
+def test_a_variant_by_its_line():
     """As tuning writes it; nobody else's choice is taken."""
-    tiled = next(v for v in packs.variants(8, "float64") if v.layout == "left" and v.label == "tiled by 4")
-    assert SpeciesLoop(8, "left", backend="cpu", variant=tiled.id).variant == tiled
-    assert SpeciesLoop(8, "left", backend="cpu").variant == packs.default("left", 8, "float64")
-    with pytest.raises(ArgumentError, match="no variant 'left: tiled by 3"):
-        SpeciesLoop(8, "left", backend="cpu", variant="left: tiled by 3")
-    with pytest.raises(ArgumentError, match="for 8 species, layout 'right'"):
-        SpeciesLoop(8, "right", backend="cpu", variant=tiled.id)
+    backend = get_backend("cpu")
+    tiled = next(v for v in variants_of(backend, "left", 8, "float64") if v.label == "tiled by 4")
+    line = organisations.written(tiled)
+    assert line == "tiled form=tiled tile=4" and plan(backend, "left", 8, how=line).how == tiled
+    default = plan(backend, "left", 8).how
+    assert default == packs.default(outer.terms_of(plan(backend, "left", 8).program), "float64")
+    with pytest.raises(ArgumentError, match="'tile=three' is no"):
+        plan(backend, "left", 8, how="tiled tile=three")
 
 
 @pytest.mark.parametrize("command", ["tune", "bench species-loops"])
 def test_the_commands(tmp_path, monkeypatch, capsys, command):
     monkeypatch.setattr(bench_species, "points_for", lambda *_: 3000)
-    few = [v for v in packs.variants(3, "float64") if v.strategy in ("naive", "block team", "warp team")]
-    monkeypatch.setattr(packs, "variants", lambda ns, dtype: few)
+    chosen = {
+        layout: [
+            v for v in variants_of(get_backend("cpu"), layout, 3, "float64") if v.name in ("naive", "block", "warp")
+        ]
+        for layout in LAYOUTS
+    }
+    monkeypatch.setattr(bench_species, "variants_of", lambda be, layout, ns, dtype: chosen[layout])
     files = (
         ["--json", f"{tmp_path}/rows.json", "--png", f"{tmp_path}/rows.png", "--markdown", f"{tmp_path}/rows.md"]
         if command != "tune"
-        else ["--out", f"{tmp_path}/found.json"]
+        else ["--out", f"{tmp_path}/found.csv"]
     )
     assert cli.main([*command.split(), "--backend", "cpu", "--ns", "3", *files]) == 0
     said = capsys.readouterr().out
     assert "% of copy" in said
     if command == "tune":
-        found = json.loads((tmp_path / "found.json").read_text())
-        assert [r["layout"] for r in found] == ["left", "right"]
-        assert {v.id for v in few} >= {r["variant"] for r in found}
+        monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "found.csv"))
+        for layout in LAYOUTS:
+            made = plan(get_backend("cpu"), layout, 3)
+            assert made.row and made.how in chosen[layout] and organisations.written(made.how) == made.row.how
     else:
         made = [json.loads(line) for line in (tmp_path / "rows.json").read_text().splitlines()]
         assert {

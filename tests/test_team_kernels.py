@@ -16,7 +16,7 @@ import sys
 import cuda_on_cpu
 import numpy as np
 import pytest
-from hosts import BUILD, ROOT, compiled, run
+from hosts import BUILD, ROOT, compiled, library, run
 from test_interop import told
 
 import kernels
@@ -109,6 +109,12 @@ NEAR = {
 }
 ONE_WRITES = kernel("one_writes", arrays="out(E,n)", writes="out", league="E", scratch={"team 0": "s(1)"}, team=64)
 ASTRAY = kernel("astray", arrays="out(1)", writes="out", league="1", team=64)
+PARTS = {
+    body: kernel(
+        body, arrays="v(n) out(P,n)", writes="out", league="1", scratch={"team 0": "s(P,n)"}, team=16, vector=8
+    )
+    for body in ("two_parts", "four_parts", "parts_without")
+}
 ATOMICS = kernel(
     "atomics",
     arrays="real(3) whole(4):whole taken(n):whole bins(n)",
@@ -117,6 +123,24 @@ ATOMICS = kernel(
 )
 POOL = kernel("pool", arrays="id(n):whole", writes="id", range="n", tokens={"ids": None})
 FLAT = kernel("flat_sum", arrays="v(n)", numbers="factor:real", sums="total", range="n")
+
+
+@pytest.mark.parametrize("body, parts", [("two_parts", 2), ("four_parts", 4)])
+def test_parts_of_a_team_wait_for_themselves(be, body, parts):
+    """Of two warps, of one; each part goes its own number of turns, so that no barrier of the whole team would do."""
+    v = np.arange(77.0)
+    arrays = on(be, v=v, out=np.full((parts, 77), np.nan))
+    PARTS[body].run(arrays, be, quick=True)
+    wanted = np.roll(v, -1) + np.arange(parts)[:, None]
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+
+
+def test_a_missing_barrier_of_a_part_is_found(programs):
+    """On the stand-in: what a warp beside has not yet written is NaN."""
+    with on_stand_in(programs) as stand_in:
+        arrays = on(stand_in, v=np.arange(77.0), out=np.full((2, 77), np.nan))
+        PARTS["parts_without"].run(arrays, stand_in, quick=True)
+        assert np.isnan(arrays["out"]).any()
 
 
 def levels_of(be, k, v):
@@ -465,6 +489,73 @@ def test_a_fortran_host_calls_a_team_kernel_by_its_name():
         assert got[call][0] == 3 and words in got[call][1], got[call]
 
 
+BY_ADDRESS = """
+import ctypes, sys
+import numpy as np
+frame = ctypes.CDLL(sys.argv[1])
+A, x = np.arange(12.0).reshape(4, 3), np.ones(3)
+y, largest, total = np.full(4, np.nan), np.full(4, np.nan), np.full(1, np.nan)
+arrays = [A, x, y, largest, total]
+names, extents = b"A, x, y, largest, total", [3, 4, 3, 4, 4, 1]
+addresses = (ctypes.c_void_p * 5)(*[a.ctypes.data for a in arrays])
+assert frame.frame_registerkernel_(sys.argv[2].encode()) == 0
+assert frame.frame_initialize_(-1, 1, 1, 1, 0) == 0
+def call(tag=b"rows", names=names, extents=extents, size=8):
+    return frame.frame_team_(tag, names, addresses, 5, (ctypes.c_int * len(extents))(*extents), len(extents), size)
+for _ in range(2):
+    assert call() == 0
+    assert (y == A.sum(1)).all() and (largest == A.max(1)).all() and total == A.sum()
+    A *= -2
+text = ctypes.create_string_buffer(400)
+for wrong in (dict(tag=b"row"), dict(names=names.replace(b"x", b"z")), dict(extents=[3, 4, 3, 5, 4, 1]),
+              dict(extents=[3, 4]), dict(size=2), dict(extents=[3, 4, 3, 4, 4, 2])):
+    frame_status = call(**wrong)
+    frame.frame_lasterror_(text, 399)
+    print(frame_status, text.value.decode().strip())
+"""
+
+
+def test_a_team_kernel_by_names_and_addresses(tmp_path):
+    """As C and old-style Fortran call it; the second call repeats the first with other values."""
+    done = run(sys.executable, "-c", BY_ADDRESS, library(), HOST_KERNEL, FRAME_ON_ERROR="return")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.strip().splitlines()
+    for line, words in zip(
+        lines,
+        (
+            "unknown team kernel 'row', did you mean 'rows'",
+            "team kernel 'rows': no array 'z'; it has A, x, y, largest, total",
+            "array 'y', extent N: 5, wanted 4",
+            "2 extents, wanted 6: 2 of 'A', 1 of 'x'",
+            "bytes = 2, wanted 8 or 4",
+            "'total'",
+        ),
+    ):
+        assert line.startswith("3 ") and words in line, line
+    source = tmp_path / "old.f90"
+    source.write_text(OLD_STYLE)
+    done = run(compiled(source), HOST_KERNEL)
+    assert done.stdout.split() == ["3.0", "12.0", "15.0"], done.stdout + done.stderr
+
+
+OLD_STYLE = """program old
+  use, intrinsic :: iso_c_binding
+  implicit none
+  real(8), target :: A(3, 2) = reshape([0d0, 1d0, 2d0, 3d0, 4d0, 5d0], [3, 2]), x(3) = 1, y(2), largest(2), total(1)
+  character(300) :: file
+  type(c_ptr) :: at(5)
+  integer :: extents(6) = [3, 2, 3, 2, 2, 1]
+  call get_command_argument(1, file)
+  call frame_registerkernel(trim(file)//char(0))
+  call frame_initialize(%VAL(-1), %VAL(1), %VAL(1), %VAL(1), %VAL(0))
+  at = [c_loc(A), c_loc(x), c_loc(y), c_loc(largest), c_loc(total)]
+  call frame_team('rows'//char(0), 'A, x, y, largest, total'//char(0), at, %VAL(5), extents, %VAL(6), %VAL(8))
+  print '(3f6.1)', y, total
+  call frame_finalize()
+end program
+"""
+
+
 def test_the_table_of_names_has_it(rows):
     (line,) = [line for line in names.teams() if line.startswith("| rows ")]
     assert line == "| rows | league N | A(N,M) x(M) | y(N) largest(N) total | factor |  |"
@@ -481,6 +572,7 @@ def test_it_is_compiled_ahead(rows, capsys):
         ns=1,
         precision="double",
         block=[],
+        contraction=[],
     )
     declare.team_kernels.pop("rows")
     assert precompile.main(given, None) == 0

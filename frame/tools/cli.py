@@ -11,7 +11,7 @@ import kernels
 from .. import build, shipped
 from ..errors import FrameError
 from . import bench, info, mechanisms, names, plot, precompile, validate
-from .bench import organisations, species_loops
+from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
     "info": info,
@@ -50,13 +50,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add(commands)
     learn = commands.add_parser(
         "tune",
-        help="verify, then time all variants of a mixture's CUDA launches, or of the species loops; write the fastest",
+        help="verify, then time variants of a mixture's CUDA launches, of the species loops, or of tensor expressions; "
+        "write the fastest",
     )
     species_loops.add_arguments(learn, bench=False)
     _add_mixture(learn, required=False)
     learn.add_argument(
         "--collections", type=lambda t: t.split(","), metavar="NAME,NAME", help="with --mixture (default: all of T, p)"
     )
+
+    kinds = learn.add_subparsers(dest="what", metavar="tensor")
+    tensor_tune.add_arguments(kinds.add_parser("tensor", help="search for the fastest organisation of contractions"))
 
     given = parser.parse_args(arguments)
     given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
@@ -112,7 +116,9 @@ def _examples(given) -> None:
 
 
 def _tune(given) -> None:
-    if given.mixture:
+    if given.what == "tensor":
+        tensor_tune.main(given)
+    elif given.mixture:
         organisations.tune(given, _mixture(given))
     else:
         species_loops.tune(given)

@@ -8,6 +8,7 @@ from kernels import declare
 from kernels.codegen import launches
 from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
+from kernels.tensor import organisations
 
 from ..config import Config
 from ..errors import ArgumentError, FrameError
@@ -206,6 +207,24 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     return rows
 
 
+def organisation_table() -> list[tuple[str, str]]:
+    """Which table of organisations of tensor expressions is in force, and its rows of this machine."""
+    path = organisations.in_force()
+    named = path != organisations.COMMITTED
+    why = "FRAME_ORGANISATIONS" if named else "the project's own; FRAME_ORGANISATIONS names another"
+    known = organisations.rows(path)
+    rows = [("organisations", f"{path} ({why}): {len(known)} tensor expressions")]
+    try:
+        backend = kernels.get_backend(Config().backend)
+    except FrameError:  # a line above says why there is none
+        return rows
+    for row in known.values():
+        if row.key[3:] == (backend.product, backend.compiler, organisations.GENERATOR):
+            told = f"line {row.line}, {row.date}: order {row.order}, {row.how}"
+            rows.append((f"  {row.case[:40]}", f"{row.key.dtype} {row.key.sizes}: {told}"))
+    return rows
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -239,7 +258,7 @@ ARGUMENTS: dict[str, dict] = {}
 
 def main(given, mixture: kernels.Mixture | None) -> None:
     """Print the machine's lines, then the mixture's where one is named."""
-    rows = machine.rows(Config()) + launch_table(mixture)
+    rows = machine.rows(Config()) + launch_table(mixture) + organisation_table()
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))

@@ -10,6 +10,7 @@ from kernels.tensor.team import render
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
 from . import BACKEND, REGISTER
+from .bench import tensor_tune
 from .progress import clear, progress
 
 
@@ -33,6 +34,17 @@ def _known(name: str) -> str:
     return found
 
 
+def _contraction(text: str, sizes: str, backend, dtype: str) -> str:
+    """Compile one contraction for extents such as i=12,j=8, or 12 for every index; returns the line to print."""
+    told = tensor_tune.sizes_of(sizes)
+    text, options = tensor_tune.text_of(text)
+    e = kernels.tensor.text.parse(text, **options)
+    extents = tensor_tune.extents_of(e, told)
+    extents.pop(e.batch or "", None)
+    kernels.tensor.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
+    return f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}"
+
+
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
 NEEDS_MIXTURE = False
 ARGUMENTS = {
@@ -43,6 +55,13 @@ ARGUMENTS = {
     "--precision": dict(choices=PRECISIONS, default="double", help="the host's option precision (default: double)"),
     "--kernels": dict(action="store_true", help="compile each single kernel too, not only the collections"),
     "--only": dict(nargs="+", metavar="NAME", help="compile these collections and kernels only (default: all)"),
+    "--contraction": dict(
+        nargs=2,
+        metavar=("TEXT|NAME", "i=12,j=8"),
+        action="append",
+        default=[],
+        help="compile a host's tensor expression for these extents (12: of every index but the batch's)",
+    ),
     "--block": dict(
         metavar="NAME=OUT,OUT",
         type=_asked,
@@ -55,16 +74,21 @@ ARGUMENTS = {
 
 def main(given, mixture: kernels.Mixture | None) -> int:
     """Compile the collections and the programs that the options name; print the names of those compiled and of those
-    left out. Without a mixture: the host's own kernels only.
+    left out. Without a mixture: the host's own kernels and tensor expressions only.
 
-    Returns the exit status, 2 where there is neither a mixture nor a host's kernels. Errors: ArgumentError for a block
+    Returns the exit status, 2 where nothing is named. Errors: ArgumentError for a block
     call whose outputs cannot be made.
     """
-    if mixture is None and not given.register:
-        print("python -m frame compile: error: give --mixture FILE, --register FILE, or both", file=sys.stderr)
+    if mixture is None and not given.register and not given.contraction:
+        print(
+            "python -m frame compile: error: give some of --mixture FILE, --register FILE, --contraction TEXT SIZES",
+            file=sys.stderr,
+        )
         return 2
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
+    for text, sizes in given.contraction:
+        print(_contraction(text, sizes, backend, kernels.dtype_of(given.precision).name), flush=True)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
     if mixture and given.kernels:
         names += [

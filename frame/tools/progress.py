@@ -24,6 +24,19 @@ def clear(to=None) -> None:
         to.flush()
 
 
+class Line:
+    """A line of a terminal that says how far a command is; the next one takes its place. Nothing where standard error
+    is no terminal."""
+
+    def show(self, text: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        clear()
+
+
 def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, to=None) -> Iterator[Item]:
     """The items one after the other; before each a line such as "compile 3/17 thermal, about 40 s left" on standard
     error, which the next one replaces. Nothing is written where standard error is no terminal. name(item): its name."""

@@ -7,6 +7,7 @@ run()
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import math
@@ -18,8 +19,8 @@ from ..backend import get_backend
 from ..backend.base import Shape
 from ..backend.record import record
 from ..codegen import tune
-from ..errors import ArgumentError
-from . import orders, render_packs
+from ..errors import ArgumentError, VariantUnsuitable
+from . import orders, organisations, outer, render_packs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
 
@@ -32,8 +33,9 @@ class Contraction:
 
     sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
     symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or an organisation of that name with other parameters, or None: the model's choice.
-    quick: the compiler's time counts more than the code's.
+    how: an organisation's name, or one with its numbers (an object, or a line of organisations.written), or None: that
+    of the table in force (organisations.py), else the model's choice. order: of evaluation, among the cheapest ones;
+    None: the one that suits the organisation best. quick: the compiler's time counts more than the code's.
     `constant` inputs are copied by `bind` on a device.
     Raises ArgumentError for what the text or the sizes lack.
     """
@@ -49,6 +51,7 @@ class Contraction:
         headers=(),
         folders=(),
         quick: bool = False,
+        order: int | None = None,
         **options,
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
@@ -66,7 +69,17 @@ class Contraction:
             self.sizes[index] = int(extent)
         describe(e, e.statements, self.sizes)
         self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
-        self.candidates = sorted(self._candidates(), key=lambda c: c[0])
+        self.programs = tuple(self._programs())
+        if order is not None and order not in range(len(self.programs)):
+            raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
+        self.key = organisations.key_of(e, self.sizes, self.dtype.name, self.backend)
+        self.row = organisations.serving(self.key) if how is None and order is None else None
+        if self.row:
+            how, order = self.row.how, self.row.order
+        if isinstance(how, str) and "=" in how:
+            how = organisations.read(how, self._renderer.KINDS)
+        self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        self.given = how is not None  # by the caller or the table: no other takes its place
         named = how if how is None or isinstance(how, str) else how.name
         able = [c for c in self.candidates if named is None or c[1].name == named]
         if not able:
@@ -87,10 +100,10 @@ class Contraction:
 
         return render_threads
 
-    def _candidates(self):
+    def _candidates(self, order: int | None):
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
-        for program in self._programs():
+        for program in self.programs if order is None else self.programs[order : order + 1]:
             for price, how in self._renderer.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
@@ -223,13 +236,40 @@ class Contraction:
         """The compiled kernel; it comes from the cache on disk where it was made before."""
         return self.backend.compile(self.source)
 
+    def compile_ahead(self) -> None:
+        """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler."""
+        plan: Contraction = self
+        while True:
+            for how in plan._renderer.stand_ins(plan.program, plan.how):
+                plan.backend.compile(plan._render(plan.program, how))
+            if plan.given or not isinstance(plan.how, outer.Outer):
+                return
+            plan = plan._instead()
+
     def _launches(self, arrays, values, n):
+        if isinstance(self.how, outer.Outer):
+            try:
+                return outer.launch(self, self.how, arrays, values, n)
+            except VariantUnsuitable:
+                if self.given:
+                    raise
+                return self._instead()._launches(arrays, values, n)
         if self.backend.style == "packs":
             module = self.compile()
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
             return functools.partial(run, n)
         return self._renderer.launch(self, arrays, values, n)
+
+    def _instead(self) -> Contraction:
+        """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
+        others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
+        naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
+        rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
+        made = copy.copy(self)
+        made.how, made.program = naive or next(rest)
+        made.__dict__.pop("source", None)
+        return made
 
     # ---- what was decided
     @property
@@ -277,6 +317,10 @@ class Contraction:
         for price, how, _ in self.candidates:
             mark = "  <- chosen" if how is self.how else ""
             lines.append(f"organisation {how}: {price:.0f} {self._renderer.UNIT} an entry{mark}")
+        if self.row:
+            lines.append(
+                f"chosen by {organisations.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}"
+            )
         lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
         lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
         if arrays is not None:

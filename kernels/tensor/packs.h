@@ -5,7 +5,8 @@
 //   FOLDED  neighbours along a sum, whose lanes are added up at the end
 //   BATCH   entries of the batch; arrays are turned, so that these are neighbours
 //
-// A statement S has MODE, ROWS, COLUMNS, the output's steps row and column, and whether it adds (ADD). A term T has
+// A statement S has MODE, ROWS, COLUMNS, the output's steps row and column, whether it adds (ADD), and its TILE, where
+// that is not for `best_tile` to say. A term T has
 // FACTORS, SUMS and their extents, the steps of each factor along row, column, lane and sums, and the number before it.
 // Steps and places are in numbers. A source includes numbers/pack.h first.
 #pragma once
@@ -212,6 +213,10 @@ constexpr Extents best_tile(int rows, int columns) {
         }
     return best;
 }
+template <class S> constexpr Extents tile_of(int rows, int columns) {
+    if (S::TILE.rows == 0) return best_tile(rows, columns);
+    return {S::TILE.rows < rows ? S::TILE.rows : rows, S::TILE.columns < columns ? S::TILE.columns : columns};
+}
 template <int R, int C, int N, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
     Tile<R, C, N> s;
     work(s, r, c);
@@ -226,13 +231,13 @@ template <class S, class Work> POINT_FN void tiles(const Work &work) {
     constexpr bool packs = S::MODE == ALONG;
     constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, rest = packs ? S::COLUMNS % W : 0;
     if constexpr (all > 0) {
-        constexpr Extents t = best_tile(S::ROWS, all);
+        constexpr Extents t = tile_of<S>(S::ROWS, all);
         for (int r = 0; r + t.rows <= S::ROWS; r += t.rows) row_of_tiles<S, t.rows, t.columns>(work, r);
         if constexpr (S::ROWS % t.rows > 0)
             row_of_tiles<S, S::ROWS % t.rows, t.columns>(work, S::ROWS / t.rows * t.rows);
     }
     if constexpr (rest > 0) { // the last pack of each row, which is not full
-        constexpr int R = best_tile(S::ROWS, 1).rows;
+        constexpr int R = tile_of<S>(S::ROWS, 1).rows;
         for (int r = 0; r + R <= S::ROWS; r += R) tile_at<R, 1, rest>(work, r, all * W);
         if constexpr (S::ROWS % R > 0) tile_at<S::ROWS % R, 1, rest>(work, S::ROWS / R * R, all * W);
     }

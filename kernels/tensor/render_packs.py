@@ -12,6 +12,7 @@ import math
 
 from ..backend.base import Source
 from ..backend.record import structure
+from . import outer
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, places, steps
 from .text import Reference, Statement, Term
 
@@ -21,15 +22,22 @@ WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes 
 
 @dataclasses.dataclass(frozen=True)
 class Packs:
-    """An organisation. ways: of each statement "along" or "folded"; all "lanes"."""
+    """An organisation. ways: of each statement "along" or "folded"; all "lanes". tile: rows and columns of sums in
+    registers; 0: as packs.h reckons. ask: asks ahead for the next entry."""
 
     name: str
     ways: tuple[str, ...]
+    tile: tuple[int, int] = (0, 0)
+    ask: bool = True
 
     def __str__(self):
         kinds = collections.Counter(self.ways)
-        told = ", ".join(f"{n} {way}" for way, n in kinds.items()) if len(kinds) > 1 else ""
-        return f"{self.name} ({told})" if told else self.name
+        told = [", ".join(f"{n} {way}" for way, n in kinds.items())] * (len(kinds) > 1)
+        told += [f"tiles {self.tile[0]} x {self.tile[1]}"] * any(self.tile) + ["nothing asked ahead"] * (not self.ask)
+        return f"{self.name} ({', '.join(told)})" if told else self.name
+
+
+KINDS: dict[str, type] = dict.fromkeys(("rows", "folded", "lanes"), Packs) | outer.KINDS
 
 
 # ---- the way of each statement --------------------------------------------------------------------------------------
@@ -97,29 +105,42 @@ def effort(n: Nest, way: str, width: int) -> float:
     return n.size / lane * packs * turns * (width if strange else 1)
 
 
-def choices(p: Program) -> list[tuple[float, Packs]]:
-    """Organisations that can serve, with the model's vector operations an entry, the best first."""
+def able(p: Program) -> list[tuple[str, ...]]:
+    """Of each statement, the ways that packs can take."""
+    return [("along", "folded") if foldable(nest(p, s)) else ("along",) for s in p.statements]
+
+
+def price(p: Program, ways) -> float:
+    """Vector operations an entry, by a rough count."""
     width = WIDTH[p.dtype]
     nests = [nest(p, s) for s in p.statements]
-    able = [("along", "folded") if foldable(n) else ("along",) for n in nests]
-    best = []
-    for s, n, ways in zip(p.statements, nests, able):
-        priced = [(_with_copies(p, s, n, way, width), way) for way in ways]
-        best.append(min(priced))
-    found = [(sum(x for x, _ in best), tuple(way for _, way in best))]
+    if ways[0] != "lanes":
+        return sum(_with_copies(p, s, n, way, width) for s, n, way in zip(p.statements, nests, ways))
+    size = sum(a.size for a in p.arguments if a.place is not None)
+    inside = size + sum(a.size for a in p.arrays.values() if a.kind == "local")
+    slow = 1.0 if inside * width * 8 <= 32 * 1024 else 1.6
+    return sum(effort(n, "lanes", width) for n in nests) * slow + size * 4 / width
+
+
+def choices(p: Program) -> list[tuple[float, Packs | outer.Outer]]:
+    """Organisations that can serve, with the model's vector operations an entry, the best first."""
+    width, can = WIDTH[p.dtype], able(p)
+    both = ([(_with_copies(p, s, nest(p, s), way, width), way) for way in ways] for s, ways in zip(p.statements, can))
+    best = tuple(min(prices)[1] for prices in both)
+    found = [best]
     for way in ("along", "folded"):
-        chosen = tuple(way if way in ways else "along" for ways in able)
-        if chosen != found[0][1] and way in chosen:
-            prices = (_with_copies(p, s, n, w, width) for s, n, w in zip(p.statements, nests, chosen))
-            found.append((sum(prices), chosen))
-    made = [(price, Packs("folded" if "folded" in ways else "rows", ways)) for price, ways in found]
-    if p.batch and not any(a.mixed for a in p.arrays.values()):
-        size = sum(a.size for a in p.arguments if a.place is not None)
-        inside = size + sum(a.size for a in p.arrays.values() if a.kind == "local")
-        slow = 1.0 if inside * width * 8 <= 32 * 1024 else 1.6
-        price = sum(effort(n, "lanes", width) for n in nests) * slow + size * 4 / width
-        made.append((price, Packs("lanes", ("lanes",) * len(p.statements))))
-    return sorted(made, key=lambda m: m[0])
+        chosen = tuple(way if way in ways else "along" for ways in can)
+        if chosen != best and way in chosen:
+            found.append(chosen)
+    made = [Packs("folded" if "folded" in ways else "rows", ways) for ways in found]
+    if lanes_serve(p):
+        made.append(Packs("lanes", ("lanes",) * len(p.statements)))
+    priced = [(price(p, how.ways), how) for how in made]
+    return sorted([*priced, *outer.choices(p, "packs", min(priced)[0])], key=lambda m: m[0])
+
+
+def lanes_serve(p: Program) -> bool:
+    return bool(p.batch) and not any(a.mixed for a in p.arrays.values())
 
 
 def _with_copies(p, s, n, way, width) -> float:
@@ -141,15 +162,23 @@ def members(p: Program) -> str:
     return " ".join([*words, "past:whole"])
 
 
-def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) -> Source:
+def stand_ins(p: Program, how) -> list:
+    """The organisation, and those that take its place for arrays that do not lie as it needs."""
+    return [how]
+
+
+def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members` and has entries as items."""
+    if isinstance(how, outer.Outer):
+        return outer.source(p, how, "packs", quick)
     ways = how.ways
     if how.name != "lanes":
         p, ways = turned(p, ways)
-    body = _Body(p, how.name == "lanes")
+    body = _Body(p, how.name == "lanes", how.tile)
     for k, (s, way) in enumerate(zip(p.statements, ways)):
         body.statement(k, s, way)
-    body.ask_ahead()
+    if how.ask:
+        body.ask_ahead()
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "numbers/pack.h"',
@@ -166,8 +195,8 @@ def render(p: Program, how: Packs, headers=(), folders=(), quick: bool = False) 
 
 
 class _Body:
-    def __init__(self, p: Program, lanes: bool):
-        self.p, self.lanes = p, lanes
+    def __init__(self, p: Program, lanes: bool, tile=(0, 0)):
+        self.p, self.lanes, self.tile = p, lanes, tile
         self.types: list[str] = []
         self.once: list[str] = []
         self.each: list[str] = []
@@ -206,6 +235,7 @@ class _Body:
             f"struct S{k} {{\n    static constexpr Mode MODE = {mode};\n"
             f"    static constexpr int ROWS = {row.extent if row else 1}, COLUMNS = {column.extent if column else 1};\n"
             f"    static constexpr bool ADD = {str(s.add).lower()};\n"
+            f"    static constexpr Extents TILE = {{{self.tile[0]}, {self.tile[1]}}};\n"
             f"    static constexpr long row = {step(0, row)}, column = {step(0, column)};\n}};"
         )
         for depth, loop in enumerate(outer):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from . import render_stages, stages
+from . import outer, render_stages, stages
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
@@ -52,6 +52,9 @@ class Threads:
         told += f", {self.jam} turns" if self.jam > 1 else ""
         return f"{self.name} ({told}{', tile ' + ' x '.join(map(str, self.tile)) if any(self.tile) else ''})"
 
+
+KINDS: dict[str, type] = dict.fromkeys(("flat", "sums", "team", "lines", "tiles", "slices"), Threads)
+KINDS |= dict.fromkeys(("stages", "stays", "orbits"), stages.Staged) | outer.KINDS
 
 # ---- which can serve ------------------------------------------------------------------------------------------------
 
@@ -128,8 +131,7 @@ def choices(p: Program) -> list[tuple]:
         team = min(256, max(numbers))
         entries = max(1, 128 // team)
         how = Threads("lines", team * entries, entries)
-        body = _Teams(p, how)
-        if body.bytes <= SHARED:
+        if team_bytes(p, how) <= SHARED:
             saved = sum(x is not None for x in lines) / len(lines)
             found.append((work * (1.2 - 0.9 * saved), how))
     # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
@@ -138,7 +140,13 @@ def choices(p: Program) -> list[tuple]:
         share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[staged.name]
         summed_up = any(q.sums for n in all_nests for q in n.products)
         found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), staged))
+    found += outer.choices(p, "threads", min(price for price, _ in found))
     return sorted(found, key=lambda f: f[0])
+
+
+def team_bytes(p: Program, how: Threads) -> int:
+    """Of a block's arrays; lines want them in shared memory."""
+    return _Teams(p, how).bytes
 
 
 def neighbours(all_nests, v: int, dtype: str) -> bool:
@@ -192,6 +200,8 @@ def members(p: Program) -> str:
 
 def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Source:
     """The source of a program; its kernel `contraction` takes the record of `members`."""
+    if isinstance(how, outer.Outer):
+        return outer.source(p, how, "threads", quick)
     if isinstance(how, stages.Staged):
         return render_stages.render(p, how, members(p), headers, folders, quick)
     make = {"flat": _flat, "sums": _sums, "tiles": _tiles, "slices": _tiles}.get(
@@ -206,6 +216,15 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
         "",
     ]
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
+
+
+def stand_ins(p: Program, how) -> list:
+    """The organisation, and those that take its place for arrays that do not lie as it needs."""
+    if isinstance(how, stages.Staged):
+        return [how, dataclasses.replace(how, paired=False)] if how.paired else [how]
+    if isinstance(how, Threads) and how.near > 1:
+        return [how, dataclasses.replace(how, near=1)]
+    return [how]
 
 
 def launch(plan, arrays, values, n: int):
@@ -227,7 +246,7 @@ def launch(plan, arrays, values, n: int):
     elif how.name == "sums":
         items = n * nests(p)[0].size * how.lanes
     elif how.name in ("tiles", "slices"):
-        shape, items = Shape(how.threads, 1, _tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
+        shape, items = Shape(how.threads, 1, tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
     else:
         body = _Teams(p, how)
         shape = Shape(how.threads, how.entries, body.bytes if not body.arena else body.fixed)
@@ -429,7 +448,7 @@ def _blocks(n: Nest, how: Threads) -> int:
     return _size(others) * -(-_size(rows) // how.tile[0]) * -(-_size(columns) // how.tile[1])
 
 
-def _tile_bytes(p: Program, how: Threads) -> int:
+def tile_bytes(p: Program, how: Threads) -> int:
     m, c, k = how.tile
     return (m + (c if how.name == "tiles" else 0)) * (k + 1) * np.dtype(p.dtype).itemsize
 

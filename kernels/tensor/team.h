@@ -7,6 +7,7 @@
 //   member.for_vector     f(i) over the lanes           reduce, scan            over team.each(n), team.vector(n),
 //   single_per_team, single_per_member                                          member.vector(n)
 //   team.barrier()        team.scratch(m.x), member.scratch(m.x)                m.token.acquire(), release(id)
+//   for_parts<P>(team, f) f(part) of P parts of the team, which have barriers of their own: part.barrier()
 //   atomic_add, atomic_max, atomic_exchange, atomic_compare_exchange            subview(v, i, ALL, part(a, b))
 #pragma once
 #include "numbers/launch.h"

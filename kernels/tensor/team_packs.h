@@ -155,6 +155,21 @@ template <int, int> struct Team {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
 };
+// One of several parts of a team: here one after the other.
+struct PartOf {
+    int place;
+    POINT_FN int number() const { return place; }
+    POINT_FN int rank() const { return 0; }
+    POINT_FN static constexpr int size() { return 1; }
+    POINT_FN void barrier() const {}
+    template <class F> POINT_FN void for_each(long n, const F &f) const {
+        for (long i = 0; i < n; ++i) f(i);
+    }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
+};
+template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
+    for (int k = 0; k < PARTS; ++k) f(PartOf{k});
+}
 template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) { f(); }
 template <class T, class F, class V> POINT_FN void single_per_team(const T &, const F &f, V &value) { f(value); }
 template <class F> POINT_FN void single_per_member(const Member &, const F &f) { f(); }

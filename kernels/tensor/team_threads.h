@@ -187,6 +187,33 @@ template <int SIZE, int VECTOR> struct Team {
         } else value = __shfl_sync(Group<THREADS>::mask(), value, 0);
     }
 };
+// One of several equal parts of a team, whole warps that wait for each other and for no one else.
+#ifndef FRAME_STAND_IN
+POINT_FN void named_barrier(int id, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+#endif
+template <int PARTS, int THREADS, int VECTOR> struct PartOf {
+    static constexpr int count = THREADS / PARTS;
+    static_assert(THREADS % (32 * PARTS) == 0, "parts of a team are whole warps: members x lanes, 32 for each part");
+    static_assert(PARTS <= 15, "up to 15 parts: a block has 16 barriers");
+    POINT_FN int number() const { return threadIdx.x / count; }
+    POINT_FN int rank() const { return threadIdx.x % count / VECTOR; }
+    POINT_FN static constexpr int size() { return count / VECTOR; }
+    POINT_FN void barrier() const {
+        if constexpr (count == 32) __syncwarp();
+        else named_barrier(1 + number(), count);
+    }
+    template <class F> POINT_FN void for_each(long n, const F &f) const {
+        for (long i = rank(); i < n; i += size()) f(i);
+    }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const {
+        for (long i = threadIdx.x % count; i < n; i += count) f(i);
+    }
+};
+template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
+    f(PartOf<PARTS, SIZE * VECTOR, VECTOR>());
+}
 template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) {
     if (threadIdx.x == 0) f();
 }

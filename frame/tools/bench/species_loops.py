@@ -5,24 +5,31 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import datetime
 import json
+import os
 import pathlib
 import statistics
 import sys
 
 import numpy as np
 
-from kernels import get_backend, species_loops
+from kernels import get_backend
 from kernels.codegen import tune as tuning
+from kernels.tensor import organisations, outer
 
 from ...errors import FrameError
 from ...shipped import BUILD
 from ..progress import clear, progress
+from . import species_fields as fields_of
+from .species_fields import LAYOUTS, TYPES, Fields, bytes_a_point, copier, plan, shapes
 
+ODD = 203  # points of the small check: no multiple of any vector or team
 NS = (8, 16, 32, 50, 64)
 ROUNDS = 7
 ARRAYS = {"host": "NumPy", "device": "CuPy"}
-FOUND = ("device", "compiler", "type", "ns", "points", "layout", "variant", "seconds")  # what tuning writes of a row
 
 
 def add_arguments(parser, bench: bool) -> None:
@@ -55,7 +62,7 @@ def add_arguments(parser, bench: bool) -> None:
             "--out",
             metavar="FILE",
             type=pathlib.Path,
-            help="where what was found is written (default: build/launches.csv, or build/species_loops.json)",
+            help="where what was found is written (default: build/launches.csv, or build/organisations.csv)",
         )
 
 
@@ -79,12 +86,12 @@ def rows(args) -> list[dict]:
     if min(args.ns) < 1:
         raise FrameError(f"--ns {min(args.ns)}; wanted 1 or more.")
     for dtype in args.types:
-        if dtype not in species_loops.TYPES:
-            raise FrameError(f"type '{dtype}'; wanted {' or '.join(species_loops.TYPES)}.")
+        if dtype not in TYPES:
+            raise FrameError(f"type '{dtype}'; wanted {' or '.join(TYPES)}.")
         for ns in args.ns:
             n = args.points or points_for(be, ns, dtype)
             made = []
-            for layout in progress("species loops", species_loops.LAYOUTS):
+            for layout in progress("species loops", LAYOUTS):
                 made += _one(be, layout, ns, n, dtype, getattr(args, "rounds", 5))
                 be.release()
             ceiling = max(r["copy_bytes_per_s"] for r in made)  # the best seen in this run bounds both layouts
@@ -97,24 +104,28 @@ def rows(args) -> list[dict]:
 def _one(be, layout, ns, n, dtype, rounds) -> list[dict]:
     clear()
     print(
-        f"species loops, {be}, {dtype}, NS = {ns}, {n} points, {layout} ({species_loops.LAYOUTS[layout]})",
+        f"species loops, {be}, {dtype}, NS = {ns}, {n} points, {layout} ({LAYOUTS[layout]})",
         file=sys.stderr,
         flush=True,
     )
 
     def told(outcome):
         if outcome.why:
-            print(f"  left out: {outcome.variant.id}: {outcome.why.splitlines()[0]}", file=sys.stderr, flush=True)
+            print(
+                f"  left out: {organisations.written(outcome.variant)}: {outcome.why.splitlines()[0]}",
+                file=sys.stderr,
+                flush=True,
+            )
 
-    flat = be.empty(species_loops.shapes(layout, ns, n)[1], dtype)
+    flat = be.empty(shapes(layout, ns, n)[1], dtype)
     flat.fill(1)
     before = copy_rate(be, flat, rounds)
     del flat
-    outcomes, fields = species_loops.tune_loops(be, layout, ns, n, dtype, rounds, told=told)
-    size = species_loops.bytes_a_point(ns, dtype)
+    outcomes, fields = tune_loops(be, layout, ns, n, dtype, rounds, told=told)
+    size = bytes_a_point(ns, dtype)
     copy = max(before, copy_rate(be, fields.arrays["out"], rounds))
     fields.poison()
-    rival = _median(be, species_loops.broadcasting(layout, ns, fields.arrays, n), 3)
+    rival = _median(be, fields_of.broadcasting(layout, ns, fields.arrays, n), 3)
     fields.check()
     made, seen, other = [], set(), f"{ARRAYS[be.memory]} broadcasting"
 
@@ -153,24 +164,54 @@ def _one(be, layout, ns, n, dtype, rounds) -> list[dict]:
                 outcome.variant.label,
                 outcome.seconds,
                 outcome.error,
-                outcome.variant.strategy,
+                outer.STRATEGIES[outcome.variant.name][0],
                 outcome.report,
-                outcome.variant.id,
+                organisations.written(outcome.variant),
             )
     add(other, rival, 0.0, "rival", {}, "")
     return made
+
+
+def tune_loops(backend, layout: str, ns: int, n: int, dtype, rounds: int = 5, variants=None, told=None):
+    """Outcomes of all variants of one layout at n points (see tune.search), and the Fields they ran on."""
+    few, many = Fields(backend, layout, ns, min(n, ODD), dtype), Fields(backend, layout, ns, n, dtype, seed=1)
+    prepared = {}
+
+    def prepare(how):
+        made = plan(backend, layout, ns, dtype, how)
+        prepared[how] = few.bind(made)
+        return many.bind(made), made.compile().report.get("contraction", {})
+
+    def verify(how, run):
+        errors = []
+        for fields, work in ((few, prepared[how]), (many, run)):
+            fields.poison()
+            work()
+            errors.append(fields.check())
+        return max(errors)
+
+    def ahead(how):
+        with contextlib.suppress(FrameError):  # whoever prepares it gets to hear
+            plan(backend, layout, ns, dtype, how).compile()
+
+    able = variants_of(backend, layout, ns, dtype) if variants is None else variants
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # into the cache, all cores at work
+        list(pool.map(ahead, able))
+    return tuning.search(able, prepare, verify, lambda run: tuning.seconds(backend, run), rounds, told), many
+
+
+def variants_of(backend, layout: str, ns: int, dtype):
+    """Every organisation worth a try."""
+    t = outer.terms_of(plan(backend, layout, ns, dtype).program)
+    assert t is not None
+    return outer.variants(t, dtype, backend.style)
 
 
 def copy_rate(be, array, rounds) -> float:
     """Bytes read and written a second when one half of the output array is copied over the other."""
     flat = array.reshape(-1)
     half = flat.size // 2 // 64 * 64  # both halves start on whole lines
-    return (
-        2
-        * half
-        * array.dtype.itemsize
-        / _median(be, species_loops.copier(be, flat[:half], flat[half : 2 * half]), rounds)
-    )
+    return 2 * half * array.dtype.itemsize / _median(be, copier(be, flat[:half], flat[half : 2 * half]), rounds)
 
 
 def _median(be, run, rounds) -> float:
@@ -223,7 +264,7 @@ def winners(made) -> list[dict]:
     return [
         next(r for r in lines if r["layout"] == layout and r["strategy"] != "rival")
         for _, lines in _groups(made)
-        for layout in species_loops.LAYOUTS
+        for layout in LAYOUTS
         if any(r["layout"] == layout and r["strategy"] != "rival" for r in lines)
     ]
 
@@ -295,11 +336,26 @@ def run(args) -> None:
 
 
 def tune(args) -> None:
-    """`python -m frame tune` without a mixture: the same measurements, the winners written as JSON for the user, who
-    gives a variant's id to SpeciesLoop(..., variant=id)."""
+    """`python -m frame tune` without a mixture: the same measurements; the winners are rows of a table of
+    organisations."""
     made = rows(args)
     print("\n".join(best(made)))
-    file = args.out or BUILD / "species_loops.json"
+    file = args.out or BUILD / "organisations.csv"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps([{key: r[key] for key in FOUND} for r in winners(made)], indent=1) + "\n")
-    print(f"Written: {file}; a variant is used where SpeciesLoop is given it: variant=.")
+    backend, today = get_backend(args.backend), datetime.date.today().isoformat()
+    found = []
+    for r in winners(made):
+        ours = [x for x in made if (x["type"], x["ns"], x["layout"]) == (r["type"], r["ns"], r["layout"])]
+        key = plan(backend, r["layout"], r["ns"], r["type"], "naive").key
+        default = organisations.written(default_of(backend, r["layout"], r["ns"], r["type"]))
+        usual = next((x["seconds"] for x in ours if x["variant"] == default), float("nan"))
+        case = f"species loops NS = {r['ns']}, {r['layout']}"
+        found.append(organisations.Row(key, 0, r["variant"], case, r["points"], r["seconds"], usual, today))
+    known = organisations.rows(file if file.is_file() else organisations.in_force())
+    organisations.write(file, [*found, *known.values()])
+    print(f"Written: {file}; to use it, set FRAME_ORGANISATIONS={file.resolve()}")
+
+
+def default_of(backend, layout: str, ns: int, dtype):
+    """The organisation where nobody chose, and no table."""
+    return min(plan(backend, layout, ns, dtype, "naive").candidates, key=lambda c: c[0])[1]

@@ -14,6 +14,7 @@ import numpy as np
 from kernels import Contraction
 from kernels.backend.base import Shape, Source
 from kernels.backend.record import record
+from kernels.tensor.evaluate import evaluate
 
 from ...errors import BackendError
 
@@ -43,38 +44,10 @@ class Rivals:
 
     # ---- einsum: statement by statement, as a user of the library writes it
     def _einsum(self, arrays, einsum, sign=lambda number: number):
-        e = self.plan.expression
-
-        def factors(t, held):
-            return [held[f.name] for f in t.factors]
-
-        def value(s, t, held):
-            if all(f.indices == s.out.indices for f in t.factors):  # pointwise
-                product = held[t.factors[0].name]
-                for x in factors(t, held)[1:]:
-                    product = product * x
-            else:
-                letters: dict[str, str] = {}
-                for f in (*t.factors, s.out):
-                    for i in f.indices:
-                        letters.setdefault(i, chr(ord("a") + len(letters)))
-                word = lambda f: "".join(letters[i] for i in f.indices)
-                product = einsum(f"{','.join(map(word, t.factors))}->{word(s.out)}", *factors(t, held))
-            number = sign(t.number)
-            return product if number == 1 else -product if number == -1 else number * product
-
         results: list = []
 
         def work():
-            held = dict(arrays)
-            for s in e.statements:
-                for k, t in enumerate(s.terms):
-                    if s.add or k:
-                        held[s.out.name] += value(s, t, held)  # in place, as `+=` says
-                    else:
-                        found = value(s, t, held)
-                        held[s.out.name] = found + 0 if any(found is x for x in held.values()) else found
-            results[:] = [held[name] for name in e.outputs]
+            results[:] = evaluate(self.plan.expression, arrays, einsum, sign)
 
         return work, results
 

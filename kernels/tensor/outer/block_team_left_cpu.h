@@ -5,13 +5,11 @@
 
 template <int T> POINT_FN void rows(const Loops &a, const long first, const long end, const int y) {
     ROLLED
-    for (int x = 0; x < NS; ++x) ROLLED
+    for (int x = 0; x < NX; ++x) ROLLED
     for (long t = first; t < end; t += WIDTH) {
-        const lanes ax = fetch<lanes>(a.ax + at(a, x, t)), bx = fetch<lanes>(a.bx + at(a, x, t));
+        const Factors<lanes> cx = x_at<lanes>(a, x, t);
         UNROLL
-        for (int j = 0; j < T; ++j)
-            put(a.out + at(a, y + j, x, t),
-                outer(ax, bx, fetch<lanes>(a.ay + at(a, y + j, t)), fetch<lanes>(a.by + at(a, y + j, t))));
+        for (int j = 0; j < T; ++j) put(a.out + at(a, y + j, x, t), outer(cx, y_at<lanes>(a, y + j, t)));
     }
 }
 
@@ -24,8 +22,8 @@ POINT_FN void over_blocks(const Loops &a, int threads) {
             const long end = whole - first < POINTS ? whole : first + POINTS;
             int y = 0;
             ROLLED
-            for (; y + TILE <= NS; y += TILE) rows<TILE>(a, first, end, y);
-            if constexpr (NS % TILE != 0) rows<NS % TILE>(a, first, end, y);
+            for (; y + TILE <= NY; y += TILE) rows<TILE>(a, first, end, y);
+            if constexpr (NY % TILE != 0) rows<NY % TILE>(a, first, end, y);
         }
 #pragma omp for schedule(static)
         for (long t = whole; t < a.n; ++t) loops_at<real>(a, t);

@@ -1,32 +1,29 @@
-// What the organisations of the species loops share: the formula, the two layouts, packs, streaming stores, and
-// SPECIES_LOOP(name, call, threads[, blocks]), the kernel that makes `call` do all points.
-// Defined before this file: REAL (double, float), SPECIES (NS), RIGHT (0: point fastest, 1: species fastest),
-// STREAM (1: stores that pass the caches by), VECTOR (CUDA: values a load or store takes).
+// What the organisations of outer products share, out[y, x] = sum of x factors times y factors at each point: the two
+// layouts, packs, streaming stores, and OUTER_LOOP(name, call, loops, threads[, blocks]), the kernel that makes `call`
+// do all points.
+// Defined before this file: NX, NY, TERMS, OUTER(x, y), which is the formula for numbers x[TERMS] and y[TERMS],
+// RIGHT (0: point fastest, 1: slowest), STREAM (1: stores that pass the caches by), VECTOR (CUDA: values a load or
+// store takes).
 #pragma once
 #include "numbers/launch.h"
 
-typedef REAL real;
-constexpr int NS = SPECIES;
+typedef scalar real;
 
 struct Loops {
-    const real *__restrict__ ax, *__restrict__ bx, *__restrict__ ay, *__restrict__ by;
+    const real *x[TERMS], *y[TERMS];
     real *__restrict__ out;
     long n, ld; // points; row length where points are fastest
 };
-
-// A launch's record of arguments; its items are the points.
-struct Arguments {
-    const real *ax, *bx, *ay, *by;
-    real *out;
-    long ld;
+template <class P> struct Factors {
+    P v[TERMS];
 };
+template <class P> POINT_FN P outer(const Factors<P> &x, const Factors<P> &y) { return OUTER(x.v, y.v); }
 
-template <class P> POINT_FN P outer(P ax, P bx, P ay, P by) { return ax * ay + bx * by; }
-
-// Where species s, or the pair (y, x), of point t stands.
-POINT_FN long at(const Loops &a, int s, long t) { return RIGHT ? t * NS + s : s * a.ld + t; }
+// Where x, y, or the pair of them, of point t stands.
+POINT_FN long at_x(const Loops &a, int x, long t) { return RIGHT ? t * NX + x : x * a.ld + t; }
+POINT_FN long at_y(const Loops &a, int y, long t) { return RIGHT ? t * NY + y : y * a.ld + t; }
 POINT_FN long at(const Loops &a, int y, int x, long t) {
-    return RIGHT ? (t * NS + y) * NS + x : (long(y) * NS + x) * a.ld + t;
+    return RIGHT ? (t * NY + y) * NX + x : (long(y) * NX + x) * a.ld + t;
 }
 
 #ifdef ON_DEVICE
@@ -43,10 +40,15 @@ template <int W> POINT_FN Pack<W> spread(real value) {
     for (int i = 0; i < W; ++i) p.v[i] = value;
     return p;
 }
-template <int W> POINT_FN Pack<W> outer(Pack<W> ax, Pack<W> bx, Pack<W> ay, Pack<W> by) {
+template <int W> POINT_FN Pack<W> outer(const Factors<Pack<W>> &x, const Factors<Pack<W>> &y) {
     Pack<W> r;
     UNROLL
-    for (int i = 0; i < W; ++i) r.v[i] = outer(ax.v[i], bx.v[i], ay.v[i], by.v[i]);
+    for (int i = 0; i < W; ++i) {
+        Factors<real> one, other;
+        UNROLL
+        for (int q = 0; q < TERMS; ++q) one.v[q] = x.v[q].v[i], other.v[q] = y.v[q].v[i];
+        r.v[i] = outer(one, other);
+    }
     return r;
 }
 
@@ -65,8 +67,31 @@ template <class P> POINT_FN P fetch(const real *from) {
     const auto word = __ldg((const typename Word<sizeof(P)>::type *)from);
     return *(const P *)&word;
 }
-// In shared memory.
-template <class P> POINT_FN P held(const real *from) { return *(const P *)from; }
+template <class P> POINT_FN Factors<P> x_at(const Loops &a, int x, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.x[q] + at_x(a, x, t));
+    return f;
+}
+template <class P> POINT_FN Factors<P> y_at(const Loops &a, int y, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.y[q] + at_y(a, y, t));
+    return f;
+}
+// In shared memory, where the terms' arrays follow each other.
+template <class P> POINT_FN Factors<P> held(const real *from, int apart) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = *(const P *)(from + q * apart);
+    return f;
+}
+template <int W> POINT_FN Factors<Pack<W>> held_spread(const real *from, int apart) {
+    Factors<Pack<W>> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = spread<W>(from[q * apart]);
+    return f;
+}
 
 POINT_FN void stream(double *to, Pack<1> p) { __stcs(to, double(p.v[0])); }
 POINT_FN void stream(float *to, Pack<1> p) { __stcs(to, float(p.v[0])); }
@@ -106,8 +131,8 @@ template <class L> POINT_FN void rest(const L &a) {
     if (t < a.n) loops_at<Pack<1>>(a, t);
 }
 
-#define SPECIES_LOOP(name, call, ...) \
-    KERNEL(name, Arguments, __VA_ARGS__) { call(Loops{a.ax, a.bx, a.ay, a.by, a.out, items, a.ld}); }
+#define OUTER_LOOP(name, call, loops, ...) \
+    KERNEL(name, Arguments, __VA_ARGS__) { call(loops); }
 
 #else
 #include <string.h>
@@ -129,6 +154,18 @@ template <class P> POINT_FN P fetch(const real *from) {
     P p;
     memcpy(&p, from, sizeof p);
     return p;
+}
+template <class P> POINT_FN Factors<P> x_at(const Loops &a, int x, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.x[q] + at_x(a, x, t));
+    return f;
+}
+template <class P> POINT_FN Factors<P> y_at(const Loops &a, int y, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.y[q] + at_y(a, y, t));
+    return f;
 }
 POINT_FN void put(real *to, real p) { *to = p; }
 POINT_FN void put_plain(real *to, lanes p) { memcpy(to, &p, sizeof p); }
@@ -172,10 +209,10 @@ template <class L> POINT_FN void over_points(const L &a, int threads) {
     }
 }
 
-#define SPECIES_LOOP(name, call, ...) \
+#define OUTER_LOOP(name, call, loops, ...) \
     KERNEL(name, Arguments) { \
         const Arguments &a = *record; \
-        call(Loops{a.ax, a.bx, a.ay, a.by, a.out, items, a.ld}, threads); \
+        call(loops, threads); \
         return 0; \
     }
 #endif

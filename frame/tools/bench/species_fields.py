@@ -1,15 +1,79 @@
-"""Arrays of the species loops: inputs, a poisoned output, and the check of what a variant wrote into it."""
+"""The species loops as a tensor expression, for benchmark and tests: inputs, a poisoned output, the check of what an
+organisation wrote into it, a copy of memory and array expressions as rivals."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FrameError, refuse
-from .declaration import READS, oracle, shapes
+from kernels import Contraction
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import record
 
+from ...errors import FrameError, refuse
+
+TEXT = "out[y x] = ax[x] ay[y] + bx[x] by[y]"
+READS = ("ax", "bx", "ay", "by")  # ns values a point
+LAYOUTS = {
+    "left": "point fastest: ax (ns, points), out (ns*ns, points)",
+    "right": "species fastest: ax (points, ns), out (points, ns*ns)",
+}
+TYPES = ("float64", "float32")
 ROUNDINGS = 2  # in eps of the sum of the terms' sizes: two products and a sum, half an eps each, contracted or not
 SAMPLE = 1024  # points of a large field that are compared one by one
 WHOLE = 1e-11  # how far the sum over a large field may be off: rounding of a sum of 1e9 terms
+LINE = 64  # bytes
+COPY = """#define NX 1
+#define NY 1
+#define TERMS 1
+#define RIGHT 0
+#define STREAM 1
+#define OUTER(x, y) x[0]
+#include "tensor/outer/copy_cpu.h"
+struct Arguments {
+    void *from, *to;
+};
+OUTER_LOOP(copy, over_blocks, (Loops{{(const real *)a.from}, {}, (real *)a.to, items, 0}), 0)
+"""
+
+
+def plan(backend, layout: str, ns: int, dtype="float64", how=None) -> Contraction:
+    """The species loops for ns species. Raises ArgumentError."""
+    refuse(ns < 1, f"species loops: ns = {ns}, wanted 1 or more.")
+    return Contraction(TEXT, dict(x=ns, y=ns), dtype, backend=backend, how=how, point="t", layout=layout)
+
+
+def shapes(layout: str, ns: int, n: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Shapes of an input and of the output; n is the row length where points are fastest."""
+    return ((ns, n), (ns * ns, n)) if layout == "left" else ((n, ns), (n, ns * ns))
+
+
+def oracle(layout: str, ax, bx, ay, by):
+    """(values, sum of the terms' sizes) by NumPy broadcasting in float64; inputs and results in the layout's shapes."""
+    ax, bx, ay, by = (np.asarray(a, dtype=np.float64) for a in (ax, bx, ay, by))
+    one, other = (
+        ((slice(None), None), (None, slice(None)))
+        if layout == "left"
+        else ((slice(None), slice(None), None), (slice(None), None))
+    )
+    first, second = ax[other] * ay[one], bx[other] * by[one]
+    shape = (-1, ax.shape[1]) if layout == "left" else (ax.shape[0], -1)
+    return (first + second).reshape(shape), (abs(first) + abs(second)).reshape(shape)
+
+
+def bytes_a_point(ns: int, dtype) -> int:
+    """Inputs read once and outputs written once."""
+    return (len(READS) * ns + ns * ns) * np.dtype(dtype).itemsize
+
+
+def copier(backend, to, source):
+    """run(): one array over another of the same size, as fast as the backend can: on a CPU by streaming stores, which
+    NumPy's copy may not have."""
+    if backend.style != "packs" or any(backend.address(a) % LINE for a in (to, source)):
+        return lambda: backend.arrays.copyto(to, source)
+    single = "#define FRAME_SINGLE\n" * (to.dtype == np.float32)
+    held = record("from:address to:address", **{"from": backend.address(source), "to": backend.address(to)})
+    run = backend.compile(Source("copy", single + COPY)).bind("copy", Shape(), held, keep=(to, source))
+    return lambda: run(to.size)
 
 
 class WrongResult(FrameError):
@@ -44,6 +108,12 @@ class Fields:
         self.total = float(sums["ax"] @ sums["ay"] + sums["bx"] @ sums["by"])
         self.expected, self.size = oracle(layout, *(self.sample[name] for name in READS))
         self.poison()
+
+    def bind(self, plan: Contraction):
+        """run() of a plan on these arrays, all n points."""
+        ns, out = self.ns, self.arrays["out"]
+        square = out.reshape(ns, ns, -1) if self.layout == "left" else out.reshape(-1, ns, ns)
+        return plan.bind({**self.arrays, "out": square}, self.n)
 
     def _at(self, points):
         return (slice(None), points) if self.layout == "left" else (points,)

@@ -1,8 +1,8 @@
 // Block team whose results, too, are staged in shared memory and leave by the bulk copy engine (sm_90): one instruction
-// writes the whole contiguous piece of POINTS points, whatever NS is. Two buffers: one leaves while the next is
+// writes the whole contiguous piece of POINTS points, whatever NX is. Two buffers: one leaves while the next is
 // computed.
 #pragma once
-#include "loops.h"
+#include "outer.h"
 
 #if defined(FRAME_STAND_IN) // the tests' stand-in for a GPU
 POINT_FN void bulk_store(real *to, const real *from, int bytes) { memcpy(to, from, bytes); }
@@ -24,28 +24,34 @@ POINT_FN void bulk_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "
 
 POINT_FN void over_teams(const Loops &a) {
     typedef Pack<VECTOR> P;
-    constexpr int PIECE = POINTS * NS * NS, GRAIN = 16 / sizeof(real);
-    static_assert(PIECE % GRAIN == 0 && NS % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
+    constexpr int PIECE = POINTS * NX * NY, GRAIN = 16 / sizeof(real);
+    static_assert(PIECE % GRAIN == 0 && NX % VECTOR == 0, "pieces start on 16 bytes, rows on packs");
     alignas(128) extern __shared__ double shared_memory[];
     real *const buffer = (real *)shared_memory; // two pieces, then the inputs
     real *const in = buffer + 2 * ((PIECE + 31) / 32 * 32);
+    constexpr int XS = POINTS * NX, YS = POINTS * NY; // numbers of a term
+    real *const staged_y = in + TERMS * XS;
     const int me = threadIdx.x;
     int turn = 0;
     ROLLED
     for (long first = blockIdx.x * (long)POINTS; first < a.n; first += gridDim.x * (long)POINTS, turn ^= 1) {
-        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, values = points * NS, all = values * NS;
-        real *const ax = in, *const bx = ax + POINTS * NS, *const ay = bx + POINTS * NS, *const by = ay + POINTS * NS;
-        real *const made = buffer + turn * ((PIECE + 31) / 32 * 32), *const out = a.out + first * NS * NS;
+        const int points = a.n - first < POINTS ? int(a.n - first) : POINTS, all = points * NX * NY;
+        real *const made = buffer + turn * ((PIECE + 31) / 32 * 32), *const out = a.out + first * NX * NY;
         ROLLED
-        for (int i = me; i < values; i += BLOCK) {
-            ax[i] = __ldg(a.ax + first * NS + i), bx[i] = __ldg(a.bx + first * NS + i);
-            ay[i] = __ldg(a.ay + first * NS + i), by[i] = __ldg(a.by + first * NS + i);
+        for (int i = me; i < points * NX; i += BLOCK) {
+            UNROLL
+            for (int q = 0; q < TERMS; ++q) in[q * XS + i] = __ldg(a.x[q] + first * NX + i);
+        }
+        ROLLED
+        for (int i = me; i < points * NY; i += BLOCK) {
+            UNROLL
+            for (int q = 0; q < TERMS; ++q) staged_y[q * YS + i] = __ldg(a.y[q] + first * NY + i);
         }
         if (me == 0) bulk_wait<1>(); // the copy before last has read this buffer
         __syncthreads();
         UNROLL_BY(4) for (int i = me * VECTOR; i < all; i += BLOCK * VECTOR) {
-            const int j = i / NS, x = i - j * NS + j / NS * NS;
-            *(P *)(made + i) = outer(held<P>(ax + x), held<P>(bx + x), spread<VECTOR>(ay[j]), spread<VECTOR>(by[j]));
+            const int j = i / NX, x = i - j * NX + j / NY * NX; // the row, and its x factor's place
+            *(P *)(made + i) = outer(held<P>(in + x, XS), held_spread<VECTOR>(staged_y + j, YS));
         }
         bulk_fence(); // each thread's own stores, before the copy engine reads them
         __syncthreads();
