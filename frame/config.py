@@ -11,11 +11,12 @@ from .errors import closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
-PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "threads": (int, 1, 4096)}
+PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
 class Config:
-    """backend, precision, threads, timers, check, mps, and the model options that the host chose.
+    """backend, precision, threads (and whether they were given), timers, check, queue, mps, and the model options that
+    the host chose.
 
     The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS and FRAME_CHECK; the calls override
     them. Errors: ArgumentError.
@@ -23,10 +24,13 @@ class Config:
 
     def __init__(self, environment=os.environ):
         self.backend = _one_of("FRAME_BACKEND", environment.get("FRAME_BACKEND") or "auto", BACKENDS)
-        self.threads = _whole("FRAME_THREADS", environment.get("FRAME_THREADS") or "1", 1, 4096)
+        given = environment.get("FRAME_THREADS")
+        self.threads = _whole("FRAME_THREADS", given or "1", 1, 4096)
+        self.threads_given = bool(given)
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
         self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
+        self.queue = False
         self.precision = PRECISIONS[0]
         self.model: dict[str, str] = {}
 
@@ -47,11 +51,13 @@ class Config:
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:
-        """Set timers or check (0 or 1) or threads (1 to 4096). Errors: ArgumentError for an unknown name or value."""
+        """Set timers, check or queue (0 or 1), or threads (1 to 4096). Errors: ArgumentError for an unknown name or
+        value."""
         known, meant = ", ".join(PARAMETERS), closest(name, PARAMETERS)
         refuse(name not in PARAMETERS, f"unknown parameter '{name}'{meant}; known: {known}. Is //char(0) missing?")
         kind, low, high = PARAMETERS[name]
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
+        self.threads_given = self.threads_given or name == "threads"
 
 
 def _one_of(what: str, value: str, known) -> str:

@@ -138,7 +138,8 @@ class Contractions:
                     part = flat[start : start + PART]
                     move(blocks[x], start, part.size, part)
 
-        with marshal.session(list(blocks.values())) as lanes, lanes[0]:
+        ranges = [b.range for b in blocks.values() if marshal.reach(b) != "own"]
+        with backend.session(ranges) as lanes, lanes[0]:
             copy(marshal.gather, [x for x in blocks if given[x].way != OUT])
             impl.timed(name, n, run)
             copy(marshal.scatter, [x for x in blocks if given[x].way != IN])

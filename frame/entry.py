@@ -163,7 +163,7 @@ ENTRIES: tuple[Entry, ...] = (
         "setparameter",
         (Arg("tag", "tag", "parameter"), Arg("value", "double", "its value")),
         "set_parameter",
-        "timers (0 or 1), check (0 or 1); threads (before initialize).",
+        "timers, check, queue (0 or 1; queue: see frame_wait); threads (before initialize).",
         needs_initialize=False,
     ),
     Entry(
@@ -256,6 +256,12 @@ ENTRIES: tuple[Entry, ...] = (
         "populate_output",
         "Copy a view into a stripe of the host's block; no other point is touched.",
         short="",
+    ),
+    Entry(
+        "wait",
+        (),
+        "wait",
+        "Wait for this thread's stripe calls on pinned arrays. With parameter queue they return before they are done.",
     ),
     Entry(
         "launch",

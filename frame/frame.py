@@ -67,6 +67,12 @@ class Frame:
         )
         self._properties.impl.time(self.config.timers)
         self._properties.impl.check.on = self.config.check
+        self._properties.impl.queue(self.config.queue)
+        self._properties.impl.pack_with(self._packers())
+
+    def _packers(self) -> int:
+        """Threads that pack a host's pageable memory for a GPU: as many as were given, else as the rank owns cores."""
+        return self.config.threads if self.config.threads_given else self.comm.cores
 
     def _compiling(self, folder) -> None:
         """One line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
@@ -94,6 +100,7 @@ class Frame:
         if self._properties is None:
             return
         self._properties.impl.check.rank = self.comm.rank
+        self._properties.impl.pack_with(self._packers())
         backend = self._choose_backend(self._arguments[0])
         if backend is not self.backend:
             refuse(
@@ -117,6 +124,7 @@ class Frame:
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
+            self._properties.impl.wait_for_all()
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
             self._properties.impl.free()
@@ -170,7 +178,7 @@ class Frame:
         self.config.set_option(name, value)
 
     def set_parameter(self, name: str, value: float) -> None:
-        """Set timers or check, 0 or 1, at any time, or threads, before initialize. Errors: ArgumentError for an
+        """Set timers, check or queue, 0 or 1, at any time, or threads, before initialize. Errors: ArgumentError for an
         unknown name or a value out of range, StateError when it is too late."""
         refuse(
             name == "threads" and self._properties is not None,
@@ -181,6 +189,7 @@ class Frame:
         if self._properties is not None:
             self._properties.impl.time(self.config.timers)
             self._properties.impl.check.on = self.config.check
+            self._properties.impl.queue(self.config.queue)
 
     def register_kernel(self, file: str) -> None:
         """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or

@@ -12,6 +12,7 @@ from .errors import ArgumentError, BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE")
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
@@ -88,7 +89,8 @@ def communicator(mpi, handle: int):
 
 
 class Communicator:
-    """A duplicate of the host's communicator and the ranks of this node. Errors: ArgumentError when MPI is not
+    """A duplicate of the host's communicator and the ranks of this node. cores: of this node, that this rank owns:
+    those it may run on, shared with the other ranks that may run there. Errors: ArgumentError when MPI is not
     initialised, or finalised, and for what is no communicator."""
 
     def __init__(self, handle: int):
@@ -102,6 +104,9 @@ class Communicator:
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
         self.rank_of_job = self.rank
+        mine = os.sched_getaffinity(0)
+        everyone = self.node.allgather(mine)
+        self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
 
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
@@ -131,6 +136,13 @@ class Alone:
     @property
     def rank_of_job(self) -> int:
         return _number_in(RANK)
+
+    @property
+    def cores(self) -> int:
+        """Of this node, that this process owns: those it may run on, shared with the launcher's other ranks here unless
+        the launcher has bound it to some."""
+        mine = len(os.sched_getaffinity(0))
+        return mine if mine < (os.cpu_count() or 1) else max(1, mine // max(1, _number_in(LOCAL_SIZE)))
 
     def gather(self, value) -> list:
         return [value]

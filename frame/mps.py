@@ -67,12 +67,12 @@ def hindrance() -> str:
     return f"another process uses a GPU (pid {others[0]})" if others else ""
 
 
-def _environment(folder) -> dict[str, str]:
+def environment(folder) -> dict[str, str]:
     return {"CUDA_MPS_PIPE_DIRECTORY": str(folder), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
 
 
 def _tell(folder, order: str) -> subprocess.CompletedProcess:
-    env = {**os.environ, **_environment(folder)}
+    env = {**os.environ, **environment(folder)}
     return subprocess.run([CONTROL], input=order + "\n", capture_output=True, text=True, env=env, timeout=WAIT)
 
 
@@ -90,7 +90,7 @@ def start(pids) -> str:
     """Start the service for these processes; returns its folder. Errors: OSError."""
     folder = tempfile.mkdtemp(prefix="castles-frame-mps-")  # mode 0700
     try:
-        env, words = {**os.environ, **_environment(folder)}, pathlib.Path(folder, "start.txt")
+        env, words = {**os.environ, **environment(folder)}, pathlib.Path(folder, "start.txt")
         with open(words, "w") as out:  # no pipe, which the daemon would hold open
             done = subprocess.run(
                 [CONTROL, "-d"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, timeout=WAIT
@@ -141,7 +141,7 @@ def share(node, mode: str, wanted: bool, running: bool) -> str:
             said = f"no MPS: {node.size} ranks; {COST}: {error}"
     folder, said = node.bcast((folder, said))
     if folder:
-        os.environ.update(_environment(folder))
+        os.environ.update(environment(folder))
     return said
 
 

@@ -15,16 +15,16 @@ from itertools import pairwise
 from typing import Any
 
 import kernels
-from kernels.backend.base import Lent, Pointer
+from kernels.backend.base import IN, OUT, WORK, Lent, Pipeline, Pointer
 from kernels.declare import LISTED
 from kernels.marshal import Marshal
 
 from . import stripe as stripes, teams
+from .blocks import PARTS, BlockCall
 from .check import Check
 from .errors import ArgumentError, StateError, closest, refuse
 from .launcher import Launcher, Timer
 
-LANE_POINTS = 4096  # with shorter stripes, working on two at once gains nothing
 VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
@@ -67,12 +67,14 @@ EMPTY = Filling()
 
 class View:
     """A named device array (rows, row length), the point fastest, and a record of its content. source: the array and
-    bounds that the host filled it from, or Q that it is a row of, for the present block."""
+    bounds that the host filled it from, or Q that it is a row of, for the present block. storage: what it shares with
+    Q."""
 
-    __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled", "source")
+    __slots__ = ("name", "unit", "rows", "matrix", "array", "parts", "filled", "source", "storage")
 
-    def __init__(self, name, unit, matrix, flat):
+    def __init__(self, name, unit, matrix, flat, storage=""):
         self.name, self.unit, self.rows, self.matrix = name, unit, matrix.shape[0], matrix
+        self.storage = storage or name
         self.array = matrix[0] if flat else matrix
         self.parts: tuple[View, ...] = ()
         self.filled, self.source = EMPTY, None
@@ -124,6 +126,7 @@ class TVImpl:
         self.mixture = None
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.timers: dict[str, Timer] | None = None
+        self.later = False
         self.check = Check(rank)
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()  # this and its twins
         self._own()
@@ -135,12 +138,15 @@ class TVImpl:
         self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
+        self.pipe = self.backend.pipeline(PARTS)  # of block calls
         self.waits = True  # until the host has named its stream
+        self._set_steps(self.pipe)
+        self._leaving: set[str] = set()  # storage of views that are still being fetched
         self._uses = 0  # launches so far
-        self._offset = 0  # first column of the views in use
+        self._filled = False  # whether a view holds something
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
         self.contracted: dict[int, tuple] = {}  # buffers of contractions, by the plan's id; see Contractions
-        self._rest: Any = None  # a row for the sum of mass fractions, NumPy's or CuPy's
+        self._rest: Any = None  # what completes mass fractions
         self.threads.add(self)
 
     def twin(self) -> TVImpl:
@@ -148,6 +154,19 @@ class TVImpl:
         other = copy.copy(self)
         other._own()
         return other
+
+    def _set_steps(self, pipe: Pipeline) -> None:
+        """Where stripe calls are queued."""
+        self._stripes = pipe
+        self._in, self._work = pipe.step(IN, 0, (WORK,)), pipe.step(WORK, 0, (IN, OUT))
+        self._out = pipe.step(OUT, 0, (WORK, IN))
+
+    def use_stream(self, stream: int) -> None:
+        """Queue this thread's calls on a stream of the host's. Calls on arrays of the device wait for nothing then."""
+        self.wait()
+        self.backend.set_stream(stream)
+        self.waits = False
+        self._set_steps(Pipeline(self.backend))
 
     def __del__(self):
         self._empty()  # fillings and views refer to each other: the memory is free now, not at some later collection
@@ -179,8 +198,8 @@ class TVImpl:
         if nq >= ns + 4:
             units = {n: kernels.quantities[n].unit if n in kernels.quantities else "SI" for n in (*IN_Q, "Y")}
             for i, name in enumerate(IN_Q):
-                self.views[name] = View(name, units[name], storage[i : i + 1], True)
-            self.views["Y"] = View("Y", units["Y"], storage[5 : 5 + ns], False)
+                self.views[name] = View(name, units[name], storage[i : i + 1], True, "Q")
+            self.views["Y"] = View("Y", units["Y"], storage[5 : 5 + ns], False, "Q")
             q.parts = tuple(self.views[n] for n in (*IN_Q, "Y"))
 
     @staticmethod
@@ -201,10 +220,16 @@ class TVImpl:
         # Y may come without its last species, which is then 1 - sum
         self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
         count = stripes.check_stripe(block, first, last, self.chunk)
-        matrix = self._part(view.matrix) if variables == view.rows else self._part(view.matrix)[:variables]
-        self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
-        if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
-            self._last_fraction(count)
+        matrix = view.matrix if variables == view.rows else view.matrix[:variables]
+        self._filled = True
+        if view.storage in self._leaving:
+            self.wait()
+        with self._in:
+            reach = self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
+            if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
+                self._last_fraction(count)
+        if reach == "shared" and not self.later:
+            self._stripes.wait(IN)  # the host may change its array as soon as the call returns
         source = view.source
         if source is not block and source is not None and self._another(view, block):
             self._begin_block(name)
@@ -236,21 +261,11 @@ class TVImpl:
         for view in self.views.values():
             view.filled, view.source = EMPTY, None
 
-    def _part(self, matrix):
-        """The columns in use: all of them, except in a block call that works on two stripes at once."""
-        return matrix[:, self._offset :] if self._offset else matrix
-
     def _last_fraction(self, count: int) -> None:
-        """Y_ns = 1 - sum of the others, on the device. It is summed species by species: the result at a point does not
-        depend on the point's place in the stripe."""
-        fractions = self._part(self.views["Y"].matrix)
+        """Y_ns = 1 - sum of the others."""
         if self._rest is None:
-            self._rest = self.backend.empty(self.row)
-        rest = self._part(self._rest[None])[0, :count]  # double: in single ns roundings would show
-        rest[...] = 1.0
-        for s in range(self.ns - 1):
-            rest -= fractions[s, :count]
-        fractions[self.ns - 1, :count] = rest
+            self._rest = self.marshal.last_fraction(self.views["Y"].matrix)
+        self._rest(count, 0)
 
     def populate_output(self, name: str, block, first: int, last: int) -> None:
         """view[:, 0..] -> selected points first..last of the block. Errors: StateError for a view never computed or
@@ -261,7 +276,20 @@ class TVImpl:
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
-        self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, self._part(view.matrix))
+        with self._out:
+            reach = self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, view.matrix)
+        if reach == "own":
+            if self.waits:
+                self._stripes.wait(OUT)
+        elif reach == "shared" and not self.later:
+            self._stripes.wait(OUT)  # the host may read its array as soon as the call returns
+        elif reach == "shared":
+            self._leaving.add(view.storage)
+
+    def wait(self) -> None:
+        """For all that this thread's stripe calls have queued."""
+        self._stripes.wait()
+        self._leaving.clear()
 
     def _problem(self, view: View, count: int, stripe) -> str:
         """The reason why a view cannot be read for `count` points of this stripe; '' when it can."""
@@ -305,6 +333,7 @@ class TVImpl:
     def set_mixture(self, mixture) -> None:
         """Use another mixture. Launchers hold the constants of their mixture, so they are dropped."""
         self.programs.clear()
+        self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         for thread in self.threads:
             thread.mixture = mixture
             thread.launchers.clear()
@@ -312,6 +341,11 @@ class TVImpl:
             for view in thread.views.values():  # results of an earlier mixture are void
                 if view.filled.basis:
                     view.filled = EMPTY
+
+    def wait_for_all(self) -> None:
+        """For what the calls of all threads have queued."""
+        for thread in self.threads:
+            thread.wait()
 
     @property
     def begun(self) -> bool:
@@ -406,7 +440,9 @@ class TVImpl:
                 self._refuse(launcher, n_active)
             filled.when = USED
         self._uses += 1
-        self._timed("", launcher.name, n_active, launcher.run[self._offset], n_active)
+        self._filled = True
+        with self._work:
+            self._timed("", launcher.name, n_active, launcher.run[0], n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
             filling = Filling(stripe, n_active, basis, launcher.name)
@@ -459,34 +495,58 @@ class TVImpl:
             self.settle()
 
             def again() -> None:
-                if self.check.on or self.timers is not None:
+                if self.check.on:
                     self.block(name, inputs, outputs)
                     return
-                run(total)
+                self._timed("", launcher.name, total, run, total)
                 if self.waits:
                     self.settle()
 
             return again
-        self._empty()  # an input that this call lacks must not come from an earlier one
-        with self.marshal.session([b for _, b in fields]) as lanes:
-            # each lane has its own part of the views, at least LANE_POINTS wide; check mode takes one stripe at a time
-            parts = 1 if self.check.on else max(1, min(len(lanes), self.chunk // LANE_POINTS))
-            width = self.chunk // parts // 32 * 32 if parts > 1 else self.chunk
-            try:
-                for number, first in enumerate(range(1, total + 1, width)):
-                    last = min(first + width - 1, total)
-                    self._offset = number % parts * width
-                    with lanes[number % parts]:
-                        for tag, block in inputs:
-                            self.populate_input(tag, block, first, last)
-                        self._run(launcher, last - first + 1)
-                        for tag, block in outputs:
-                            self.populate_output(tag, block, first, last)
-            finally:
-                self._offset = 0
-                self._empty()  # the views hold no stripe of the host's now, after success or failure
-        self.settle()
-        return None
+        self.forget()  # an input that this call lacks must not come from an earlier one
+        self._check_block(launcher, brought, outputs)
+        pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
+        for view, block in pairs[0]:
+            self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
+        for view, block in pairs[1]:
+            self._check_variables(view, block.n[3], view.rows)
+        call = BlockCall(self, launcher, *pairs)
+        call.run()
+
+        def repeat() -> None:
+            nonlocal call
+            if not call.holds():
+                call = BlockCall(self, launcher, *pairs)
+            call.run()
+
+        return repeat
+
+    def _check_block(self, launcher: Launcher, brought, outputs) -> None:
+        """Raises StateError for inputs and outputs that this call neither brings nor makes."""
+        missing = [view for view in launcher.reads if view.name not in brought]
+        if missing:
+            refuse(
+                not brought,
+                f"'{launcher.name}' has no inputs yet: populate {', '.join(v.name for v in launcher.reads)}.",
+                StateError,
+            )
+            problems = [f"'{v.name}' {self._problem(v, 1, None)}" for v in missing]
+            raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
+        there = brought | {view.name for view in launcher.writes}
+        for tag, _ in outputs:
+            view = self.views[tag]
+            lacks = [part for part in view.parts if part.name not in there]
+            if tag not in there and (lacks or not view.parts or view.rows > len(IN_Q) + self.ns):
+                lack = (lacks or [view])[0]
+                of_it = f"cannot be used: its '{lack.name}' " if lacks else ""
+                raise StateError(f"'{tag}' {of_it}{self._problem(lack, 1, None)}.")
+
+    def forget(self) -> None:
+        """What stripe calls have left in the views; a block call uses them for itself."""
+        if self._filled:
+            self.wait()
+            self._empty()
+            self._filled = False
 
     def team(self, name: str, fields):
         """Run a team kernel on the host's arrays; returns what repeats the call."""
@@ -540,24 +600,37 @@ class TVImpl:
         for thread in self.threads:
             thread.timers = timers
 
-    def timed(self, name: str, items: int, work) -> None:
-        """work(), its time under a name of its own."""
-        self._timed("", name, items, work)
+    def pack_with(self, threads: int) -> None:
+        """How many threads pack pageable memory."""
+        for thread in self.threads:
+            thread.marshal.pack_with(threads)
 
-    def _timed(self, verb: str, name: str, points: int, work, *arguments) -> None:
+    def queue(self, on: bool) -> None:
+        """Whether stripe calls return before pinned arrays were read and written. Off: what is queued is done first."""
+        for thread in self.threads:
+            if not on:
+                thread.wait()
+            thread.later = on
+
+    def timed(self, name: str, items: int, work, *arguments):
+        """work(*arguments), its time under a name of its own."""
+        return self._timed("", name, items, work, *arguments)
+
+    def _timed(self, verb: str, name: str, points: int, work, *arguments):
         """work(*arguments), its time under verb and name."""
         if self.timers is None:
-            work(*arguments)
-            return
+            return work(*arguments)
         begin = self.backend.mark()
-        work(*arguments)
+        done = work(*arguments)
         timer = self.timers.setdefault(f"{verb} {name}".strip(), Timer(self.backend))
         timer.add(begin, self.backend.mark(), points)
+        return done
 
     def free(self) -> None:
         """Drop views and launchers; this frees the device's memory."""
         self.backend.synchronize()
         self.programs.clear()
+        self.wait_for_all()
         for thread in self.threads:
             thread._empty()
             thread.marshal.release()

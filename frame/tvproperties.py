@@ -152,8 +152,7 @@ class TVProperties:
         """Queue this thread's copies and launches on the host's CUDA stream: cudaStream_t as an integer, 0 for the
         default one. From then on calls on arrays of the device wait for nothing: the host does, with its stream.
         finalize ends that. On a CPU nothing happens."""
-        self.impl.backend.set_stream(stream)
-        self.impl.waits = False
+        self.impl.use_stream(stream)
 
     def populate_input(self, tag: str, address: int, *given: int) -> None:
         """Fill the view `tag` from a stripe of the host's array at `address`. given: nx, ny, nz, SptX, EptX, SptY,
@@ -163,7 +162,10 @@ class TVProperties:
     def populate_output(self, tag: str, address: int, *given: int) -> None:
         """The reverse: write the selected points of the stripe and nothing else."""
         self.impl.populate_output(tag, self._selection(address, given), given[11], given[12])
-        self.impl.settle()
+
+    def wait(self) -> None:
+        """Return when this thread's calls on pinned arrays are done; needed with parameter `queue` alone."""
+        self.impl.wait()
 
     def _selection(self, address: int, given):
         key = (address, given[:11])
@@ -204,7 +206,6 @@ class TVProperties:
         name, block = self._field(fields[0], lo, hi)
         if block.points or last > 0:
             self.impl.populate_output(name, block, first or 1, last or block.points)
-            self.impl.settle()
 
     # ---- memory that stays ----
 
@@ -252,6 +253,7 @@ class TVProperties:
                 "or pinned "
                 "with another size?"
             )
+        self.impl.wait_for_all()
         self.impl.backend.unpin(low, high - low)
         del self.pinned[low]
 

@@ -2,19 +2,24 @@
 
 It has the parts of CuPy that kernels/backend/cuda.py uses. The CUDA C++ itself is the real one: g++ compiles the source
 that NVRTC gets, with blockIdx and threadIdx as variables. Memory is checked as on a device: a pageable address in a
-kernel or an asynchronous copy is an error, and copies name their direction.
+kernel or an asynchronous copy is an error, and copies name their direction. Streams do their work at once or, with
+`lag`, as late or as early as their events allow.
 """
 
+import collections
 import ctypes
 import fcntl
 import mmap
 import os
+import random
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 import types
+import weakref
 
 import numpy as np
 
@@ -228,6 +233,7 @@ static void run_teams(int gx, int gy, int bx, int shared) {
     static void name(const Record &a, const long items)
 """
 PAGEABLE, PINNED, DEVICE = range(3)
+PACES = (0, 0.02, 0.3, 1)  # how often a stream with `lag` works ahead; neighbours differ
 
 
 def compile_for_cpu(source, path, folders):
@@ -300,9 +306,12 @@ class Pinned(np.ndarray):
         return self.ctypes.data
 
 
-def make():
-    """The module to stand in for cupy."""
+def make(lag=None):
+    """The module to stand in for cupy. lag: a seed; each stream then has a pace of its own, from as late as its events
+    allow to as early: a host sees it that forgets to wait, or an event. Not for programs that use arrays while work is
+    under way."""
     memory, calls, streams = Memory(), [], []
+    luck = None if lag is None else random.Random(lag)
 
     class CUDARuntimeError(RuntimeError):
         pass
@@ -328,6 +337,7 @@ def make():
         if hasattr(value, "__cuda_array_interface__") and not isinstance(value, np.ndarray):  # memory of the device
             assert memory.kind(value.__cuda_array_interface__["data"][0]) == DEVICE, "no address of the device"
             return np.asarray(value).view(Array)
+        everything()
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         value = np.asarray(value, dtype or getattr(value, "dtype", np.float64))
         refuse_half_pinned(value.ctypes.data, value.nbytes)
@@ -335,6 +345,7 @@ def make():
         return out
 
     def asnumpy(array, out):
+        everything()
         refuse_half_pinned(out.ctypes.data, out.nbytes)
         np.copyto(out, array)
         return out
@@ -355,8 +366,12 @@ def make():
         calls.append("copy")
         for host, pitch in ((source, source_pitch),) * (kind == 1) + ((to, to_pitch),) * (kind == 2):
             refuse_half_pinned(host, (height - 1) * pitch + width)
-        for row in range(height):
-            ctypes.memmove(to + row * to_pitch, source + row * source_pitch, width)
+
+        def go():
+            for row in range(height):
+                ctypes.memmove(to + row * to_pitch, source + row * source_pitch, width)
+
+        queue(stream, go)
 
     # Memory in a file: other processes open it by its name (the handle)
     files, opened = {}, {}
@@ -434,7 +449,7 @@ def make():
         ipcOpenMemHandle=open_handle,
         ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d,
-        streamSynchronize=lambda s: calls.append("wait"),
+        streamSynchronize=lambda s: synchronize(s),
         hostRegister=register,
         hostUnregister=unregister,
         pointerGetAttributes=lambda a: types.SimpleNamespace(type=memory.kind(a)),
@@ -447,21 +462,77 @@ def make():
         keep.append(block)
         return block
 
+    # ---- streams: work in order, and waits for a place in another one's work
+    all_streams = weakref.WeakValueDictionary()
+    here = threading.local()
+
+    def current():
+        return getattr(here, "stack", [Stream.null])[-1]
+
+    def force(stream, place):
+        """Run a stream's work up to this place, and what that waits for."""
+        while stream.done < place and stream.work:
+            item = stream.work.popleft()
+            force(*item) if isinstance(item, tuple) else item()
+            stream.done += 1
+
+    def advance(stream):
+        """Run what waits for nothing that is not done."""
+        while stream.work:
+            item = stream.work[0]
+            if isinstance(item, tuple):
+                if item[0].done < item[1]:
+                    return
+            else:
+                item()
+            stream.work.popleft()
+            stream.done += 1
+
+    def everything():
+        for stream in list(all_streams.values()):
+            force(stream, stream.given)
+
+    def queue(ptr, item):
+        stream = all_streams.get(ptr)
+        if luck is None or stream is None or not ptr:  # the default stream is in order with the others
+            if luck is not None:
+                everything()
+            if not isinstance(item, tuple):
+                item()
+            return
+        stream.work.append(item)
+        stream.given += 1
+        for other in list(all_streams.values()):
+            if luck.random() < other.pace:
+                advance(other)
+
+    def synchronize(ptr):
+        calls.append("wait")
+        stream = all_streams.get(ptr)
+        if stream is None or not ptr:
+            everything()
+        else:
+            force(stream, stream.given)
+
     class Event:
         def __init__(self, disable_timing=False):
-            self.time = None
+            self.time, self.place = None, None
 
-        def record(self):
-            self.time = time.perf_counter()
+        def record(self, stream=None):
+            stream = stream or current()
+            self.time, self.place = time.perf_counter(), (stream, stream.given)
 
         def synchronize(self):
             calls.append("wait")
+            if self.place:
+                force(*self.place)
 
     class Stream:
-        ptr = 0
-
-        def __init__(self, non_blocking=False):
-            pass
+        def __init__(self, non_blocking=False, ptr=None):
+            self.ptr = id(self) if ptr is None else ptr
+            self.work, self.given, self.done = collections.deque(), 0, 0
+            self.pace = PACES[(len(all_streams) - 1 + (lag or 0)) % len(PACES)]
+            all_streams[self.ptr] = self
 
         def begin_capture(self):
             recorded.append([])
@@ -471,16 +542,21 @@ def make():
             return types.SimpleNamespace(upload=lambda: None, launch=lambda: [run() for run in launches])
 
         def __enter__(self):
+            here.stack = [*getattr(here, "stack", [Stream.null]), self]
             return self
 
         def __exit__(self, *error):
-            return None
+            here.stack = here.stack[:-1]
 
         def synchronize(self):
-            calls.append("wait")
+            synchronize(self.ptr)
+
+        def wait_event(self, event):
+            if event.place and event.place[0] is not self:
+                queue(self.ptr, event.place)
 
         def use(self):
-            current[0] = self
+            here.stack = [self]
 
         @classmethod
         def from_external(cls, foreign):
@@ -490,10 +566,9 @@ def make():
 
     class ExternalStream(Stream):
         def __init__(self, ptr, device):
-            self.ptr = ptr
+            super().__init__(ptr=ptr)
 
-    Stream.null = Stream()
-    current = [Stream.null]
+    Stream.null = Stream(ptr=0)
 
     class Module:
         def load_file(self, path):
@@ -529,7 +604,7 @@ def make():
             problem = run(gx, gy, bx, shared, given)
             assert not problem, f"{name}: {problem.decode()}"
 
-        recorded[-1].append(go) if recorded else go()
+        recorded[-1].append(go) if recorded else queue(stream, go)
 
     pool = types.SimpleNamespace(free_all_blocks=lambda: None)
     cuda = types.SimpleNamespace(
@@ -545,7 +620,7 @@ def make():
         Stream=Stream,
         ExternalStream=ExternalStream,
         alloc_pinned_memory=alloc_pinned_memory,
-        get_current_stream=lambda: current[0],
+        get_current_stream=current,
         get_elapsed_time=lambda a, b: 1e3 * (b.time - a.time),
     )
     module = types.ModuleType("cupy")

@@ -2,14 +2,16 @@
 
 import dataclasses
 import json
+import types
 
 import numpy as np
 import pytest
 from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
+from frame.errors import BackendError
 from frame.tools import bench
-from frame.tools.bench import ceilings, expressions, fortran, inputs, properties, report, scaling, threads
+from frame.tools.bench import blocks, ceilings, expressions, fortran, inputs, properties, report, scaling, threads
 from frame.tools.cli import main
 from kernels import Mixture, collections
 from kernels.codegen import counting
@@ -251,6 +253,50 @@ def test_launch(capsys):
 
 
 # ---- what the bounds are made of
+
+
+@pytest.mark.parametrize("host", ["python", "fortran"])
+def test_blocks(capsys, host):
+    """Two ranks at the same time, a block call beside the loops of calls for each array."""
+    arguments = "--shapes 8x9x10 --fringes mixed --ns 4 --ranks 1,2 --seconds 0.01 --repeats 1 --chunks 500".split()
+    rows, shown = ran(capsys, "blocks", "--backend", "cpu", "--host", host, "--ways", "block,loop,queue", *arguments)
+    assert len(rows) == 6 and len({row["case"] for row in rows}) == 6 and "backend cpu" in shown or host == "fortran"
+    for row in rows:
+        assert tuple(row) == report.KEYS and (row["bench"], row["ns"], row["points"]) == ("blocks", 4, 720)
+        assert row["seconds"] * row["points_per_s"] == pytest.approx(720)
+        assert row["bound"] is None and row["case"] in shown
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--shapes", "8x8"], "'8x8', wanted extents such as 64x64x64"),
+        (["--memory", "pined"], "'pined', wanted some of pageable, pinned, device"),
+        (["--ranks", "0"], "'0', wanted whole numbers from 1"),
+        (["--host", "fortran", "--ns", "3"], "--ns 3: wanted some of 4, 10"),
+        (["--memory", "pinned"], "no case is left"),
+    ],
+)
+def test_blocks_that_cannot_be_measured(capsys, arguments, words):
+    try:
+        status = main(["bench", "blocks", "--backend", "cpu", "--ranks", "1", *arguments])
+    except SystemExit as error:  # the parser's own refusal
+        status = error.code
+    assert status != 0 and words in capsys.readouterr().err
+
+
+def test_a_rank_that_dies_is_told(monkeypatch):
+    """One message with what it said, and no hang."""
+    given = types.SimpleNamespace(threads=None)
+    ranks = blocks.Ranks(2, given, "cpu", {"FRAME_THREADS": "none"}, "python")
+    with pytest.raises(BackendError, match="a rank ended .*FRAME_THREADS is none"):
+        ranks.ask("facts")
+    ranks.end()
+    ranks = blocks.Ranks(2, given, "cpu", {}, "python")
+    ranks.each[1].kill()
+    with pytest.raises(BackendError, match=r"a rank ended \(status -9\); it said: nothing"):
+        ranks.ask("facts")
+    ranks.end()
 
 
 def test_operations_of_a_formula():

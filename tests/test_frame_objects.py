@@ -819,7 +819,7 @@ def test_model_options_reach_the_mixture():
         ),
         (
             lambda c: c.set_parameter("timer", 1.0),
-            "unknown parameter 'timer', did you mean 'timers'; known: timers, check, threads",
+            "unknown parameter 'timer', did you mean 'timers'; known: timers, check, queue, threads",
         ),
         (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
         (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),

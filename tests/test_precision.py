@@ -308,15 +308,16 @@ def test_the_host_link_carries_single_precision(be):  # noqa: F811
     """Pageable blocks in double are packed in the view's type, so that only half the bytes go to the device."""
     if be.arrays.__version__ != "stand-in":
         pytest.skip("looks into the stand-in")
-    copied = []
-    original = be.arrays.cuda.runtime.memcpy2DAsync
+    made, original = [], be.arrays.cuda.alloc_pinned_memory
     host = np.asfortranarray(np.random.default_rng(1).normal(size=(6, 5, 4, 2)))
     block = Block(host.ctypes.data, host.shape, (1, 6, 30, 120), (0, 0, 0, 0), host.shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(be.arrays.cuda.runtime, "memcpy2DAsync", lambda *a: (copied.append(a[4] * a[5]), original(*a)))
-        Marshal(be).gather(block, 0, 120, be.empty((2, 128), SINGLE))
-        Marshal(be).gather(block, 0, 120, be.empty((2, 128)))
-    assert copied == [4 * 240, 8 * 240]
+        patch.setattr(be.arrays.cuda, "alloc_pinned_memory", lambda n: (made.append(n), original(n))[1])
+        for dtype in (SINGLE, np.dtype(float)):
+            view = be.empty((2, 128), dtype)
+            Marshal(be).gather(block, 0, 120, view)
+            assert np.array_equal(be.to_host(view)[:, :120], host.reshape(120, 2, order="F").T.astype(dtype))
+    assert made[1] - 64 == 2 * (made[0] - 64)  # 64: for the alignment
 
 
 # ---- instruction sets, validation, bench

@@ -50,6 +50,7 @@ module frame_interface
   public :: frame_populatepreosshareddata
   public :: frame_populatechungshareddata
   public :: frame_getspecies
+  public :: frame_wait
   public :: frame_launch
   public :: frame_eosthermalproperties
   public :: frame_eosviscousproperties
@@ -252,6 +253,12 @@ module frame_interface
       character(kind=c_char), intent(in) :: tag(*)
       real(c_double), intent(out) :: buf(*)
       integer(c_int), value :: n
+      integer(c_int) :: status
+    end function
+    function c_wait(keep) &
+        bind(c, name='framec7_wait') result(status)
+      import
+      integer(c_int), value :: keep
       integer(c_int) :: status
     end function
     function c_launch(keep, tag, nActive) &
@@ -501,7 +508,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! timers (0 or 1), check (0 or 1); threads (before initialize).
+  ! timers, check, queue (0 or 1; queue: see frame_wait); threads (before initialize).
   subroutine frame_setparameter(tag, value, stat)
     character(*), intent(in) :: tag   ! parameter
     real(c_double), intent(in) :: value   ! its value
@@ -590,6 +597,14 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_getspecies(keep(present(stat)), trim(tag)//c_null_char, buf, int(n, c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Wait for this thread's stripe calls on pinned arrays. With parameter queue they return before they are done.
+  subroutine frame_wait(stat)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_wait(keep(present(stat)))
     if (present(stat)) stat = status
   end subroutine
 

@@ -90,6 +90,32 @@ class Module(abc.ABC):
         raise BackendError(f"'{self.name}': a CPU has no constant memory '{name}'.")
 
 
+IN, WORK, OUT = QUEUES = range(3)  # of a pipeline: copies in, kernels, copies out
+
+
+class Pipeline:
+    """Where there is one queue, what is queued happens in order, and nothing has to be told about it. A device has a
+    pipeline of its own, in which the three queues run side by side."""
+
+    def __init__(self, backend: Backend):
+        self._backend, self._step = backend, contextlib.nullcontext()
+
+    def step(self, queue: int, part: int = 0, after: tuple[int, ...] = ()):
+        """A context, to be entered as often as wanted: what it queues goes to `queue`, behind the last steps of the
+        queues `after` for the same part of the views."""
+        return self._step
+
+    def begin(self) -> None:
+        """What is queued from now on comes after what the caller's stream has."""
+
+    def end(self) -> None:
+        """What the caller's stream gets from now on comes after the last steps."""
+
+    def wait(self, queue: int | None = None, part: int | None = None) -> None:
+        """For all steps; or those of a queue; or its last one for this part."""
+        self._backend.synchronize()
+
+
 class Backend(abc.ABC):
     """What it does with arrays and time is right where they are the host's; backends of devices have their own.
 
@@ -169,6 +195,10 @@ class Backend(abc.ABC):
     def synchronize(self) -> None:
         """Wait for what was queued."""
 
+    def pipeline(self, parts: int) -> Pipeline:
+        """A thread's own, for views of which `parts` parts are worked with at the same time."""
+        return Pipeline(self)
+
     def mark(self):
         """A point in the backend's time; costs next to nothing and waits for nothing."""
         return time.perf_counter()
@@ -210,6 +240,15 @@ class Backend(abc.ABC):
 
     def unpin(self, address: int, nbytes: int) -> None:
         """Before the memory is freed."""
+
+    def pinned(self, low: int, high: int) -> bool:
+        """Whether `pin` holds all of this memory; true where nothing has to be pinned."""
+        return True
+
+    @property
+    def pins(self) -> int:
+        """Another number after each change of what is pinned."""
+        return 0
 
     def release(self) -> None:
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""

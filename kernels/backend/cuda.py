@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, Backend, Module, Source
+from .base import DOUBLE, QUEUES, Backend, Module, Pipeline, Source
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
@@ -206,6 +206,64 @@ class HostStream(typing.NamedTuple):
         return 0, self.address
 
 
+class Streams(Pipeline):
+    """A stream for each queue, an event for each queue and part. The streams are blocking ones: what the host gives to
+    CUDA's default stream stays in order with them."""
+
+    def __init__(self, backend: CudaBackend, parts: int):
+        cuda = backend.arrays.cuda
+        self._use, self._cuda = backend.use, cuda
+        self._use()
+        self._streams = [cuda.Stream() for _ in QUEUES]
+        self._events = [[cuda.Event(disable_timing=True) for _ in range(parts)] for _ in QUEUES]
+        self._other = cuda.Event(disable_timing=True)  # of the caller's stream
+
+    def step(self, queue, part=0, after=()):
+        events = [self._events[q][part] for q in after]
+        return Step(self._use, self._streams[queue], events, self._events[queue][part])
+
+    def begin(self):
+        here = self._cuda.get_current_stream()
+        if here.ptr:
+            self._other.record(here)
+            for stream in self._streams:
+                stream.wait_event(self._other)
+
+    def end(self):
+        here = self._cuda.get_current_stream()
+        if here.ptr:
+            for stream in self._streams:
+                self._other.record(stream)
+                here.wait_event(self._other)
+
+    def wait(self, queue=None, part=None):
+        self._use()
+        if part is not None:
+            self._events[queue][part].synchronize()
+            return
+        for stream in self._streams if queue is None else [self._streams[queue]]:
+            stream.synchronize()
+
+
+class Step:
+    """Makes a stream the current one, behind some events; its own event is behind what was queued meanwhile."""
+
+    __slots__ = ("_use", "_stream", "_after", "_own")
+
+    def __init__(self, use, stream, after, own):
+        self._use, self._stream, self._after, self._own = use, stream, after, own
+
+    def __enter__(self):
+        self._use()
+        for event in self._after:
+            self._stream.wait_event(event)
+        self._stream.__enter__()
+
+    def __exit__(self, *error):
+        self._own.record(self._stream)
+        return self._stream.__exit__(*error)
+
+
 class CudaBackend(CudaTarget):
     """One device. Raises BackendError when CuPy, a driver or the device is not there."""
 
@@ -309,6 +367,9 @@ class CudaBackend(CudaTarget):
         self.use()
         self._runtime.streamSynchronize(self.stream)
 
+    def pipeline(self, parts):
+        return Streams(self, parts)
+
     def mark(self):
         self.use()
         event = self.arrays.cuda.Event()
@@ -375,6 +436,13 @@ class CudaBackend(CudaTarget):
     def unpin(self, address, nbytes):
         self.synchronize()
         self._pinned.unpin(address, nbytes)
+
+    def pinned(self, low, high):
+        return self._pinned.holds(low, high)
+
+    @property
+    def pins(self):
+        return self._pinned.changes
 
     def release(self):
         self.synchronize()

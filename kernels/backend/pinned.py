@@ -6,6 +6,7 @@ pages, and a new array at the same address would lie on other pages.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import ctypes
 from typing import Any
@@ -26,10 +27,17 @@ class PinnedMemory:
     def __init__(self, runtime):
         self._runtime = runtime
         self._given: list[tuple[int, int]] = []  # (address, end) of the ranges given to `pin`
-        self._registered: list[tuple[int, int]] = []  # (address, end) of the whole pages pinned for them
+        self._registered: list[tuple[int, int]] = []  # (address, end) of the whole pages pinned for them, sorted
+        self.changes = 0  # of what is pinned
+
+    def holds(self, low: int, high: int) -> bool:
+        """Whether `pin` has pinned all of these bytes: no question to the driver."""
+        return not self._gaps(low, high)
 
     def kind(self, low: int, high: int) -> int:
         """cudaMemoryType of the bytes low .. high - 1; PAGEABLE where its two ends differ in kind."""
+        if self.holds(low, high):
+            return PINNED
         kinds = [self._runtime.pointerGetAttributes(end).type for end in (low, high - 1)]
         if kinds[0] != kinds[1]:
             return PAGEABLE
@@ -48,7 +56,8 @@ class PinnedMemory:
             for start, end in self._gaps(low, high):
                 refusal = self._register(start, end)
                 if refusal is None:
-                    self._registered.append((start, end))
+                    bisect.insort(self._registered, (start, end))
+                    self.changes += 1
                 elif "AlreadyRegistered" not in refusal:
                     self.unpin(address, nbytes)
                     raise BackendError(
@@ -64,6 +73,7 @@ class PinnedMemory:
             if not any(low < end and start < high for low, high in self._given):
                 self._runtime.hostUnregister(start)
                 self._registered.remove((start, end))
+                self.changes += 1
 
     def release(self) -> None:
         """Unpin everything."""
@@ -96,8 +106,10 @@ class PinnedMemory:
     def _gaps(self, low: int, high: int) -> list[tuple[int, int]]:
         """The parts (address, end) of low .. high that `pin` has not pinned."""
         out = []
-        for start, end in sorted(self._registered):
-            if start < high and low < end:
+        for start, end in self._registered[max(bisect.bisect(self._registered, (low,)) - 1, 0) :]:
+            if start >= high:
+                break
+            if low < end:
                 if low < start:
                     out.append((low, start))
                 low = end

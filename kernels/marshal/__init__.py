@@ -1,30 +1,34 @@
 """Blocks of a host, the stripes cut from them, and the copies between a block and a view.
 
-How a block is reached depends on where it lies. Where kernels can read and write it, one kernel does it all. Pageable
-memory of the host's is packed on the CPU into a pinned buffer, in the view's type, and one copy takes that to the
-device; packing returns before the copy has arrived, so it runs beside the kernels of the chunk before. Either way a
-scatter touches the selected points alone: fringe data that the host writes between two calls stays.
+How a block is reached depends on where it lies. Where kernels can read and write it, one kernel does it all: also the
+pinned memory of a host, across the link. Pageable memory is packed by threads of the CPU into a pinned buffer, in the
+view's type, and that is a block like any other. Either way a scatter touches the selected points alone: fringe data
+that the host writes between two calls stays.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
+import struct
+from typing import Any
 
 import numpy as np
 
 from ..backend import get_backend
 from ..backend.base import Backend, Shape, Source, check_rows
-from ..backend.record import packer, record
+from ..backend.record import record
 from ..errors import ArgumentError
 
-STRIPE = "block:address view:address " + " ".join(
-    f"{name}:whole" for name in "ld start variables nx ny sx sy sz sv".split()
-)
+MOST_FIELDS, WORDS = 24, 11  # of a launch; of a field: marshal.h has the same
+MOVES = f"start:whole column:whole past:whole fields:whole field:whole:{MOST_FIELDS * WORDS}"
+FRACTIONS = "view:address ld:whole rows:whole column:whole"
 SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
-PACKER = packer(STRIPE)
-THREADS, MOST_ROWS = 256, 8  # of a block, as in marshal.h; blocks side by side that share the variables
+# On a device: a thread a point where the block is its own memory. Across the link fewer, which loop over the points:
+# they are enough for the link, and copies of the other direction and kernels run beside them.
+ON_DEVICE, ACROSS = Shape(256), Shape(256, resident=1)
+PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
+ONE_FIELD = struct.Struct(f"{4 + WORDS}q")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,98 +76,156 @@ class Block:
         return self.first + self.size * low, self.first + self.size * (high + 1)
 
 
+def rows_block(array) -> Block:
+    """A matrix (rows, points) of the host's as a block that is selected as a whole."""
+    rows, points = array.shape
+    pitch = array.strides[0] // array.itemsize
+    address = array.__array_interface__["data"][0]
+    return Block(address, (points, 1, 1, rows), (1, 0, 0, pitch), (0,) * 4, (points, 1, 1, rows), size=array.itemsize)
+
+
+class Moves:
+    """Copies between selections and views, bound once. Addresses of the host are in it: it may be run in calls that
+    name the same arrays."""
+
+    def __init__(self, marshal: Marshal, name: str, pairs, past: bool):
+        across = any(marshal.reach(block) != "own" for block, _ in pairs)
+        self._launches = []
+        for first in range(0, len(pairs), MOST_FIELDS):
+            part, arguments = pairs[first : first + MOST_FIELDS], record(MOVES)
+            words = [word for block, view in part for word in marshal.words(block, view)]
+            arguments["past"], arguments["fields"], arguments["field"][0, : len(words)] = past, len(part), words
+            run = marshal.module.bind(f"{name}_{part[0][1].itemsize}", ACROSS if across else ON_DEVICE, arguments)
+            self._launches.append((arguments.view(np.int64).data, run))
+
+    def run(self, start: int, count: int, column: int = 0) -> None:
+        """Selected points start .. start + count - 1 from or to columns column .. of the views."""
+        for words, launch in self._launches:
+            words[0], words[1] = start, column
+            launch(count)
+
+
 class Marshal:
-    """gather and scatter on one backend."""
+    """gather and scatter on one backend. On a device both are queued: gather has read pageable memory when it returns,
+    memory that kernels reach (`reach`) is read and written later; scatter has written pageable memory.
+    """
 
     def __init__(self, backend: Backend, module=None):
-        self.backend = backend
-        self._module = module or backend.compile(SOURCE)
+        self.backend, self._packers = backend, 1
+        self.module = module or backend.compile(SOURCE)
         self._functions: dict = {}
         self._staged: list = []  # two buffers on their way in, used in turns, then one on its way out
-        self._deferred = False
+        self.buffers: dict[str, np.ndarray] = {}  # of block calls, by the way
+        self._memory: dict[str, Any] = {}  # theirs
 
-    def gather(self, block: Block, start: int, count: int, view) -> None:
-        """Selected points start .. start + count - 1 of each selected variable -> view[v, :count]."""
-        self._move("gather", block, start, count, view)
+    def gather(self, block: Block, start: int, count: int, view) -> str:
+        """Selected points start .. start + count - 1 of each selected variable -> view[v, :count]. Returns `reach`."""
+        return self._move("gather", block, start, count, view)
 
-    def scatter(self, block: Block, start: int, count: int, view) -> None:
-        """view[v, :count] -> selected points start .. start + count - 1 of each selected variable, and nothing else."""
-        self._move("scatter", block, start, count, view)
+    def scatter(self, block: Block, start: int, count: int, view) -> str:
+        """view[v, :count] -> selected points start .. start + count - 1 of each selected variable, and nothing else.
+        Returns `reach`."""
+        return self._move("scatter", block, start, count, view)
 
-    def _move(self, name: str, block: Block, start: int, count: int, view) -> None:
+    def _move(self, name: str, block: Block, start: int, count: int, view) -> str:
+        reach = self.reach(block)
         if count < 1:
-            return
-        reach, row = self.reach(block), _row(view, block, count)
+            return reach
+        words = self.words(block, view, count)
         if reach != "no":
-            self._launch(name, block, start, count, view, row)
-            if reach == "shared" and not self._deferred:
-                self.backend.synchronize()  # the host uses its array as soon as the call returns
-            return
+            self._launch(name, view.itemsize, start, count, words, across=reach == "shared")
+            return reach
         slot, other, out = self._buffers()
-        shape = block.n[3], self._packer.backend.pad(count), view.dtype
         if name == "gather":
             self._staged = [other, slot, out]
-            packed = slot.rows(*shape)  # waits for its last copy
-            self._packer.gather(block, start, count, packed)
-            self._copy(view, row, packed, count, True)
+        else:
+            slot = out
+        packed = slot.rows(block.n[3], self.packer.backend.pad(count), view.dtype)  # waits for its last copy
+        there, past = self.words(rows_block(packed), view, count), int(count * view.itemsize >= PAST_FROM)
+        if name == "gather":
+            self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
+            self._launch(name, view.itemsize, 0, count, there, across=True)
             slot.used()
         else:
-            packed = out.rows(*shape)
-            self._copy(view, row, packed, count, False)
+            self._launch(name, view.itemsize, 0, count, there, across=True)
             self.backend.synchronize()
-            self._packer.scatter(block, start, count, packed)
+            self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
+        return reach
 
-    @contextlib.contextmanager
-    def session(self, blocks):
-        """For a caller who knows that these blocks outlive the session: copies to and from them are not waited for
-        before its end. Yields lanes, see Backend.session."""
-        with self.backend.session([b.range for b in blocks if self.reach(b) != "own"]) as lanes:
-            self._deferred = True
-            try:
-                yield lanes
-            finally:
-                self._deferred = False
+    def moves(self, name: str, pairs, past: bool = False) -> Moves:
+        """gather or scatter of these (block, view) in one launch, which run directly. past: see marshal.h."""
+        return Moves(self, name, pairs, past)
+
+    def buffer(self, name: str, rows: int, columns: int, dtype) -> np.ndarray:
+        """A matrix of pinned memory with at least so many rows. It is kept; a larger one takes its place."""
+        kept = self.buffers.get(name)
+        if kept is None or kept.shape[0] < rows or kept.shape[1] != columns or kept.dtype != dtype:
+            self.buffers.pop(name, None), self._memory.pop(name, None)  # before the larger one is made
+            self._memory[name] = self.backend.staging()
+            kept = self.buffers[name] = self._memory[name].rows(rows, columns, dtype)
+        return kept
+
+    def last_fraction(self, view):
+        """run(count, column): the last row of view (rows, row length) is 1 less the others. Points do not depend on
+        their place."""
+        arguments = record(FRACTIONS, view=self.backend.address(view), rows=view.shape[0])
+        arguments["ld"] = view.strides[0] // view.itemsize
+        run = self.module.bind(f"last_fraction_{view.itemsize}", Shape(256), arguments)
+
+        def at(count: int, column: int) -> None:
+            arguments["column"] = column
+            run(count)
+
+        return at
 
     def twin(self) -> Marshal:
         """The same with buffers and arguments of its own, for another thread."""
-        return Marshal(self.backend, self._module)
+        other = Marshal(self.backend, self.module)
+        other.pack_with(self._packers)
+        return other
+
+    def pack_with(self, threads: int) -> None:
+        """How many threads pack pageable memory."""
+        if threads != self._packers:
+            self._packers = threads
+            self.__dict__.pop("packer", None)
 
     def release(self) -> None:
-        """Give back the buffers."""
-        if self._staged:
-            self.backend.synchronize()
-        for slot in self._staged:
+        """Give back the buffers. Nothing may be under way."""
+        for slot in (*self._staged, *self._memory.values()):
             slot.free()
         self._staged = []
+        self.buffers.clear()
+        self._memory.clear()
 
     def reach(self, block: Block) -> str:
         """How kernels come to the block's memory, see Backend.reach."""
         return "own" if block.on_device else self.backend.reach(*block.range)
 
     @functools.cached_property
-    def _packer(self) -> Marshal:
+    def packer(self) -> Marshal:
         """What packs pageable memory, on the CPU."""
-        return Marshal(get_backend("cpu"))
+        return Marshal(get_backend("cpu", threads=self._packers))
+
+    def words(self, block: Block, view, count: int = 1) -> tuple[int, ...]:
+        """A field of the record."""
+        row = _row(view, block, count) // view.itemsize
+        nx, ny, _, variables = block.n
+        return (block.first, self.backend.address(view), row, variables, nx, ny, *block.strides, block.size)
 
     def _buffers(self):
         if not self._staged:
             self._staged = [self.backend.staging() for _ in range(3)]
         return self._staged
 
-    def _copy(self, view, row, packed, count, in_):
-        there, here = (self.backend.address(view), row), (packed.ctypes.data, packed.strides[0])
-        (to, to_pitch), (source, source_pitch) = (there, here) if in_ else (here, there)
-        self.backend.copy_rows(to, to_pitch, source, source_pitch, view.itemsize * count, packed.shape[0], in_)
-
-    def _launch(self, name: str, block: Block, start: int, count: int, view, row: int) -> None:
-        key = name, block.size, view.itemsize, min(block.n[3], MOST_ROWS)
+    def _launch(self, name: str, size: int, start: int, count: int, words, past: int = 0, across: bool = False) -> None:
+        key = name, size, across
         if key not in self._functions:
-            arguments = record(STRIPE)
-            run = self._module.bind("_".join(map(str, key[:3])), Shape(THREADS, rows=key[3]), arguments)
-            self._functions[key] = functools.partial(PACKER.pack_into, arguments.view(np.uint8).data, 0), run
+            arguments = record(MOVES)
+            run = self.module.bind(f"{name}_{size}", ACROSS if across else ON_DEVICE, arguments)
+            self._functions[key] = functools.partial(ONE_FIELD.pack_into, arguments.view(np.uint8).data, 0), run
         pack, run = self._functions[key]
-        nx, ny, _, variables = block.n
-        pack(block.first, self.backend.address(view), row // view.itemsize, start, variables, nx, ny, *block.strides)
+        pack(start, 0, past, 1, *words)
         run(count)
 
 

@@ -1,64 +1,183 @@
-// Block -> stripe and back. Points are numbered x fastest, then y, then z, within the selected extents.
+// Blocks -> stripes and back, the fields of a call in one launch. Points are numbered x fastest, then y, then z, within
+// the selected extents.
 #pragma once
 #include "numbers/launch.h"
 
+constexpr int MOST_FIELDS = 24;
+
 // Strides are in elements of the block, ld in elements of the view; `block` points at the first selected element.
-struct Stripe {
+struct Field {
     void *block, *view;
-    long ld, start, variables, nx, ny, sx, sy, sz, sv;
+    long ld, variables, nx, ny, sx, sy, sz, sv, size; // size: bytes of an element of the block, 8 or 4
 };
 
-// line(offset in the block, offset in the stripe, points) for each run of points along x; on a device a thread has one
-template <class Line> POINT_FN void each_line(const Stripe &r, long start, long count, const Line &line) {
-    const long row = start / r.nx, plane = row / r.ny;
+// start: number of the first point. column: where it lies in the views. past: on a CPU, what is written goes past the
+// caches: nobody here reads it soon.
+struct Moves {
+    long start, column, past, fields;
+    Field field[MOST_FIELDS];
+};
+
 #ifdef ON_DEVICE
-    return line((start - row * r.nx) * r.sx + (row - plane * r.ny) * r.sy + plane * r.sz, 0, Constant<1>());
-#endif
-    long x = start - row * r.nx, y = row - plane * r.ny, z = plane;
-    for (long at = 0; at < count;) {
-        const long run = r.nx - x < count - at ? r.nx - x : count - at;
-        line(x * r.sx + y * r.sy + z * r.sz, at, run);
-        at += run;
-        x = 0;
-        if (++y == r.ny) y = 0, ++z;
+
+// Four variables at a time: their loads are on the way together, which matters where the block is the host's memory.
+template <class Inner, class Outer, bool in> POINT_FN void move_point(const Field &f, const long at, const long to) {
+    Inner *const view = (Inner *)f.view + to;
+    Outer *const block = (Outer *)f.block + at;
+    for (long v = 0; v < f.variables; v += 4) {
+        const long left = f.variables - v;
+        if (in) {
+            Outer x[4];
+            UNROLL
+            for (int k = 0; k < 4; ++k)
+                if (k < left) x[k] = block[(v + k) * f.sv];
+            UNROLL
+            for (int k = 0; k < 4; ++k)
+                if (k < left) view[(v + k) * f.ld] = Inner(x[k]);
+        } else {
+            Inner x[4];
+            UNROLL
+            for (int k = 0; k < 4; ++k)
+                if (k < left) x[k] = view[(v + k) * f.ld];
+            UNROLL
+            for (int k = 0; k < 4; ++k)
+                if (k < left) block[(v + k) * f.sv] = Outer(x[k]);
+        }
     }
 }
 
-// A variable a row; what is no variable of this row is another one's. The view's type is Inner, the block's Outer.
-template <class Inner, class Outer, class Copy>
-POINT_FN void move_stripe(const Stripe &r, long first, long count, long row, long rows, const Copy &copy) {
-    for (long v = row; v < r.variables; v += rows)
-        each_line(r, r.start + first, count, [&](long from, long to, auto run) {
-            copy((Inner *)r.view + v * r.ld + first + to, (Outer *)r.block + v * r.sv + from, run);
-        });
+// Few threads go over all points: the copies of both directions and the kernels between them share the device.
+template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const long items) {
+    const long step = gridDim.x * (long)blockDim.x;
+    for (long item = blockIdx.x * (long)blockDim.x + threadIdx.x; item < items; item += step) {
+        long nx = 0, ny = 0, x = 0, y = 0, z = 0;
+        for (long n = 0; n < a.fields; ++n) {
+            const Field &f = a.field[n];
+            if (f.nx != nx || f.ny != ny) {
+                const long point = a.start + item, row = point / f.nx;
+                nx = f.nx, ny = f.ny, z = row / ny, x = point - row * nx, y = row - z * ny;
+            }
+            const long at = x * f.sx + y * f.sy + z * f.sz;
+            if (f.size == 8) move_point<Inner, double, in>(f, at, a.column + item);
+            else move_point<Inner, float, in>(f, at, a.column + item);
+        }
+    }
 }
 
-// Block and view hold double or float each; where they differ a value is converted on its way.
-template <class Inner, class Outer> POINT_FN void gather(const Stripe &r, long first, long count, long row, long rows) {
-    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](Inner *view, const Outer *block, auto run) {
-        if (r.sx == 1)
-            for (long i = 0; i < run; ++i) view[i] = Inner(block[i]);
+#define MOVE_KERNEL(name, Inner, in) \
+    KERNEL(name, Moves, 256) { move_points<Inner, in>(a, items); }
+#else
+#include "numbers/past.h"
+
+// n elements that lie `step` apart, of the block or, `in`, on their way to the view; N: n, where it is known, else 0
+template <class Inner, class Outer, bool in, long N>
+POINT_FN void move_run(Inner *__restrict__ view, Outer *__restrict__ block, const long n, const long step) {
+    const long end = N ? N : n;
+    if (step == 1)
+        for (long i = 0; i < end; ++i)
+            if (in) view[i] = Inner(block[i]);
+            else block[i] = Outer(view[i]);
+    else
+        for (long i = 0; i < end; ++i)
+            if (in) view[i] = Inner(block[i * step]);
+            else block[i * step] = Outer(view[i]);
+}
+
+// Whole lines of N points: a slab of a few points has thousands of them.
+template <class Inner, class Outer, bool in, long N>
+inline long move_lines(const Field &f, Inner *__restrict__ view, Outer *__restrict__ block, long y, const long lines) {
+    const long sx = f.sx, sy = f.sy;
+    for (long left = lines, z = 0; left > 0; y = 0, ++z) {
+        const long here = f.ny - y < left ? f.ny - y : left;
+        Outer *from = block + y * sy + z * f.sz;
+        if (sx == 1)
+            for (long k = 0; k < here; ++k, from += sy, view += N) move_run<Inner, Outer, in, N>(view, from, N, 1);
         else
-            for (long i = 0; i < run; ++i) view[i] = Inner(block[i * r.sx]);
-    });
+            for (long k = 0; k < here; ++k, from += sy, view += N) move_run<Inner, Outer, in, N>(view, from, N, sx);
+        left -= here;
+    }
+    return lines * N;
 }
 
-template <class Inner, class Outer>
-POINT_FN void scatter(const Stripe &r, long first, long count, long row, long rows) {
-    move_stripe<Inner, Outer>(r, first, count, row, rows, [&](const Inner *view, Outer *block, auto run) {
-        if (r.sx == 1)
-            for (long i = 0; i < run; ++i) block[i] = Outer(view[i]);
-        else
-            for (long i = 0; i < run; ++i) block[i * r.sx] = Outer(view[i]);
-    });
+// One variable of one field: `count` points from number `start` on.
+template <class Inner, class Outer, bool in>
+inline void move_row(const Field &f, const long start, const long count, const bool past, Inner *view, Outer *block) {
+    const long row = start / f.nx;
+    long x = start - row * f.nx, z = row / f.ny, y = row - z * f.ny, at = 0;
+    while (at < count) {
+        const long lines = x ? 0 : (count - at) / f.nx;
+        if (lines && f.nx <= 4) {
+            switch (f.nx) {
+            case 1:
+                at += move_lines<Inner, Outer, in, 1>(f, view + at, block + z * f.sz, y, lines);
+                break;
+            case 2:
+                at += move_lines<Inner, Outer, in, 2>(f, view + at, block + z * f.sz, y, lines);
+                break;
+            case 3:
+                at += move_lines<Inner, Outer, in, 3>(f, view + at, block + z * f.sz, y, lines);
+                break;
+            default:
+                at += move_lines<Inner, Outer, in, 4>(f, view + at, block + z * f.sz, y, lines);
+            }
+            y += lines, z += y / f.ny, y %= f.ny;
+            continue;
+        }
+        const long run = f.nx - x < count - at ? f.nx - x : count - at;
+        Outer *const from = block + x * f.sx + y * f.sy + z * f.sz;
+        if (past && f.sx == 1 && run >= 32) {
+            if (in) copy_past(view + at, from, run);
+            else copy_past(from, view + at, run);
+        } else move_run<Inner, Outer, in, 0>(view + at, from, run, f.sx);
+        at += run, x = 0;
+        if (++y == f.ny) y = 0, ++z;
+    }
 }
 
-// Named by the bytes of an element: of the block's, then of the view's.
-RANGE_KERNEL(gather_8_8, Stripe, 256, (gather<double, double>))
-RANGE_KERNEL(gather_8_4, Stripe, 256, (gather<float, double>))
-RANGE_KERNEL(gather_4_8, Stripe, 256, (gather<double, float>))
-RANGE_KERNEL(gather_4_4, Stripe, 256, (gather<float, float>))
-RANGE_KERNEL(scatter_8_8, Stripe, 256, (scatter<double, double>))
-RANGE_KERNEL(scatter_8_4, Stripe, 256, (scatter<float, double>))
-RANGE_KERNEL(scatter_4_8, Stripe, 256, (scatter<double, float>))
-RANGE_KERNEL(scatter_4_4, Stripe, 256, (scatter<float, float>))
+template <class Inner, bool in> void move_points(const Moves &a, const long first, const long count) {
+    for (long n = 0; n < a.fields; ++n) {
+        const Field &f = a.field[n];
+        for (long v = 0; v < f.variables; ++v) {
+            Inner *const view = (Inner *)f.view + v * f.ld + a.column + first;
+            if (f.size == 8)
+                move_row<Inner, double, in>(f, a.start + first, count, a.past, view, (double *)f.block + v * f.sv);
+            else move_row<Inner, float, in>(f, a.start + first, count, a.past, view, (float *)f.block + v * f.sv);
+        }
+    }
+    if (a.past) done_past();
+}
+
+// clang-format off
+#define MOVE_KERNEL(name, Inner, in)                                                                                   \
+    KERNEL(name, Moves, 256) {                                                                                         \
+        if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)")                                              \
+        for (int part = 0; part < threads; ++part) {                                                                   \
+            const long low = items * part / threads & ~7, high = items * (part + 1) / threads & ~7;                    \
+            move_points<Inner, in>(*record, low, (part + 1 == threads ? items : high) - low);                          \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+// clang-format on
+#endif
+
+// Named by the bytes of an element of the view.
+MOVE_KERNEL(gather_8, double, true)
+MOVE_KERNEL(gather_4, float, true)
+MOVE_KERNEL(scatter_8, double, false)
+MOVE_KERNEL(scatter_4, float, false)
+
+// The last row of `rows` fractions is 1 less the others, summed in double, one after the other.
+struct Fractions {
+    void *view;
+    long ld, rows, column;
+};
+
+template <class Inner> POINT_FN void last_fraction(const Fractions &a, const long point) {
+    Inner *const y = (Inner *)a.view + a.column + point;
+    double rest = 1.0;
+    for (long s = 0; s < a.rows - 1; ++s) rest -= y[s * a.ld];
+    y[(a.rows - 1) * a.ld] = Inner(rest);
+}
+ITEM_KERNEL(last_fraction_8, Fractions, 256, last_fraction<double>)
+ITEM_KERNEL(last_fraction_4, Fractions, 256, last_fraction<float>)

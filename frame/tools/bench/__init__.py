@@ -16,7 +16,7 @@ import sys
 from ...config import PRECISIONS
 from ...errors import ArgumentError
 from ..progress import clear, progress
-from . import inputs, species_loops, tensor
+from . import blocks, inputs, species_loops, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -105,6 +105,8 @@ def add(commands) -> None:
     species_loops.add_arguments(loops, bench=True)
     expressions = benches.add_parser("tensor", help="tensor expressions beside einsum, matmul and libxsmm, on one core")
     tensor.add_arguments(expressions)
+    calls = benches.add_parser("blocks", help="block calls of ranks, beside the link's limit and as many CPU ranks")
+    blocks.add_arguments(calls)
 
 
 def _check(given) -> None:
@@ -137,6 +139,8 @@ def main(given) -> None:
         return species_loops.run(given)
     if given.bench == "tensor":
         return tensor.run(given)
+    if given.bench == "blocks":
+        return blocks.run(given)
     from kernels import get_backend
 
     from . import page, report, scaling

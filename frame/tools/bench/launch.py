@@ -132,21 +132,25 @@ def python_starts(backend) -> list[Row]:
     ]
 
 
-def host() -> pathlib.Path:
-    """The Fortran program, compiled and linked against libframe, which is built when it is not there."""
+def host(name: str = "entry_points.f90", module: bool = False) -> pathlib.Path:
+    """A Fortran program of this folder, compiled and linked against libframe, which is built when it is not there.
+    module: it uses frame_interface."""
     from ... import build
 
     program, version = fortran.compiler()
     library = BUILD / "libframe.so"
     if not library.is_file():
         build.build(fortran=False, say=lambda text: None)
-    source = HERE / "entry_points.f90"
+    source, interface = HERE / name, build.fortran_module() if module else ""
 
     def make(path):
         link = [f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"]
-        fortran.run([program, "-O2", source, "-o", path, *link], source.name)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            used = pathlib.Path(folder) / "frame_interface.f90"
+            used.write_text(interface)
+            fortran.run([program, "-O2", "-J", folder, *[used] * module, source, "-o", path, *link], source.name)
 
-    return cache.entry(f"entry_points-{cache.key(source.read_bytes(), version, library)}", ".exe", make)
+    return cache.entry(f"{source.stem}-{cache.key(source.read_bytes(), interface, version, library)}", ".exe", make)
 
 
 def from_fortran(backend, repeats: int) -> list[Row]:

@@ -1,0 +1,166 @@
+"""Block calls: the chunk loop over whole selections, with copies in, kernels and copies out side by side.
+
+A call is resolved once, and run as often as the host repeats it. The views are used in parts, one for each piece of
+the block that is under way. Arrays that kernels reach are read and written where they lie, all of a direction in one
+launch. Pageable ones are packed by threads of the CPU into a pinned buffer that has parts as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels.backend.base import IN, OUT, WORK
+from kernels.marshal import rows_block
+
+from .launcher import Launcher
+
+PARTS = 4  # pieces under way on a device
+LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
+
+
+class BlockCall:
+    """inputs, outputs: (view, Block) pairs. launcher: what makes the outputs from the inputs.
+
+    An address of the host's memory is used only in the call that names it: `holds` says whether that memory is still
+    reached as it was found.
+    """
+
+    def __init__(self, impl, launcher: Launcher, inputs, outputs):
+        self._impl, self._launcher = impl, launcher
+        self._marshal, self._pipe = impl.marshal, impl.pipe
+        self._inputs, self._geometry = inputs, (*outputs, *inputs)[-1][1]
+        self.total = self._geometry.points
+        self._checked, self._pins = impl.check.on, impl.backend.pins
+        device = impl.backend.memory == "device"
+        parts = max(1, min(PARTS, impl.chunk // LEAST)) if device and not self._checked else 1
+        self._width = impl.chunk // parts // 32 * 32 if parts > 1 else impl.chunk
+        shares = -(-self.total // (2 * PARTS) // 32) * 32
+        self._piece = min(self._width, max(LEAST, shares)) if parts > 1 else self._width
+        self._found = [(block, self._marshal.reach(block)) for _, block in (*inputs, *outputs)]
+        self._asked = [
+            (block, reach)
+            for block, reach in self._found
+            if reach == "shared" and not impl.backend.pinned(*block.range)
+        ]
+        self._hosts = any(reach != "own" for _, reach in self._found)
+        self._device = device
+        self._in = _Direction("gather", self._marshal, inputs, parts, self._width, impl.dtype)
+        self._out = _Direction("scatter", self._marshal, outputs, parts, self._width, impl.dtype)
+        # Y without its last species, and Q with one row less than it has
+        self._rests = [
+            self._marshal.last_fraction(impl.views["Y"].matrix)
+            for view, block in inputs
+            if block.n[3] < view.rows or (view.parts and impl.nq == impl.ns + 4)
+        ]
+        both = {view.storage for view, _ in inputs} & {view.storage for view, _ in outputs}
+        self._steps = [
+            (
+                self._pipe.step(IN, part, (WORK, OUT) if both else (WORK,)),
+                self._pipe.step(WORK, part, (IN, OUT)),
+                self._pipe.step(OUT, part, (WORK, IN)),
+            )
+            for part in range(parts)
+        ]
+
+    def holds(self) -> bool:
+        """Whether the call may be run again: nothing was pinned or unpinned since, check mode is as it was."""
+        return (
+            self._pins == self._impl.backend.pins
+            and self._checked == self._impl.check.on
+            and self._in.holds()
+            and self._out.holds()
+            and all(self._marshal.reach(block) == reach for block, reach in self._asked)
+        )
+
+    def run(self) -> None:
+        """All pieces. Returns when the host may use its arrays."""
+        impl, pipe = self._impl, self._pipe
+        impl.forget()
+        pipe.begin()
+        under_way: list[tuple[int, int, int]] = []
+        parts = len(self._steps)
+        try:
+            for number, first in enumerate(range(0, self.total, self._piece)):
+                part, count = number % parts, min(self._piece, self.total - first)
+                if self._out.packed and number >= parts:
+                    self._unpack(*under_way.pop(0))
+                self._queue(first, count, part)
+                under_way.append((first, count, part))
+            if self._out.packed:
+                for piece in under_way:
+                    self._unpack(*piece)
+            elif self._hosts or (self._device and impl.waits):
+                impl.timed("block wait", self.total, pipe.wait, OUT)
+            else:
+                pipe.end()
+        except BaseException:
+            pipe.wait()  # what was queued uses the host's memory
+            raise
+
+    def _queue(self, first: int, count: int, part: int) -> None:
+        impl, column = self._impl, part * self._width
+        into, work, out = self._steps[part]
+        if self._in.packed:
+            self._pipe.wait(IN, part)  # the last piece has left the buffer
+            impl.timed("block pack", count, self._in.packed.run, first, count, column)
+        with into:
+            impl.timed("block in", count, self._in.run, first, count, column)
+            for rest in self._rests:
+                rest(count, column)
+        if self._checked:
+            self._check_inputs(first, count)
+        with work:
+            impl.timed(self._launcher.name, count, self._launcher.run[column], count)
+        if self._checked:
+            self._check_results(first, count)
+        with out:
+            impl.timed("block out", count, self._out.run, first, count, column)
+
+    def _unpack(self, first: int, count: int, part: int) -> None:
+        self._impl.timed("block wait", count, self._pipe.wait, OUT, part)
+        self._impl.timed("block unpack", count, self._out.packed.run, first, count, part * self._width)
+
+    def _check_inputs(self, first: int, count: int) -> None:
+        impl = self._impl
+        for view, block in self._inputs:
+            for filled in view.parts or (view,):
+                impl.check.filled(filled, impl.backend.to_host(filled.matrix)[:, :count], block, first + 1)
+
+    def _check_results(self, first: int, count: int) -> None:
+        impl = self._impl
+        species = impl.mixture and impl.mixture.species
+        impl.check.computed(self._launcher, count, impl.backend, self._geometry, first + 1, species)
+
+
+class _Direction:
+    """Copies of one direction: of the arrays that kernels reach, and of those that go through the pinned buffer.
+    packed: what packs or unpacks these, None where there are none."""
+
+    def __init__(self, name: str, marshal, fields, parts: int, width: int, dtype):
+        reached: list[tuple] = []
+        staged: list[tuple] = []
+        self.packed: Any = None
+        for view, block in fields:
+            matrix = view.matrix if block.n[3] == view.rows else view.matrix[: block.n[3]]
+            (staged if marshal.reach(block) == "no" else reached).append((block, matrix))
+        self._reached = marshal.moves(name, reached) if reached else None
+        self._staged, self._buffer = None, None
+        if not staged:
+            return
+        self._name, self._marshal = name, marshal
+        rows = [block.n[3] for block, _ in staged]
+        self._buffer = marshal.buffer(name, sum(rows), parts * width, dtype)  # may have more rows
+        ends = [sum(rows[: n + 1]) for n in range(len(rows))]
+        lent = [self._buffer[end - n : end] for n, end in zip(rows, ends)]
+        self._staged = marshal.moves(name, [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)])
+        self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past=True)
+
+    def holds(self) -> bool:
+        """Whether the buffer is still the one that was bound."""
+        return self._buffer is None or self._marshal.buffers.get(self._name) is self._buffer
+
+    def run(self, first: int, count: int, column: int) -> None:
+        if self._reached is not None:
+            self._reached.run(first, count, column)
+        if self._staged is not None:
+            self._staged.run(column, count, column)  # the buffer has the columns of the views

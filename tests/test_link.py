@@ -1,0 +1,288 @@
+"""Copies between a host and a device: every path, every order that streams may take, and the bytes that stay.
+
+The stand-in's streams run their work as late or as early as their events allow (cuda_on_cpu.make(lag)), so a wait that
+is missing shows as a wrong number. With `pytest -m gpu` the same calls go to the device.
+"""
+
+import sys
+
+import cuda_on_cpu
+import numpy as np
+import pytest
+from hosts import OWN_KERNEL, SOURCES
+
+import kernels
+from frame.frame import Frame
+from frame.stripe import IN, OUT, Field
+from kernels.backend import cuda
+
+NS, NOWHERE = 2, (None,) * 4
+MEMORY = ("pageable", "pinned", "device", "host's own", "mixed", "inputs pageable", "outputs pageable")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The folder of compiled programs; they are few, and the same for every stand-in."""
+    return cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])
+def frame(request, programs, monkeypatch):
+    """A frame on a device of its own: chunk 128 in up to four parts."""
+    made = Frame()
+    if request.param == "gpu":
+        backend = kernels.get_backend("cuda")
+    else:
+        monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
+        monkeypatch.setattr(cuda, "machine_code", programs)
+        backend = cuda.CudaBackend(0)
+    monkeypatch.setattr("frame.blocks.LEAST", 32)
+    monkeypatch.setattr(made, "_choose_backend", lambda device: backend)
+    made.initialize(-1, 128, NS, 1, 0)
+    made.register_kernel(str(SOURCES / "copies.py"))
+    yield made
+    made.finalize()
+    assert not backend._pinned._registered and not backend._pinned._given
+
+
+class Array:
+    """An array of the host's, (nx, ny, nz[, NS]) within a fringe, somewhere in larger memory. box: what is selected."""
+
+    def __init__(self, frame, rng, name, box, where, fringe, size=8):
+        self.frame, self.name, self.where = frame, name, where
+        rows = () if name in "Tp" else (NS,)
+        self.low = rng.integers(0, fringe + 1, 3)
+        shape = (*(self.low + box + rng.integers(0, fringe + 1, 3)), *rows)
+        self.dtype, offset = np.dtype(f"f{size}"), int(rng.integers(0, 9))
+        count = int(np.prod(shape)) + 16
+        self.flat = cuda.in_own_pages((count,), self.dtype) if where == "host's own" else np.empty(count, self.dtype)
+        self.flat[...] = np.nan
+        self.values = self.flat[offset : offset + int(np.prod(shape))].reshape(shape, order="F")
+        self.inside = tuple(slice(a, a + n) for a, n in zip(self.low, box))
+        self.address, self._held, self._pinned = self.values.ctypes.data, None, None
+
+    def keep(self):
+        """Take the memory to where it belongs."""
+        backend = self.frame.backend
+        if self.where == "pinned":
+            self.frame.pin_array([self.field(IN)])
+        elif self.where == "host's own":
+            self._pinned = self.flat.ctypes.data
+            backend._runtime.hostRegister(self._pinned, self.flat.nbytes, 0)
+        elif self.where == "device":
+            self._held = backend.from_host(self.flat, self.dtype)
+            self.address = backend.address(self._held) + (self.values.ctypes.data - self.flat.ctypes.data)
+
+    def release(self):
+        if self.where == "pinned":
+            self.frame.unpin_array([self.field(IN)])
+        elif self.where == "host's own":
+            self.frame.backend._runtime.hostUnregister(self._pinned)
+        elif self.where == "device":
+            self.flat[...] = self.frame.backend.to_host(self._held)
+
+    def field(self, way):
+        size, shape = self.dtype.itemsize, self.values.shape
+        strides = tuple(int(s) for s in size * np.cumprod((1, *shape[:-1])))
+        lower = tuple(int(1 - low) for low in self.low) + (1,) * (len(shape) - 3)
+        return Field(self.name, way, self.address, shape, strides, lower, size)
+
+
+def arrays(frame, rng, where, box=None, fringe=2):
+    box = rng.integers(1, 12, 3) if box is None else np.array(box)
+
+    def chosen(name):
+        if where.endswith(" pageable"):
+            return "pageable" if (name in "TY") == where.startswith("inputs") else "pinned"
+        return MEMORY[rng.integers(4)] if where == "mixed" else where
+
+    made = {
+        name: Array(frame, rng, name, box, chosen(name), fringe, int(rng.choice([4, 8])) if fringe else 8)
+        for name in ("T", "Y", "p", "X")
+    }
+    points = int(np.prod(box))
+    made["T"].values[made["T"].inside] = rng.integers(1, 2000, tuple(box))
+    first = rng.integers(0, 1000, tuple(box)) / 1024
+    made["Y"].values[made["Y"].inside] = np.stack([first, 1 - first], -1)
+    for array in made.values():
+        array.keep()
+    return made, box, points
+
+
+def block(frame, made, box):
+    fields = [made[n].field(IN) for n in ("T", "Y")] + [made[n].field(OUT) for n in ("p", "X")]
+    return frame.block_of_fields("copies", fields, (1, 1, 1, None), (*map(int, box), None))
+
+
+def check(frame, made, before):
+    """p = 2 T, X = 3 Y inside; every other byte of every array as it was."""
+    for array in made.values():
+        array.release()
+    T, Y = made["T"], made["Y"]
+    for name, wanted in (("p", 2 * T.values[T.inside]), ("X", 3 * Y.values[Y.inside])):
+        array = made[name]
+        np.testing.assert_array_equal(array.values[array.inside], wanted.astype(array.dtype))
+        offset = array.values.ctypes.data - array.flat.ctypes.data
+        old = before[name].copy()
+        count = array.values.size
+        start = offset // array.dtype.itemsize
+        old[start : start + count].reshape(array.values.shape, order="F")[array.inside] = array.values[array.inside]
+        assert old.tobytes() == array.flat.tobytes(), f"more of {name} than selected was written"
+    for name in ("T", "Y"):
+        assert before[name].tobytes() == made[name].flat.tobytes()
+
+
+@pytest.mark.parametrize("where", MEMORY)
+def test_block_calls(frame, where):
+    """Random boxes in random fringes, smaller and larger than what is under way; each call twice."""
+    rng = np.random.default_rng([3, MEMORY.index(where)])
+    for _ in range(8):
+        made, box, _ = arrays(frame, rng, where)
+        before = {name: a.flat.copy() for name, a in made.items()}
+        again = block(frame, made, box)
+        again()
+        check(frame, made, before)
+
+
+@pytest.mark.parametrize("where", ["pageable", "pinned"])
+def test_what_is_read_and_written(frame, where):
+    """T comes in as the start value and goes out as the result: the next piece's start waits for it."""
+    frame.register_kernel(str(OWN_KERNEL))
+    arrays = {name: np.zeros(1000) for name in ("rho", "e", "T")}
+    arrays["rho"][:], arrays["e"][:], arrays["T"][:] = 1.2, np.linspace(2e5, 5e5, 1000), 300
+    fields = [Field(n, IN, a.ctypes.data, a.shape, (8,), (1,), 8) for n, a in arrays.items()]
+    for f in fields * (where == "pinned"):
+        frame.pin_array([f])
+    frame.block_of_fields("air", [*fields, fields[2]._replace(way=OUT)], NOWHERE, NOWHERE)
+    wanted = (np.sqrt(690.0**2 + 2 * 0.09 * arrays["e"]) - 690.0) / 0.09
+    # 8 rounded operations on either side, none of which amplifies an error
+    np.testing.assert_allclose(arrays["T"], wanted, rtol=16 * np.finfo(float).eps)
+    for f in fields * (where == "pinned"):
+        frame.unpin_array([f])
+
+
+@pytest.mark.parametrize("queue", [0, 1])
+@pytest.mark.parametrize("where", MEMORY)
+def test_stripe_calls(frame, where, queue):
+    """Chunk by chunk; the host overwrites a pinned array as soon as it may."""
+    rng = np.random.default_rng([4, MEMORY.index(where)])
+    frame.set_parameter("queue", queue)
+    for _ in range(3):
+        made, box, points = arrays(frame, rng, where)
+        before = {name: a.flat.copy() for name, a in made.items()}
+        lo, hi = (1, 1, 1, None), (*map(int, box), None)
+        for first in range(1, points + 1, 100):
+            last = min(first + 99, points)
+            for name in ("T", "Y"):
+                frame.put([made[name].field(IN)], lo, hi, first, last)
+            frame.launch("copies", last - first + 1)
+            for name in ("p", "X"):
+                frame.get([made[name].field(OUT)], lo, hi, first, last)
+        if queue:
+            frame.wait()
+        check(frame, made, before)
+
+
+def test_a_pinned_work_array_may_be_used_again_at_once(frame):
+    """The default: populate has read its array when it returns, fetch has written it."""
+    work, out = np.zeros(60), np.zeros(60)
+    for array in (work, out):
+        frame.pin(array.ctypes.data, array.size)
+    one = lambda name, array, way: Field(name, way, array.ctypes.data, array.shape, (8,), (1,), 8)
+    fractions = Field("Y", IN, work.ctypes.data, (30, 2), (8, 240), (1, 1), 8)
+    for n in range(5):
+        work[:30] = 300 + n
+        frame.put([one("T", work[:30], IN)], NOWHERE, NOWHERE, 0, 0)
+        work[:30], work[30:] = 0.25, 0.75
+        frame.put([fractions], NOWHERE, NOWHERE, 0, 0)
+        work[:] = np.nan
+        frame.launch("copies", 30)
+        frame.get([one("p", out[:30], OUT)], NOWHERE, NOWHERE, 0, 0)
+        assert (out[:30] == 2 * (300 + n)).all()
+    for array in (work, out):
+        frame.unpin(array.ctypes.data, array.size)
+
+
+def test_an_input_that_is_fetched_may_be_filled_again(frame):
+    """In a queue: the next filling of the view is behind the copy out of it."""
+    frame.set_parameter("queue", 1)
+    given, back = np.zeros((5, 40)), np.zeros((5, 40))
+    for array in (given, back):
+        frame.pin(array.ctypes.data, array.size)
+    for n in range(5):
+        given[n] = 300 + n
+        one = lambda array, way: [Field("T", way, array[n].ctypes.data, (40,), (8,), (1,), 8)]
+        frame.put(one(given, IN), NOWHERE, NOWHERE, 0, 0)
+        frame.get(one(back, OUT), NOWHERE, NOWHERE, 0, 0)
+    frame.wait()
+    assert np.array_equal(back, given)
+    for array in (given, back):
+        frame.unpin(array.ctypes.data, array.size)
+
+
+def test_no_wait_in_a_queue(frame):
+    """With parameter queue, a loop over chunks waits once, in frame_wait. Without it, once where an input is read and
+    once where an output is written, whatever lies between."""
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    rng, calls = np.random.default_rng(5), frame.backend.arrays.calls
+    made, box, points = arrays(frame, rng, "pinned", box=(8, 8, 4), fringe=0)
+
+    def loop():
+        del calls[:]
+        for first in range(1, points + 1, 64):
+            for name in ("T", "Y"):
+                frame.put([made[name].field(IN)], NOWHERE, NOWHERE, first, first + 63)
+            frame.launch("copies", 64)
+            for name in ("p", "X"):
+                frame.get([made[name].field(OUT)], NOWHERE, NOWHERE, first, first + 63)
+        return calls.count("wait")
+
+    assert loop() == 4 * points // 64
+    frame.set_parameter("queue", 1)
+    assert loop() == 0
+    frame.wait()
+    for array in made.values():
+        array.release()
+
+
+def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    rng, cupy = np.random.default_rng(6), frame.backend.arrays
+    for where in ("pinned", "pageable"):
+        made, box, _ = arrays(frame, rng, where, box=(10, 10, 10), fringe=0)
+        again = block(frame, made, box)
+        refuse = lambda *a: pytest.fail("a range was pinned")
+        with monkeypatch.context() as patch:
+            patch.setattr(cupy.cuda.runtime, "hostRegister", refuse)
+            patch.setattr(cupy.cuda, "alloc_pinned_memory", refuse)
+            patch.setattr(cupy, "empty", refuse)
+            del cupy.calls[:]
+            again()
+        if where == "pinned":
+            assert cupy.calls.count("wait") == 1
+            assert cupy.calls.count("gather_8") == cupy.calls.count("frame_run") == -(-1000 // 32)
+        for array in made.values():
+            array.release()
+
+
+def test_unpinned_arrays_are_found_out(frame):
+    """The same call after frame_pin and after frame_unpin."""
+    rng = np.random.default_rng(7)
+    made, box, _ = arrays(frame, rng, "pageable", box=(9, 7, 5))
+    before = {name: a.flat.copy() for name, a in made.items()}
+    again = block(frame, made, box)
+    for where in ("pinned", "pageable"):
+        for name in ("p", "Y"):
+            if where == "pageable":
+                made[name].release()
+            made[name].where = where
+            made[name].keep()
+        for name in ("p", "X"):
+            made[name].values[made[name].inside] = 0
+        again()
+        for name, factor, source in (("p", 2, "T"), ("X", 3, "Y")):
+            inside = made[source].values[made[source].inside]
+            np.testing.assert_array_equal(made[name].values[made[name].inside], factor * inside)
+    check(frame, made, before)
