@@ -1,11 +1,14 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes]      so many random expressions
 """
 
+import concurrent.futures
 import contextlib
 import functools
+import itertools
+import os
 import pathlib
 import shutil
 import sys
@@ -59,13 +62,14 @@ def run(plan, arrays, n):
     return {name: np.array(backend.to_host(held[name])) for name in plan.expression.outputs}
 
 
-def check_random(backend, seed, count=6):
-    """`count` random statements in one kernel, by every organisation; returns how many results were compared."""
+def check_random(backend, seed, count=6, told=False):
+    """`count` random statements in one kernel, by every organisation; returns how many results were compared, told: and
+    before that how many statements there were."""
     rng = np.random.default_rng(seed)
     layout, dtype, batch = ("right", "left")[seed % 2], ("float64", "float32")[seed // 2 % 2], int(rng.integers(0, 20))
     statements, extents = reference.random_statements(rng, count, layout)
     if not statements:
-        return 0
+        return (0, 0) if told else 0
     text = reference.text(statements, ("[]", "()")[seed // 4 % 2])
     arrays = reference.random_arrays(rng, statements, extents, batch, dtype)
     wanted, compared = reference.evaluate(statements, arrays), 0
@@ -75,7 +79,7 @@ def check_random(backend, seed, count=6):
             name = s[0][0]
             assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, plan.how.name, reference.text([s]))
             compared += 1
-    return compared
+    return (len(statements), compared) if told else compared
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -402,16 +406,35 @@ def test_on_a_gpu():
         assert np.array_equal(found["o"], wanted), plan.how
 
 
-def main(count: int, where: str = "cpu"):
-    """So many random expressions, six in a kernel."""
-    done, seed = 0, 1000
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+def one_kernel(where: str, folder, seed: int):
+    """(expressions, comparisons) of one seed on one backend, in a process of its own."""
+    with contextlib.ExitStack() as stack:
         backend = get_backend("cpu") if where == "cpu" else stack.enter_context(on_stand_in(pathlib.Path(folder)))
-        while done < count:
-            found = check_random(backend, seed)
-            done, seed = done + found, seed + 1
-            print(f"{done} results of random expressions agree with einsum (seed {seed - 1})", flush=True)
+        return check_random(backend, seed, told=True)
+
+
+def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
+    """So many random expressions on each backend, six in a kernel, each by every organisation."""
+    backends_ = ("cpu", "cuda") if where == "both" else (where,)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for name in backends_:
+            expressions, compared, seeds = 0, 0, itertools.count(1000)
+            waiting: set = set()
+            while expressions < count:
+                while len(waiting) < 2 * jobs:
+                    waiting.add(pool.submit(one_kernel, name, folder, next(seeds)))
+                done, waiting = concurrent.futures.wait(waiting, return_when="FIRST_COMPLETED")
+                for future in done:
+                    more = future.result()  # raises what a process found
+                    expressions, compared = expressions + more[0], compared + more[1]
+                print(f"{name}: {expressions} expressions, {compared} results agree with einsum", flush=True)
+            for future in waiting:
+                future.cancel()
+            concurrent.futures.wait(waiting)
+            for future in waiting:
+                if not future.cancelled():
+                    future.result()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ArgumentError, refuse
 
+PRICES = pathlib.Path(__file__).with_name("prices.csv")
 GENERATOR = "1"  # of the kernels' texts: raised when an organisation's name stands for another one
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 
@@ -108,6 +109,13 @@ def _value(word: str, kind) -> Any:
     if kind is bool:
         return {"0": False, "1": True}[word] if word in ("0", "1") else _value(word, int)
     return kind(word)
+
+
+@functools.lru_cache(None)
+def price_of(name: str) -> float:
+    """The factor before an organisation's count of work, as measuring found it: prices.csv, which says of what."""
+    with open(PRICES, newline="") as file:
+        return {row["organisation"]: float(row["factor"]) for row in csv.DictReader(file)}[name]
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------

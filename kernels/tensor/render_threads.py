@@ -20,6 +20,7 @@ import numpy as np
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
 from . import outer, render_stages, stages
+from .organisations import price_of
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
@@ -110,19 +111,21 @@ def choices(p: Program) -> list[tuple]:
         wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
         n = all_nests[0]
         jam = 4 if wide > 1 and not n.products[0].sums and len(n.loops) > 1 and n.loops[-2].extent % 4 == 0 else 1
-        found.append((float(work), Threads("flat", 256, near=wide, jam=jam)))
+        found.append((work * price_of("flat"), Threads("flat", 256, near=wide, jam=jam)))
         if len(all_nests) == 1 and summed(all_nests[0]):
             how = lanes_for(all_nests[0], p.dtype)
-            found.append((work * 0.5, dataclasses.replace(how, near=1) if mixed else how))
+            found.append((work * price_of("sums"), dataclasses.replace(how, near=1) if mixed else how))
         loops = tile_loops(all_nests[0]) if len(all_nests) == 1 else None
         if loops:
             rows, columns = (math.prod(loop.extent for loop in part) for part in loops)
             waste = lambda x, t: -(-x // t) * t / x
-            found.append((work * 0.3 * waste(rows, 16) * waste(columns, 16), Threads("tiles", 256, 1, (16, 16, 16))))
+            edges = waste(rows, 16) * waste(columns, 16)
+            found.append((work * price_of("tiles") * edges, Threads("tiles", 256, 1, (16, 16, 16))))
             threads = min(256, -(-columns // 32) * 32)
-            found.append((work * 0.7 * waste(columns, threads), Threads("slices", threads, 1, (1, threads, 32))))
+            price = work * price_of("slices") * waste(columns, threads)
+            found.append((price, Threads("slices", threads, 1, (1, threads, 32))))
     most = min(256, -(-max(n.size for n in all_nests) // 32) * 32)
-    found.append((work * 1.2, Threads("team", most * max(1, 128 // most), max(1, 128 // most))))
+    found.append((work * price_of("team"), Threads("team", most * max(1, 128 // most), max(1, 128 // most))))
     lines = [matrix_line(n, q, p) for n in all_nests for q in n.products]
     if any(lines):
         numbers = [
@@ -133,13 +136,11 @@ def choices(p: Program) -> list[tuple]:
         how = Threads("lines", team * entries, entries)
         if team_bytes(p, how) <= SHARED:
             saved = sum(x is not None for x in lines) / len(lines)
-            found.append((work * (1.2 - 0.9 * saved), how))
-    # found by measuring: products on the units against the work of threads; where the units' work is mostly of no use,
-    # as for one column, lanes that share a sum are as fast
+            found.append((work * (price_of("team") - price_of("lines") * saved), how))
     for use, staged in stages.choices(p):
-        share = {"stages": 0.1, "stays": 0.11, "orbits": 0.05}[staged.name]
         summed_up = any(q.sums for n in all_nests for q in n.products)
-        found.append((work * ((share if use > 0.15 else 0.6) if summed_up else 1.1), staged))
+        kind = "unsummed" if not summed_up else staged.name if use > 0.15 else "idle"
+        found.append((work * price_of(kind), staged))
     found += outer.choices(p, "threads", min(price for price, _ in found))
     return sorted(found, key=lambda f: f[0])
 

@@ -26,7 +26,6 @@ from .stages import Staged, Stages, Unable
 
 MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor, of an H200: from memory, from L1 or shared memory
 FMA, UNITS = 128.0, 256.0  # flops in double precision: of threads, of matrix units
-OUTER = 0.5  # of the price of what serves any text: an outer product's own organisations were measured to be faster
 MOST_THREADS = 1024
 ENOUGH = 512  # threads of a multiprocessor below which it waits for memory
 # rows and columns of sums that a CPU's registers hold; 0: as packs.h reckons
@@ -166,7 +165,7 @@ class Space:
         p = self.programs[c.order]
         if isinstance(c.how, Outer):
             others = (h for _, h in self.renderer.choices(p) if not isinstance(h, Outer))
-            return min(self.price(Candidate(c.order, h)) for h in others) * OUTER
+            return min(self.price(Candidate(c.order, h)) for h in others) * organisations.price_of("outer")
         if isinstance(c.how, Packs):
             return render_packs.price(p, c.how.ways)
         size = np.dtype(p.dtype).itemsize

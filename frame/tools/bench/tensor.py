@@ -68,7 +68,8 @@ def cases() -> list[Case]:
     for size, points, numbers in ((8, 8, (1000, 10000)), (16, 64, (100, 10000))):
         sizes = dict(l=size, r=size, p=points)
         made += [
-            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, ("einsum", "matmul")) for n in numbers
+            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, ("einsum", "matmul", "xsmm_fields"))
+            for n in numbers
         ]
     return made
 

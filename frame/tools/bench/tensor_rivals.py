@@ -188,6 +188,10 @@ class Rivals:
         D = self.arrays["D"]
         return self._xsmm("xsmm_lg3", [D, np.ascontiguousarray(D.T), self.arrays["u"]])
 
+    def xsmm_fields(self):
+        left, right = self.arrays["left"], self.arrays["right"]
+        return self._xsmm(f"xsmm_fields_{left.shape[1]}_{left.shape[2]}", [left, right])
+
     def xsmm_eqn1(self):
         a = self.arrays
         turned = [np.ascontiguousarray(a[name].T) for name in "AB"]

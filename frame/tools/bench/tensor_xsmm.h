@@ -5,7 +5,7 @@
 #include "numbers/launch.h"
 
 struct Xsmm {
-    const double *at[4]; // Lg3: D, D transposed, u. Eqn.(1): A transposed, B transposed, C, U
+    const double *at[4]; // Lg3: D, D transposed, u. Eqn.(1): A transposed, B transposed, C, U. Fields: left, right
     double *out[3];
 };
 typedef libxsmm_dmmfunction Product;
@@ -44,5 +44,18 @@ template <int N> static int eqn1(const Xsmm &a, long items) {
     }
     return 0;
 }
+// left [l p] by right [r p]: it makes no product with the first of its factors transposed, so right is turned before.
+template <int L, int R, int P> static int fields(const Xsmm &a, long items) {
+    const Product whole = product(R, L, P);
+    if (!whole) return 1;
+    alignas(64) double turned[P * R];
+    for (long e = 0; e < items; ++e) {
+        libxsmm_otrans(turned, a.at[1] + e * R * P, sizeof(double), P, R, P, R);
+        whole(turned, a.at[0] + e * L * P, a.out[0] + e * L * R);
+    }
+    return 0;
+}
+KERNEL(xsmm_fields_8_8, Xsmm) { return (void)threads, fields<8, 8, 8>(*record, items); }
+KERNEL(xsmm_fields_16_64, Xsmm) { return (void)threads, fields<16, 16, 64>(*record, items); }
 KERNEL(xsmm_lg3, Xsmm) { return (void)threads, lg3<12>(*record, items); }
 KERNEL(xsmm_eqn1, Xsmm) { return (void)threads, eqn1<10>(*record, items); }

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ...backend.record import record
 from ...errors import VariantUnsuitable, refuse
+from ..organisations import price_of
 from ..plan import Program
 from . import packs, threads
 from .organisation import LAYOUTS, REST, STRATEGIES, Outer, Terms, members, source, terms_of
@@ -22,7 +23,7 @@ def variants(t: Terms, dtype: str, style: str) -> list[Outer]:
 
 def choices(p: Program, style: str, least: float) -> list[tuple[float, Outer]]:
     """The default, and of every other organisation the first variant, where the program is an outer product. least: the
-    price of the best organisation for anything; found by measuring: outer products have faster ones."""
+    price of the best organisation for anything."""
     t = terms_of(p)
     if t is None:
         return []
@@ -30,7 +31,8 @@ def choices(p: Program, style: str, least: float) -> list[tuple[float, Outer]]:
     for v in variants(t, p.dtype, style):
         found.setdefault(v.name, v)
     found[default.name] = default
-    return [(least * (0.5 if how == default else 4.0), how) for how in found.values()]
+    best, rest = (least * price_of(name) for name in ("outer", "outer_rest"))
+    return [(best if how == default else rest, how) for how in found.values()]
 
 
 def launch(plan, how: Outer, arrays, values, n: int):
