@@ -22,6 +22,7 @@ from kernels.tensor.text import Expression, Reference, parse
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, INOUT, OUT, Field
+from .watch import KERNELS
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 FIRST_PAGES = 65536  # no object lives there
@@ -113,7 +114,7 @@ class Contractions:
             run = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
 
         def again() -> None:
-            impl.timed(name, n, run)
+            impl.timed(KERNELS, "", name, n, 0, run)
             impl.settle()
 
         again()
@@ -166,7 +167,7 @@ class Contractions:
         ranges = [b.range for b in blocks.values() if marshal.reach(b) != "own"]
         with backend.session(ranges) as lanes, lanes[0]:
             copy(marshal.gather, [x for x in blocks if given[x].way != OUT])
-            impl.timed(name, n, run)
+            impl.timed(KERNELS, "", name, n, 0, run)
             copy(marshal.scatter, [x for x in blocks if given[x].way != IN])
         impl.settle()
 
