@@ -13,6 +13,7 @@ from kernels.backend.base import IN, OUT, WORK
 from kernels.marshal import rows_block
 
 from .launcher import Launcher
+from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
 PARTS = 4  # pieces under way on a device
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
@@ -90,7 +91,7 @@ class BlockCall:
                 for piece in under_way:
                     self._unpack(*piece)
             elif self._hosts or (self._device and impl.waits):
-                impl.timed("block wait", self.total, pipe.wait, OUT)
+                impl.timed(HOST, "block", "wait", self.total, 0, pipe.wait, OUT)
             else:
                 pipe.end()
         except BaseException:
@@ -102,23 +103,24 @@ class BlockCall:
         into, work, out = self._steps[part]
         if self._in.packed:
             self._pipe.wait(IN, part)  # the last piece has left the buffer
-            impl.timed("block pack", count, self._in.packed.run, first, count, column)
+            impl.timed(HOST, "block", "pack", count, count * self._in.packs, self._in.packed.run, first, count, column)
         with into:
-            impl.timed("block in", count, self._in.run, first, count, column)
+            impl.timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
             for rest in self._rests:
                 rest(count, column)
         if self._checked:
             self._check_inputs(first, count)
         with work:
-            impl.timed(self._launcher.name, count, self._launcher.run[column], count)
+            impl.timed(KERNELS, "", self._launcher.name, count, 0, self._launcher.run[column], count)
         if self._checked:
             self._check_results(first, count)
         with out:
-            impl.timed("block out", count, self._out.run, first, count, column)
+            impl.timed(COPIES_OUT, "block", "out", count, count * self._out.bytes, self._out.run, first, count, column)
 
     def _unpack(self, first: int, count: int, part: int) -> None:
-        self._impl.timed("block wait", count, self._pipe.wait, OUT, part)
-        self._impl.timed("block unpack", count, self._out.packed.run, first, count, part * self._width)
+        self._impl.timed(HOST, "block", "wait", count, 0, self._pipe.wait, OUT, part)
+        column, nbytes = part * self._width, count * self._out.packs
+        self._impl.timed(HOST, "block", "unpack", count, nbytes, self._out.packed.run, first, count, column)
 
     def _check_inputs(self, first: int, count: int) -> None:
         impl = self._impl
@@ -144,6 +146,9 @@ class _Direction:
             matrix = view.matrix if block.n[3] == view.rows else view.matrix[: block.n[3]]
             (staged if marshal.reach(block) == "no" else reached).append((block, matrix))
         self._reached = marshal.moves(name, reached) if reached else None
+        self.packs = sum(block.size * block.n[3] for block, _ in staged)  # bytes of a point
+        self.bytes = sum(block.size * block.n[3] for block, _ in reached)
+        self.bytes += sum(dtype.itemsize * block.n[3] for block, _ in staged)
         self._staged, self._buffer = None, None
         if not staged:
             return

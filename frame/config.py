@@ -7,7 +7,7 @@ import os
 import kernels
 
 from . import mps
-from .errors import closest, refuse
+from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
@@ -15,11 +15,11 @@ PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 
 
 
 class Config:
-    """backend, precision, threads (and whether they were given), timers, check, queue, mps, and the model options that
-    the host chose.
+    """backend, precision, threads (and whether they were given), timers, check, queue, trace, mps, and the options of
+    the model that the host chose.
 
-    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS and FRAME_CHECK; the calls override
-    them. Errors: ArgumentError.
+    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and FRAME_CHECK; the
+    calls override them. Errors: ArgumentError.
     """
 
     def __init__(self, environment=os.environ):
@@ -30,6 +30,9 @@ class Config:
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
         self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
+        self.trace = environment.get("FRAME_TRACE") or ""
+        if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
+            raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
         self.queue = False
         self.precision = PRECISIONS[0]
         self.model: dict[str, str] = {}

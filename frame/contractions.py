@@ -22,6 +22,7 @@ from kernels.tensor.text import Expression, Reference, parse
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, INOUT, OUT, Field, listed
+from .watch import KERNELS
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
@@ -88,7 +89,7 @@ class Contractions:
             run = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
 
         def again() -> None:
-            impl.timed(name, n, run)
+            impl.timed(KERNELS, "", name, n, 0, run)
             impl.settle()
 
         again()
@@ -141,7 +142,7 @@ class Contractions:
         ranges = [b.range for b in blocks.values() if marshal.reach(b) != "own"]
         with backend.session(ranges) as lanes, lanes[0]:
             copy(marshal.gather, [x for x in blocks if given[x].way != OUT])
-            impl.timed(name, n, run)
+            impl.timed(KERNELS, "", name, n, 0, run)
             copy(marshal.scatter, [x for x in blocks if given[x].way != IN])
         impl.settle()
 

@@ -65,7 +65,9 @@ class Frame:
         self._properties = TVProperties(
             self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
         )
-        self._properties.impl.time(self.config.timers)
+        self._properties.impl.watch.time(self.config.timers)
+        if self.config.trace:
+            self._properties.impl.watch.trace(self.config.trace)
         self._properties.impl.check.on = self.config.check
         self._properties.impl.queue(self.config.queue)
         self._properties.impl.pack_with(self._packers())
@@ -125,6 +127,7 @@ class Frame:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
             self._properties.impl.wait_for_all()
+            self._properties.impl.watch.write(self.comm.rank_of_job)
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
             self._properties.impl.free()
@@ -187,7 +190,7 @@ class Frame:
         )
         self.config.set_parameter(name, value)
         if self._properties is not None:
-            self._properties.impl.time(self.config.timers)
+            self._properties.impl.watch.time(self.config.timers)
             self._properties.impl.check.on = self.config.check
             self._properties.impl.queue(self.config.queue)
 
@@ -231,10 +234,11 @@ class Frame:
     def report(self) -> None:
         """Print the timers on rank 0. With a communicator all ranks have to call it."""
         timers = self.properties.impl.timers
-        rows = None if timers is None else {n: (t.calls, t.points, t.seconds) for n, t in timers.items()}
+        rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
         gathered = self.comm.gather(rows)
         if gathered is not None:
-            sys.stdout.write(table(gathered, str(self.backend)) + "\n")  # in one write: other ranks print too
+            link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
+            sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
             sys.stdout.flush()
 
 

@@ -1,33 +1,8 @@
-"""A compiled kernel or collection with its name, its views and its timer."""
+"""A compiled kernel or collection with its name and its views."""
 
 from __future__ import annotations
 
 import kernels
-
-FOLD = 512  # pairs of marks kept before they are read: this limits their memory and how often reading waits
-
-
-class Timer:
-    """Calls, points and seconds under one name. Marks are set at once and read later, so that a launch never waits."""
-
-    def __init__(self, backend):
-        self.backend, self.calls, self.points, self._seconds, self._pairs = backend, 0, 0, 0.0, []
-
-    def add(self, begin, end, n: int) -> None:
-        self.calls += 1
-        self.points += n
-        self._pairs.append((begin, end))
-        if len(self._pairs) >= FOLD:
-            self._fold()
-
-    def _fold(self) -> None:
-        self._seconds += sum(self.backend.elapsed(*pair) for pair in self._pairs)
-        self._pairs.clear()
-
-    @property
-    def seconds(self) -> float:
-        self._fold()
-        return self._seconds
 
 
 class Launcher:

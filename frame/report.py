@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from .watch import COPIES_IN, COPIES_OUT
 
-def table(gathered: list, backend: str) -> str:
-    """gathered: for each rank {name: (calls, points, seconds)}, or None where timers are off. Returns the text."""
+
+def table(gathered: list, backend: str, link: tuple[float, float] | None = None) -> str:
+    """gathered: for each rank {name: (calls, points, seconds, bytes, track)}, or None where timers are off. link: bytes
+    a second to and from the device, one at a time. Returns the text."""
     on = {rank: rows for rank, rows in enumerate(gathered) if rows is not None}
     if not on:
         return "frame: timers are off; FRAME_TIMERS=1 or frame_setparameter('timers', 1) before the work turns them on."
+    limit = dict(zip((COPIES_IN, COPIES_OUT), link or ()))
     names = list(dict.fromkeys(name for rows in on.values() for name in rows))
     width = max([len(n) for n in names] + [8])
     lines = [
         f"frame: seconds by name, {len(gathered)} rank{'s' * (len(gathered) > 1)}, backend {backend}",
-        f"  {'rank':>5} {'name':{width}} {'calls':>9} {'points':>13} {'seconds':>11} {'ns/point':>9}",
+        f"  {'rank':>5} {'name':{width}} {'calls':>9} {'points':>13} {'seconds':>11} {'ns/point':>9} {'GB/s':>7}"
+        + f" {'of link':>7}" * bool(link),
     ]
     for rank, rows in on.items():
-        lines += [
-            f"  {rank:5d} {name:{width}} {c:9d} {n:13d} {s:11.6f} {_each(s, n):>9}" for name, (c, n, s) in rows.items()
-        ]
+        for name, (calls, points, seconds, nbytes, track) in rows.items():
+            lines.append(
+                f"  {rank:5d} {name:{width}} {calls:9d} {points:13d} {seconds:11.6f} {_each(seconds, points):>9} "
+                f"{_rate(seconds, nbytes):>7}" + f" {_share(seconds, nbytes, limit.get(track)):>7}" * bool(link)
+            )
+    if link:
+        lines.append(f"  link: {1e-9 * link[0]:.1f} GB/s to the device, {1e-9 * link[1]:.1f} from it, measured now")
     if len(gathered) > 1:
         lines.append(f"  {'over':>5} {'name':{width}} {'calls':>9} {'min':>11} {'mean':>11} {'max':>11}")
         for name in names:
-            seconds = [rows.get(name, (0, 0, 0.0))[2] for rows in on.values()]
-            calls = sum(rows.get(name, (0, 0, 0.0))[0] for rows in on.values())
-            mean = sum(seconds) / len(seconds)
+            found = [rows.get(name, (0, 0, 0.0, 0, "")) for rows in on.values()]
+            seconds = [row[2] for row in found]
+            calls, mean = sum(row[0] for row in found), sum(seconds) / len(seconds)
             lines.append(
                 f"  {'ranks':>5} {name:{width}} {calls:9d} {min(seconds):11.6f} {mean:11.6f} {max(seconds):11.6f}"
             )
@@ -32,3 +41,11 @@ def table(gathered: list, backend: str) -> str:
 
 def _each(seconds: float, points: int) -> str:
     return f"{1e9 * seconds / points:.1f}" if points else "-"
+
+
+def _rate(seconds: float, nbytes: int) -> str:
+    return f"{1e-9 * nbytes / seconds:.2f}" if nbytes and seconds else "-"
+
+
+def _share(seconds: float, nbytes: int, limit: float | None) -> str:
+    return f"{100 * nbytes / seconds / limit:.0f} %" if nbytes and seconds and limit else "-"

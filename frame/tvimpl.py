@@ -23,7 +23,8 @@ from . import stripe as stripes, teams
 from .blocks import PARTS, BlockCall
 from .check import Check
 from .errors import ArgumentError, StateError, closest, refuse
-from .launcher import Launcher, Timer
+from .launcher import Launcher
+from .watch import COPIES_IN, COPIES_OUT, KERNELS, Watch
 
 VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
@@ -125,7 +126,7 @@ class TVImpl:
         self.row, self.marshal = backend.pad(chunk), Marshal(backend)
         self.mixture = None
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
-        self.timers: dict[str, Timer] | None = None
+        self.watch = Watch(backend)
         self.later = False
         self.check = Check(rank)
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()  # this and its twins
@@ -225,7 +226,8 @@ class TVImpl:
         if view.storage in self._leaving:
             self.wait()
         with self._in:
-            reach = self._timed("put", name, count, self.marshal.gather, block, first - 1, count, matrix)
+            moved = (block.size * variables * count, self.marshal.gather, block, first - 1, count, matrix)
+            reach = self.timed(COPIES_IN, "put", name, count, *moved)
             if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
                 self._last_fraction(count)
         if reach == "shared" and not self.later:
@@ -277,7 +279,8 @@ class TVImpl:
         if problem:
             raise StateError(f"'{name}' {problem}.")
         with self._out:
-            reach = self._timed("get", name, count, self.marshal.scatter, block, first - 1, count, view.matrix)
+            moved = (block.size * block.n[3] * count, self.marshal.scatter, block, first - 1, count, view.matrix)
+            reach = self.timed(COPIES_OUT, "get", name, count, *moved)
         if reach == "own":
             if self.waits:
                 self._stripes.wait(OUT)
@@ -442,7 +445,7 @@ class TVImpl:
         self._uses += 1
         self._filled = True
         with self._work:
-            self._timed("", launcher.name, n_active, launcher.run[0], n_active)
+            self.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
         for sources, results in launcher.groups:
             basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
             filling = Filling(stripe, n_active, basis, launcher.name)
@@ -491,14 +494,14 @@ class TVImpl:
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
         run = self._resident(launcher, inputs, outputs)
         if run is not None:
-            self._timed("", launcher.name, total, run, total)
+            self.timed(KERNELS, "", launcher.name, total, 0, run, total)
             self.settle()
 
             def again() -> None:
                 if self.check.on:
                     self.block(name, inputs, outputs)
                     return
-                self._timed("", launcher.name, total, run, total)
+                self.timed(KERNELS, "", launcher.name, total, 0, run, total)
                 if self.waits:
                     self.settle()
 
@@ -553,10 +556,10 @@ class TVImpl:
         run = teams.call(kernels.registry.team_kernels[name], fields, self.backend)
 
         def again() -> None:
-            self._timed("", name, 1, run)
+            self.timed(KERNELS, "", name, 1, 0, run)
             self.settle()
 
-        self._timed("", name, 1, lambda: run(first=True))
+        self.timed(KERNELS, "", name, 1, 0, lambda: run(first=True))
         self.settle()
         return again
 
@@ -594,11 +597,10 @@ class TVImpl:
 
     # ---- timers ----
 
-    def time(self, on: bool) -> None:
-        """Switch timers on (from zero) or off. When off they cost a launch one comparison."""
-        timers = ({} if self.timers is None else self.timers) if on else None
-        for thread in self.threads:
-            thread.timers = timers
+    @property
+    def timers(self):
+        """{name: Timer}, None where they are off."""
+        return self.watch.timers
 
     def pack_with(self, threads: int) -> None:
         """How many threads pack pageable memory."""
@@ -612,19 +614,11 @@ class TVImpl:
                 thread.wait()
             thread.later = on
 
-    def timed(self, name: str, items: int, work, *arguments):
-        """work(*arguments), its time under a name of its own."""
-        return self._timed("", name, items, work, *arguments)
-
-    def _timed(self, verb: str, name: str, points: int, work, *arguments):
-        """work(*arguments), its time under verb and name."""
-        if self.timers is None:
+    def timed(self, track: str, verb: str, name: str, points: int, nbytes: int, work, *arguments):
+        """work(*arguments); where somebody looks, its time under verb and name. Off it costs one comparison."""
+        if not self.watch.on:
             return work(*arguments)
-        begin = self.backend.mark()
-        done = work(*arguments)
-        timer = self.timers.setdefault(f"{verb} {name}".strip(), Timer(self.backend))
-        timer.add(begin, self.backend.mark(), points)
-        return done
+        return self.watch.run(track, f"{verb} {name}" if verb else name, points, nbytes, work, *arguments)
 
     def free(self) -> None:
         """Drop views and launchers; this frees the device's memory."""

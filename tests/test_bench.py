@@ -256,8 +256,8 @@ def test_launch(capsys):
 
 
 @pytest.mark.parametrize("host", ["python", "fortran"])
-def test_blocks(capsys, host):
-    """Two ranks at the same time, a block call beside the loops of calls for each array."""
+def test_blocks(capsys, host, tmp_path):
+    """Two ranks at the same time, a block call beside the loops of calls for each array; a trace of the last case."""
     arguments = "--shapes 8x9x10 --fringes mixed --ns 4 --ranks 1,2 --seconds 0.01 --repeats 1 --chunks 500".split()
     rows, shown = ran(capsys, "blocks", "--backend", "cpu", "--host", host, "--ways", "block,loop,queue", *arguments)
     assert len(rows) == 6 and len({row["case"] for row in rows}) == 6 and "backend cpu" in shown or host == "fortran"
@@ -265,6 +265,11 @@ def test_blocks(capsys, host):
         assert tuple(row) == report.KEYS and (row["bench"], row["ns"], row["points"]) == ("blocks", 4, 720)
         assert row["seconds"] * row["points_per_s"] == pytest.approx(720)
         assert row["bound"] is None and row["case"] in shown
+    ran(capsys, "blocks", "--backend", "cpu", "--host", host, "--trace", str(tmp_path / "trace"), *arguments)
+    traces = [json.loads(file.read_text())["traceEvents"] for file in sorted(tmp_path.iterdir())]
+    assert len(traces) == 2  # of the two ranks
+    for events in traces:
+        assert {e["name"] for e in events if e["ph"] == "X"} == {"block in", "thermal_viscous", "block out"}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +292,7 @@ def test_blocks_that_cannot_be_measured(capsys, arguments, words):
 
 def test_a_rank_that_dies_is_told(monkeypatch):
     """One message with what it said, and no hang."""
-    given = types.SimpleNamespace(threads=None)
+    given = types.SimpleNamespace(threads=None, trace=None)
     ranks = blocks.Ranks(2, given, "cpu", {"FRAME_THREADS": "none"}, "python")
     with pytest.raises(BackendError, match="a rank ended .*FRAME_THREADS is none"):
         ranks.ask("facts")

@@ -758,11 +758,16 @@ def test_timers_by_name(host, capsys):
 
 
 def test_report_over_ranks():
-    text = table([{"a": (1, 10, 1.0), "b": (2, 20, 3.0)}, {"a": (3, 30, 2.0)}], "cpu")
+    kernel, copy = (0, "kernels"), (5 * 10**9, "copies in")
+    ranks = [{"a": (1, 10, 1.0, *kernel), "b": (2, 20, 3.0, *copy)}, {"a": (3, 30, 2.0, *kernel)}]
+    text = table(ranks, "cpu")
     rows = [line.split() for line in text.splitlines()]
     assert ["ranks", "a", "4", "1.000000", "1.500000", "2.000000"] in rows
     assert ["ranks", "b", "2", "0.000000", "1.500000", "3.000000"] in rows  # rank 1 never launched it
-    assert ["0", "a", "1", "10", "1.000000", "100000000.0"] in rows
+    assert ["0", "a", "1", "10", "1.000000", "100000000.0", "-"] in rows and "link" not in text
+    with_link = [line.split() for line in table(ranks, "cuda", (5e9, 1e9)).splitlines()]
+    # 5 GB in 3 s across a link of 5 GB/s
+    assert ["0", "b", "2", "20", "3.000000", "150000000.0", "1.67", "33", "%"] in with_link
 
 
 # ---- life cycle and configuration ---------------------------------------------------------------------------------

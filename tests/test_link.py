@@ -4,6 +4,7 @@ The stand-in's streams run their work as late or as early as their events allow 
 is missing shows as a wrong number. With `pytest -m gpu` the same calls go to the device.
 """
 
+import json
 import sys
 
 import cuda_on_cpu
@@ -265,6 +266,41 @@ def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
             assert cupy.calls.count("gather_8") == cupy.calls.count("frame_run") == -(-1000 // 32)
         for array in made.values():
             array.release()
+
+
+@pytest.mark.parametrize("where", ["pinned", "pageable"])
+def test_timers_and_a_trace(frame, where, tmp_path, capsys):
+    """Each part of a block call has its name and its track; spans of one piece follow one another; bytes are those of
+    the arrays; the report has the link's rate. With timers the numbers stay right."""
+    watch, rng = frame.properties.impl.watch, np.random.default_rng(8)
+    frame.set_parameter("timers", 1)
+    watch.trace(str(tmp_path / "trace.json"))
+    made, box, _ = arrays(frame, rng, where, box=(10, 10, 10), fringe=0)
+    before = {name: a.flat.copy() for name, a in made.items()}
+    block(frame, made, box)
+    pieces = -(-1000 // 32)
+    names = {"block in": 24000, "copies": 0, "block out": 24000}
+    names |= {"block pack": 24000, "block unpack": 24000} if where == "pageable" else {}
+    timers = frame.properties.impl.timers
+    for name, nbytes in names.items():
+        assert (timers[name].calls, timers[name].points, timers[name].nbytes) == (pieces, 1000, nbytes), name
+    frame.report()
+    told = capsys.readouterr().out
+    assert "block wait" in told and "of link" in told and "GB/s to the device" in told
+    watch.write(3)
+    events = json.loads((tmp_path / "trace.3.json").read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert all(e["pid"] == 3 for e in events)
+    spans = {name: [e for e in events if e["name"] == name] for name in names}
+    assert {name: tracks[found[0]["tid"]] for name, found in spans.items()} == {
+        "block in": "copies in",
+        "copies": "kernels",
+        "block out": "copies out",
+        **dict.fromkeys(["block pack", "block unpack"] if where == "pageable" else [], "host"),
+    }
+    for into, kernel, out in zip(*(spans[name] for name in ("block in", "copies", "block out"))):
+        assert 0 <= into["ts"] <= kernel["ts"] <= out["ts"] and into["args"]["points"] <= 32
+    check(frame, made, before)
 
 
 def test_unpinned_arrays_are_found_out(frame):

@@ -250,6 +250,10 @@ class Backend(abc.ABC):
         """Another number after each change of what is pinned."""
         return 0
 
+    def link(self) -> tuple[float, float] | None:
+        """Bytes a second to the device and from it, measured now, one after the other; None where there is no link."""
+        return None
+
     def release(self) -> None:
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""
 

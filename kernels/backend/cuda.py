@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parents[1]
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
 MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
 MOST = 2**31 - 1  # blocks of a launch
+LINK = 2**25  # bytes of a copy that measures the link
 
 
 def import_cupy():
@@ -443,6 +444,22 @@ class CudaBackend(CudaTarget):
     @property
     def pins(self):
         return self._pinned.changes
+
+    def link(self):
+        slot = self.staging()
+        host = slot.rows(1, LINK // 8, DOUBLE)
+        there, rates = self.empty(host.size), []
+        ends = self.address(there), host.ctypes.data
+        for into in (True, False):
+            to, source = ends if into else ends[::-1]
+            taken = []
+            for _ in range(4):  # the first is not counted
+                begin = self.mark()
+                self.copy_rows(to, LINK, source, LINK, LINK, 1, into)
+                taken.append(self.elapsed(begin, self.mark()))
+            rates.append(LINK / min(taken[1:]))
+        slot.free()
+        return rates[0], rates[1]
 
     def release(self):
         self.synchronize()

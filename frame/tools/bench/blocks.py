@@ -76,6 +76,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--host", choices=("python", "fortran"), default="python", help="what the ranks are")
     parser.add_argument("--mps", choices=("auto", "off"), default="auto", help="ranks share a GPU by CUDA's service")
     parser.add_argument("--no-cpu", action="store_true", help="leave the CPU ranks out")
+    parser.add_argument("--trace", metavar="FILE", help="what the ranks do in the last case: FILE-RANK.0.json each")
     parser.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, the table to the other")
 
 
@@ -157,9 +158,10 @@ class Ranks:
         if given.threads:
             environment = {**environment, "FRAME_THREADS": str(given.threads)}
         self.backend = backend
-        self.each = [
-            Rank(command, backend, share or {cores[k % len(cores)]}, environment) for k, share in enumerate(shares)
-        ]
+        self.each = []
+        for k, share in enumerate(shares):
+            traced = {"FRAME_TRACE": f"{given.trace}-{k}"} if given.trace else {}
+            self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced}))
 
     def ask(self, line: str) -> list[list[str]]:
         for rank in self.each:
@@ -238,10 +240,11 @@ def _with_ranks(given, backend: str, number: int, say) -> tuple[list[Row], list[
             folder = mps.start([os.getpid()])
             environment = mps.environment(folder)
             facts.append(f"{number} ranks by CUDA's multi-process service")
+    plain = argparse.Namespace(**{**vars(given), "trace": None})
     ours = link = Ranks(number, given, backend, environment, given.host)
     if backend == "cuda" and given.host == "fortran":
-        link = Ranks(number, given, backend, environment, "python")
-    beside = None if backend == "cpu" or given.no_cpu else Ranks(number, given, "cpu", {}, given.host)
+        link = Ranks(number, plain, backend, environment, "python")
+    beside = None if backend == "cpu" or given.no_cpu else Ranks(number, plain, "cpu", {}, given.host)
     try:
         facts += [" ".join(link.ask("facts")[0])] * (number == given.ranks[0])
         rows = []

@@ -1,0 +1,119 @@
+"""Where time goes: timers by name, and a trace that https://ui.perfetto.dev shows.
+
+Work on a device is between two marks of its queue, which are read later, so that nothing waits for them. Work of the
+host (packing, waiting) is timed by the host's clock: a mark of the device would put the queues in order.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import time
+
+TRACKS = HOST, COPIES_IN, KERNELS, COPIES_OUT = "host", "copies in", "kernels", "copies out"
+FOLD = 512  # pairs of marks kept before they are read: this limits their memory and how often reading waits
+MOST_SPANS = 200_000  # of a trace
+
+
+class Clock:
+    """The host's, with the verbs of a backend."""
+
+    mark = staticmethod(time.perf_counter)
+
+    @staticmethod
+    def elapsed(begin: float, end: float) -> float:
+        return end - begin
+
+
+class Timer:
+    """Calls, points, bytes and seconds under one name, which belongs to one track."""
+
+    __slots__ = ("track", "calls", "points", "nbytes", "seconds")
+
+    def __init__(self, track: str):
+        self.track, self.calls, self.points, self.nbytes, self.seconds = track, 0, 0, 0, 0.0
+
+    @property
+    def row(self) -> tuple:
+        return self.calls, self.points, self.seconds, self.nbytes, self.track
+
+
+class Watch:
+    """Timers and trace of a frame, of all its threads. on: whether there is anything to do."""
+
+    def __init__(self, backend):
+        self._backend, self._timers, self._trace = backend, None, None
+        self._pairs: list[tuple] = []
+        self.on = False
+
+    def time(self, on: bool) -> None:
+        """Switch timers on (from zero) or off."""
+        self.fold()
+        self._timers = ({} if self._timers is None else self._timers) if on else None
+        self.on = on or self._trace is not None
+
+    def trace(self, file: str) -> None:
+        """Keep what is timed from now on, for `write`."""
+        self._backend.synchronize()
+        self._trace = Trace(pathlib.Path(file), self._backend.mark(), time.perf_counter())
+        self.on = True
+
+    @property
+    def timers(self) -> dict[str, Timer] | None:
+        self.fold()
+        return self._timers
+
+    def run(self, track: str, name: str, points: int, nbytes: int, work, *arguments):
+        """work(*arguments), with its time kept."""
+        clock = Clock if track == HOST else self._backend
+        begin = clock.mark()
+        done = work(*arguments)
+        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes))
+        if len(self._pairs) >= FOLD:
+            self.fold()
+        return done
+
+    def fold(self) -> None:
+        """Read the marks; may wait for the last one."""
+        pairs, self._pairs = self._pairs, []
+        for clock, begin, end, track, name, points, nbytes in pairs:
+            seconds = clock.elapsed(begin, end)
+            if self._timers is not None:
+                timer = self._timers.setdefault(name, Timer(track))
+                timer.calls += 1
+                timer.points += points
+                timer.nbytes += nbytes
+                timer.seconds += seconds
+            if self._trace is not None:
+                self._trace.add(clock, begin, seconds, track, name, points, nbytes)
+
+    def write(self, rank: int) -> None:
+        """The trace, as a file of this rank: trace.json becomes trace.0.json."""
+        if self._trace is not None:
+            self.fold()
+            path = self._trace.file
+            path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}").write_text(self._trace.text(rank))
+
+
+class Trace:
+    """Spans in the trace event format. base, now: the same instant on the backend's clock and on the host's."""
+
+    def __init__(self, file: pathlib.Path, base, now: float):
+        self.file, self._base, self._now = file, base, now
+        self._spans: list[dict] = []
+        self._left_out = 0
+
+    def add(self, clock, begin, seconds: float, track: str, name: str, points: int, nbytes: int) -> None:
+        if len(self._spans) >= MOST_SPANS:
+            self._left_out += 1
+            return
+        since = begin - self._now if clock is Clock else clock.elapsed(self._base, begin)
+        facts = {"points": points, **({"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds} if nbytes and seconds else {})}
+        span = {"name": name, "ph": "X", "ts": 1e6 * since, "dur": 1e6 * seconds, "tid": TRACKS.index(track)}
+        self._spans.append({**span, "args": facts})
+
+    def text(self, rank: int) -> str:
+        named: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}}]
+        named += [{"name": "thread_name", "tid": n, "args": {"name": track}} for n, track in enumerate(TRACKS)]
+        events = [{**span, "pid": rank} for span in [*({**what, "ph": "M"} for what in named), *self._spans]]
+        return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})
