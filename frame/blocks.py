@@ -33,17 +33,18 @@ class BlockCall:
         self.total = self._geometry.points
         self._checked, self._pins = impl.check.on, impl.backend.pins
         device = impl.backend.memory == "device"
-        parts = max(1, min(PARTS, impl.chunk // LEAST)) if device and not self._checked else 1
+        self._found = [(block, self._marshal.reach(block)) for _, block in (*inputs, *outputs)]
+        self._hosts = any(reach != "own" for _, reach in self._found)
+        # data of the device have no other way that could run beside the kernels: one queue, whole chunks
+        parts = max(1, min(PARTS, impl.chunk // LEAST)) if device and self._hosts and not self._checked else 1
         self._width = impl.chunk // parts // 32 * 32 if parts > 1 else impl.chunk
         shares = -(-self.total // (2 * PARTS) // 32) * 32
         self._piece = min(self._width, max(LEAST, shares)) if parts > 1 else self._width
-        self._found = [(block, self._marshal.reach(block)) for _, block in (*inputs, *outputs)]
         self._asked = [
             (block, reach)
             for block, reach in self._found
             if reach == "shared" and not impl.backend.pinned(*block.range)
         ]
-        self._hosts = any(reach != "own" for _, reach in self._found)
         self._device = device
         self._in = _Direction("gather", self._marshal, inputs, parts, self._width, impl.dtype)
         self._out = _Direction("scatter", self._marshal, outputs, parts, self._width, impl.dtype)

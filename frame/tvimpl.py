@@ -570,14 +570,16 @@ class TVImpl:
 
     def _resident(self, launcher: Launcher, inputs, outputs):
         """run(points) on the host's own arrays, without views and copies; None where that cannot be. It can where all
-        arrays lie on the device, their points one behind the other, in the views' type, and no two share memory."""
+        arrays lie on the device, in the views' type, no two share memory, and their points lie one behind the other or
+        are the same box of larger arrays."""
         if self.backend.memory != "device" or self.check.on:
             return None
         arrays: dict[str, Lent] = {}
-        ranges = []
+        ranges, boxes = [], set()
         for tag, block in (*inputs, *outputs):
+            boxes.add(None if block.whole else (*block.n[:3], *block.strides[:3]))
             view, rows = self.views[tag], block.n[3]
-            fits = rows == view.rows and block.size == self.dtype.itemsize and block.whole and tag not in arrays
+            fits = rows == view.rows and block.size == self.dtype.itemsize and tag not in arrays
             if not fits or self.marshal.reach(block) != "own" or (view.parts and self.nq == self.ns + 4):
                 return None
             ranges.append(block.range)
@@ -586,9 +588,14 @@ class TVImpl:
                 arrays[part.name] = Lent(Pointer(at), (part.rows, block.points), (row, block.size), self.dtype)
                 at += part.rows * row
         program, brought, made = launcher.program, self._names(inputs), {tag for tag, _ in outputs}
-        if set(program.reads) <= brought and set(program.writes) == made and _apart(ranges):
+        fits = set(program.reads) <= brought and set(program.writes) == made and _apart(ranges) and len(boxes) == 1
+        box = boxes.pop()
+        if not fits or box and box[0] * box[1] * box[2] >= 2**31:
+            return None
+        if not box:
             return program.bind(arrays)
-        return None
+        nx, ny, _, *strides = box
+        return program.bind(arrays, (nx, ny, *strides))
 
     def _names(self, fields) -> set[str]:
         """Names of the views that the arrays of a block call belong to, the rows of Q included."""

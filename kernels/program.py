@@ -12,6 +12,8 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, plan as plans, threads
 from .errors import ArgumentError, refuse
 
+NO_BOX = (0, 0, 0, 0, 0)
+
 
 class Program:
     """A compiled launch.
@@ -70,9 +72,10 @@ class Program:
         else:
             there[...] = self.backend.from_host(data)
 
-    def bind(self, arrays):
+    def bind(self, arrays, box=NO_BOX):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
-        arrays."""
+        arrays. box: (nx, ny, sx, sy, sz) on CUDA; point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
+        array's first one, instead of x + nx (y + ny z)."""
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
             missing,
@@ -85,6 +88,7 @@ class Program:
         words = [0 if there is None else self.backend.address(there)] + [
             word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
         ]
+        words += box if self.plan.how else ()
         shape = threads.shape(self.plan) if self.plan.how else Shape()
         most = min((length for _, length in layout), default=0)
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))

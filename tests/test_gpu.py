@@ -148,6 +148,21 @@ def test_friction_by_matrix_units(be, ns, diffusion):
     assert program.plan.how.pairs == "units" and "friction_tiles" in program.plan.values
     on_cpu, on_gpu = (mix.properties("D", **given, backend=b)["D"] for b in ("cpu", be))
     np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-13)
+    if (ns, diffusion) != (13, "kinetic"):
+        return
+    # a box of 9 x 4 x 4 points in arrays of 12 x 5 x 5: the same bits, for which lanes read each other's points
+    box, shape = np.s_[:, 1:5, :4, 2:11], (5, 5, 12)
+    arrays = {a: np.full((program.plan.rows(a), *shape), -1.0) for a in program.plan.arguments}
+    for name, values in given.items():
+        arrays[name][box] = np.reshape(values[..., :144], (-1, 4, 4, 9))
+    there = {a: be.from_host(array.reshape(len(array), -1)) for a, array in arrays.items()}
+    first = 60 + 2
+    program.bind({a: array[:, first:] for a, array in there.items()}, (9, 4, 1, 12, 60))(144)
+    for name, wanted in mix.properties("D mu", **given, backend=be).items():
+        got = be.to_host(there[name]).reshape(-1, *shape)
+        np.testing.assert_array_equal(got[box].reshape(len(got), -1), np.reshape(wanted, (len(got), -1))[:, :144])
+        got[box] = -1.0
+        assert (got == -1.0).all()
 
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])

@@ -16,6 +16,7 @@ struct Array {
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
+    Box box;
 };
 
 template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {

@@ -67,14 +67,14 @@ def render(p: Plan) -> Source:
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
         # a function of its own, for pointers to be __restrict__
-        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n{arguments}) {{",
+        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const Box &box{arguments}) {{",
         "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
         f"        (void)column;\n        {body}",
         "    };",
         "    run_program<How>(constants, n, work);\n}",
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
-        f"    points_of_a_thread({'mixture' if in_constant_memory(p) else '*a.constants'}, items{given});\n}}\n",
+        f"    points_of_a_thread({'mixture' if in_constant_memory(p) else '*a.constants'}, items, a.box{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 
@@ -126,4 +126,4 @@ def _work(p: Plan) -> list[str]:
         lines.append(call(p, kernel, lost[kernel], "real"))
     lines += [f"Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
     lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
-    return ["const Place here(first, n);", *copies, "arrived();", *lines]
+    return ["const Place here(first, n, box);", *copies, "arrived();", *lines]

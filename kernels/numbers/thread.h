@@ -359,15 +359,28 @@ template <> struct number<point> {
     typedef Line index;
 };
 
+// Where point number p lies in the arrays of a launch, from their first element on: at p; or in a box of nx by ny by
+// any number of points of larger arrays. A launch has fewer than 2^31 points of a box.
+struct Box {
+    long nx, ny, sx, sy, sz; // nx = 0: no box
+    POINT_FN long at(long p) const {
+        if (nx == 0) return p;
+        const unsigned row = unsigned(p) / unsigned(nx), z = row / unsigned(ny);
+        return (unsigned(p) - row * unsigned(nx)) * sx + (row - z * unsigned(ny)) * sy + z * sz;
+    }
+};
+
 // Where a thread's point lies. A thread beyond the last point works on the last point and stores nothing. So every warp
 // keeps its 32 active threads.
 struct Place {
     const long own, n;
+    const Box &box;
     bool in;
     long at;
-    POINT_FN Place(long first, long n) : own(first + threadIdx.x), n(n) { // first: the first point of the block
+    // first: the first point of the block
+    POINT_FN Place(long first, long n, const Box &box) : own(first + threadIdx.x), n(n), box(box) {
         in = own < n;
-        at = in ? own : n - 1;
+        at = box.at(in ? own : n - 1);
     }
     // the point of another thread of the warp
     POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
@@ -435,10 +448,10 @@ template <bool GIVEN = false> struct Field {
     POINT_FN void set(int s, point x) const { store_if(place.in, base + s * stride + place.at, outside(x.v)); }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
-        return {base + (t < place.n ? t : place.n - 1), stride};
+        return {base + place.box.at(t < place.n ? t : place.n - 1), stride};
     }
     POINT_FN OtherResult to_lane(int lane) const {
-        return {base + place.of_lane(lane), stride, place.of_lane(lane) < place.n};
+        return {base + place.box.at(place.of_lane(lane)), stride, place.of_lane(lane) < place.n};
     }
 };
 
