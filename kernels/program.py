@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 
 import numpy as np
@@ -11,8 +12,6 @@ from .backend import get_backend
 from .backend.base import Shape, check_rows
 from .codegen import launches, plan as plans, threads
 from .errors import ArgumentError, refuse
-
-NO_BOX = (0, 0, 0, 0, 0)
 
 
 class Program:
@@ -72,10 +71,21 @@ class Program:
         else:
             there[...] = self.backend.from_host(data)
 
-    def bind(self, arrays, box=NO_BOX):
+    @functools.cached_property
+    def _boxed(self) -> Program:
+        """The same, compiled for boxes of larger arrays: whole arrays should not pay for that."""
+        other = copy.copy(self)
+        other.__dict__.pop("_constants", None)
+        other.module = self.backend.compile(threads.render(self.plan, boxed=True))
+        return other
+
+    def bind(self, arrays, box=()):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
         arrays. box: (nx, ny, sx, sy, sz) on CUDA; point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z)."""
+        return (self._boxed if box else self)._bind(arrays, box)
+
+    def _bind(self, arrays, box):
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
             missing,
@@ -88,7 +98,7 @@ class Program:
         words = [0 if there is None else self.backend.address(there)] + [
             word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
         ]
-        words += box if self.plan.how else ()
+        words += box
         shape = threads.shape(self.plan) if self.plan.how else Shape()
         most = min((length for _, length in layout), default=0)
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))

@@ -16,7 +16,9 @@ struct Array {
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
+#ifdef BOXED
     Box box;
+#endif
 };
 
 template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {

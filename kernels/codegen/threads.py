@@ -45,18 +45,20 @@ def shape(p: Plan) -> Shape:
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
 
 
-def render(p: Plan) -> Source:
-    """The source of a plan; its kernel `frame_run` takes the record of threads.h."""
+def render(p: Plan, boxed: bool = False) -> Source:
+    """The source of a plan; its kernel `frame_run` takes the record of threads.h. boxed: for a box of larger arrays."""
     how = p.launch
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
     bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
     body = "\n        ".join(_work(p))
+    from_ = "mixture" if in_constant_memory(p) else "*a.constants"
     count = f"Arguments<{len(p.arguments)}>"
     text = [
         defines(p) + f"#define SPECIES_UNROLL {p.ns if how.hold == 'registers' else how.unroll}",
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
+        *["#define BOXED"] * boxed,
         include("numbers/matrix_units.h" if how.pairs == "units" else "numbers/thread.h") + "typedef point real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
@@ -74,7 +76,7 @@ def render(p: Plan) -> Source:
         "    run_program<How>(constants, n, work);\n}",
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
-        f"    points_of_a_thread({'mixture' if in_constant_memory(p) else '*a.constants'}, items, a.box{given});\n}}\n",
+        f"    points_of_a_thread({from_}, items, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 

@@ -359,15 +359,18 @@ template <> struct number<point> {
     typedef Line index;
 };
 
-// Where point number p lies in the arrays of a launch, from their first element on: at p; or in a box of nx by ny by
-// any number of points of larger arrays. A launch has fewer than 2^31 points of a box.
+// Where point number p lies in the arrays of a launch, from their first element on: at p; or, BOXED, in a box of nx by
+// ny by any number of points of larger arrays. Such a launch has fewer than 2^31 points.
 struct Box {
-    long nx, ny, sx, sy, sz; // nx = 0: no box
+#ifdef BOXED
+    long nx, ny, sx, sy, sz;
     POINT_FN long at(long p) const {
-        if (nx == 0) return p;
         const unsigned row = unsigned(p) / unsigned(nx), z = row / unsigned(ny);
         return (unsigned(p) - row * unsigned(nx)) * sx + (row - z * unsigned(ny)) * sy + z * sz;
     }
+#else
+    POINT_FN long at(long p) const { return p; }
+#endif
 };
 
 // Where a thread's point lies. A thread beyond the last point works on the last point and stores nothing. So every warp
