@@ -136,7 +136,8 @@ def choices(p: Program) -> list[tuple[float, Packs | outer.Outer]]:
     if lanes_serve(p):
         made.append(Packs("lanes", ("lanes",) * len(p.statements)))
     priced = [(price(p, how.ways), how) for how in made]
-    return sorted([*priced, *outer.choices(p, "packs", min(priced)[0])], key=lambda m: m[0])
+    least = min(price for price, _ in priced)
+    return sorted([*priced, *outer.choices(p, "packs", least)], key=lambda m: m[0])
 
 
 def lanes_serve(p: Program) -> bool:
