@@ -1,6 +1,8 @@
 """Nekbone, the third host: plain Fortran and a tensor expression give the known answer on any number of ranks, for both
-rules of the boundary; bad input is refused."""
+rules of the boundary; bad input is refused. The example with all vectors on the device finds the same."""
 
+import contextlib
+import importlib
 import re
 import shutil
 import site
@@ -11,6 +13,9 @@ import hosts
 import numpy as np
 import pytest
 from hosts import ROOT
+from test_tensor_values import on_stand_in
+
+from kernels import declare, get_backend
 
 STUB = ROOT / "fortran_stub" / "nekbone"
 
@@ -153,3 +158,68 @@ def test_one_method_alone(nekbone, tmp_path):
 def test_bad_input(nekbone, tmp_path, changes, says):
     done = run(nekbone, tmp_path, 2 if "share" in says else 1, **changes)
     assert done.returncode == 2 and says in done.stdout, done.stdout + done.stderr
+
+
+# ---- all vectors where the kernels run ------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["cpu", "stand-in"])
+def resident(request, tmp_path, monkeypatch):
+    """(the example's module, a backend)"""
+    before = dict(declare.team_kernels)
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "nekbone"))
+    sys.modules.pop("nekbone", None)
+    try:
+        with on_stand_in(tmp_path) if request.param == "stand-in" else contextlib.nullcontext(get_backend("cpu")) as be:
+            yield importlib.import_module("nekbone"), be
+    finally:
+        declare.team_kernels.clear()
+        declare.team_kernels.update(before)
+        sys.modules.pop("nekbone", None)
+
+
+def plain_norms(module, n, elements, iterations):
+    """By numbers of the brick's points, and sums over the elements that have them."""
+    E, (mx, my, mz) = int(np.prod(elements)), elements
+    _, weight, D = module.lobatto(n)
+    e, k, j, i = np.meshgrid(*(np.arange(x) for x in (E, n, n, n)), indexing="ij")
+    x, y, z = ((m % b) * (n - 1) + a for m, b, a in ((e, mx, i), (e // mx, my, j), (e // mx // my, mz, k)))
+    nx, ny, nz = (m * (n - 1) + 1 for m in elements)
+    number = x + nx * (y + ny * z)
+    inside = (x > 0) & (x < nx - 1) & (y > 0) & (y < ny - 1) & (z > 0) & (z < nz - 1)
+    summed = lambda u: np.bincount(number.ravel(), u.ravel(), nx * ny * nz)[number]
+    c = 1 / summed(np.ones(number.shape))
+    cube = weight[:, None, None] * weight[:, None] * weight
+
+    def operator(p):
+        slopes = [np.einsum(t, D, p) * cube for t in ("il,ekjl->ekji", "jl,ekli->ekji", "kl,elji->ekji")]
+        back = [np.einsum(t, D, s) for t, s in zip(("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji"), slopes)]
+        return np.where(inside, summed(sum(back)) + 0.1 * p, 0)
+
+    r = np.where(inside, summed(module.right_side(number.size).reshape(number.shape)) * c, 0)
+    p, rho, norms = np.zeros(r.shape), 1.0, [np.sqrt(np.sum(c * r * r))]
+    for _ in range(iterations):
+        rho, old = np.sum(c * r * r), rho
+        p = r + p * (rho / old)
+        w = operator(p)
+        r = r - rho / np.sum(c * p * w) * w
+        norms.append(np.sqrt(np.sum(c * r * r)))
+    return norms
+
+
+def test_resident_nekbone_beside_numpy(resident):
+    """Three different numbers of elements; some steps, in which roundings (1e-16 of some 1e3 terms) grow little."""
+    module, be = resident
+    problem = module.Nekbone(4, (2, 3, 2), 6, be, quick=True)
+    for _ in range(2):  # a second run begins anew
+        problem.solve()
+        np.testing.assert_allclose(problem.norms(), plain_norms(module, 4, (2, 3, 2), 6), rtol=1e-11)
+    assert problem.unknowns == 5 * 8 * 5
+
+
+def test_resident_nekbone_as_a_program():
+    """The known answer, and the figures."""
+    words = "--backend cpu --elements 2,2,2 --points 4 --iterations 3 --repeats 1".split()
+    done = hosts.run(sys.executable, ROOT / "examples/nekbone/nekbone.py", *words, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0 and ": right\n" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"[\d.e+]+ unknowns a second.*share [\d.]+", done.stdout, re.S)

@@ -16,7 +16,7 @@ from test_tensor_values import on_stand_in, stand_in  # noqa: F401
 from frame.tools import cli, info
 from kernels import Contraction, get_backend
 from kernels.errors import ArgumentError, FrameError
-from kernels.tensor import organisations, render_packs, render_threads, search
+from kernels.tensor import named, organisations, render_packs, render_threads, search
 from kernels.tensor.forest import Forest
 from kernels.tensor.space import Space
 
@@ -229,6 +229,15 @@ def test_other_methods_and_devices(stand_in, method):  # noqa: F811
     assert made.measured == 3 and made.row.seconds > 0 and made.row.key.dtype == "float64"
     again = Contraction(TEXT, SIZES, backend=stand_in, order=made.row.order, how=made.row.how, quick=True)
     assert again.how == made.best.how
+
+
+def test_a_batch_extent_that_is_compiled_in():
+    """Of the triples kernels, whose operands have the batch index in several places: that many entries, no others."""
+    text, sizes = named.triples("d1", (1, 4)), dict.fromkeys("abcefg", 3)
+    more = dict(backend="cpu", batch="d", evaluations=2, quick=True)
+    assert search.search(text, sizes, entries=3, **more).measured == 2
+    with pytest.raises(ArgumentError, match="4 entries, wanted 3"):
+        search.search(text, sizes, entries=4, **more)
 
 
 def test_budgets_and_methods_are_checked():

@@ -7,7 +7,7 @@ import pytest
 
 from kernels import get_backend
 from kernels.errors import ArgumentError
-from kernels.tensor import Contraction, named, orders
+from kernels.tensor import Contraction, named, orders, render_packs
 from kernels.tensor.text import parse
 
 # TENSOR kernels of NWChem as einsum strings over arrays in C order: h1 h2 h3 p4 p5 p6 = a .. f, h7 or p7 = g. Written
@@ -175,3 +175,10 @@ def test_explain_tells_what_was_chosen():
     assert plan.bytes == 3 * 64 * 8 and np.dtype(plan.dtype) == np.float64
     target = get_backend("cuda", arch="sm_90")
     assert "lines" in Contraction(named.LG3, dict.fromkeys("ijkl", 12), backend=target, constant="D").explain()
+
+
+def test_equal_prices_are_no_error(monkeypatch):
+    """Of two organisations with one price the first is taken."""
+    monkeypatch.setattr(render_packs, "price", lambda p, ways: 1.0)
+    plan = Contraction("o[e i] = a[e i j] b[j]", dict(i=3, j=4), backend="cpu")
+    assert plan.how is plan.candidates[0][1] and len(plan.candidates) > 1

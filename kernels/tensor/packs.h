@@ -6,7 +6,7 @@
 //   BATCH   entries of the batch; arrays are turned, so that these are neighbours
 //
 // A statement S has MODE, ROWS, COLUMNS, the output's steps row and column, whether it adds (ADD), and its TILE, where
-// that is not for `best_tile` to say. A term T has
+// that is not for `best_tile` to say; MAY_OVERLAP: a sum may be made twice. A term T has
 // FACTORS, SUMS and their extents, the steps of each factor along row, column, lane and sums, and the number before it.
 // Steps and places are in numbers. A source includes numbers/pack.h first.
 #pragma once
@@ -79,9 +79,10 @@ template <int N, class V> POINT_FN void leave(scalar *p, V x) {
     UNROLL \
     for (int r = 0; r < s.rows; ++r) UNROLL \
     for (int c = 0; c < s.columns; ++c)
-template <int R, int C, int N> struct Tile {
+template <int R, int C, int N, int BACK = 0> struct Tile { // BACK: the last column begins so many numbers earlier
     typedef Pack<N> V;
     static constexpr int rows = R, columns = C, lanes = N;
+    static constexpr int back(int c) { return c == C - 1 ? BACK : 0; }
     V at[R][C];
 };
 
@@ -94,7 +95,7 @@ template <class T, class V, int N, int F> POINT_FN V product(const scalar *const
 template <class T, bool FRESH, int N, class S> POINT_FN void one_turn(S &s, const scalar *const (&at)[T::FACTORS]) {
     typedef typename S::V V;
     EACH_SUM(s) {
-        V x = product<T, V, N, T::FACTORS - 1>(at, r, c * T::STEP);
+        V x = product<T, V, N, T::FACTORS - 1>(at, r, c * T::STEP - S::back(c));
         if constexpr (T::FOLD && N < lanes_of<V>) {
             UNROLL
             for (int i = N; i < lanes_of<V>; ++i) x[i] = 0; // a factor that is spread may be infinite
@@ -183,7 +184,7 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
     } else {
         constexpr int STEP = S::MODE == ALONG ? W : 1, N = Sums::lanes;
         EACH_SUM(s) {
-            scalar *const to = out + r * S::row + c * STEP * S::column;
+            scalar *const to = out + r * S::row + (c * STEP - Sums::back(c)) * S::column;
             V x = s.at[r][c];
             if constexpr (S::ADD) x = fetch<V, N, 1>(to) + x;
             leave<N>(to, x);
@@ -217,19 +218,28 @@ template <class S> constexpr Extents tile_of(int rows, int columns) {
     if (S::TILE.rows == 0) return best_tile(rows, columns);
     return {S::TILE.rows < rows ? S::TILE.rows : rows, S::TILE.columns < columns ? S::TILE.columns : columns};
 }
-template <int R, int C, int N, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
-    Tile<R, C, N> s;
+template <int R, int C, int N, int BACK = 0, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
+    Tile<R, C, N, BACK> s;
     work(s, r, c);
 }
+// Columns of a statement: packs of them, or single ones. OVER: the last pack begins so many numbers earlier, in the one
+// before it, whose sums it makes once more: short rows are done by full tiles.
+template <class S> struct Columns {
+    static constexpr bool packs = S::MODE == ALONG, over = packs && S::MAY_OVERLAP && S::COLUMNS > W;
+    static constexpr int left = packs ? S::COLUMNS % W : 0, OVER = over && left ? W - left : 0;
+    static constexpr int all = (packs ? S::COLUMNS / W : S::COLUMNS) + (OVER > 0), rest = OVER ? 0 : left;
+    static constexpr int step = packs ? W : 1;
+};
 template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Work &work, int r) {
-    constexpr bool packs = S::MODE == ALONG;
-    constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, step = packs ? W : 1;
-    for (int c = 0; c + C <= all; c += C) tile_at<R, C, W>(work, r, c * step);
-    if constexpr (all % C > 0) tile_at<R, all % C, W>(work, r, all / C * C * step);
+    typedef Columns<S> Q;
+    constexpr bool whole = Q::all % C == 0;
+    constexpr int many = Q::all / C - (whole && Q::OVER);
+    for (int c = 0; c < many; ++c) tile_at<R, C, W>(work, r, c * C * Q::step);
+    if constexpr (whole && Q::OVER) tile_at<R, C, W, Q::OVER>(work, r, many * C * Q::step);
+    if constexpr (!whole) tile_at<R, Q::all % C, W, Q::OVER>(work, r, Q::all / C * C * Q::step);
 }
 template <class S, class Work> POINT_FN void tiles(const Work &work) {
-    constexpr bool packs = S::MODE == ALONG;
-    constexpr int all = packs ? S::COLUMNS / W : S::COLUMNS, rest = packs ? S::COLUMNS % W : 0;
+    constexpr int all = Columns<S>::all, rest = Columns<S>::rest;
     if constexpr (all > 0) {
         constexpr Extents t = tile_of<S>(S::ROWS, all);
         for (int r = 0; r + t.rows <= S::ROWS; r += t.rows) row_of_tiles<S, t.rows, t.columns>(work, r);

@@ -136,7 +136,8 @@ def choices(p: Program) -> list[tuple[float, Packs | outer.Outer]]:
     if lanes_serve(p):
         made.append(Packs("lanes", ("lanes",) * len(p.statements)))
     priced = [(price(p, how.ways), how) for how in made]
-    return sorted([*priced, *outer.choices(p, "packs", min(priced)[0])], key=lambda m: m[0])
+    least = min(price for price, _ in priced)
+    return sorted([*priced, *outer.choices(p, "packs", least)], key=lambda m: m[0])
 
 
 def lanes_serve(p: Program) -> bool:
@@ -235,6 +236,7 @@ class _Body:
             f"struct S{k} {{\n    static constexpr Mode MODE = {mode};\n"
             f"    static constexpr int ROWS = {row.extent if row else 1}, COLUMNS = {column.extent if column else 1};\n"
             f"    static constexpr bool ADD = {str(s.add).lower()};\n"
+            f"    static constexpr bool MAY_OVERLAP = {str(not s.add and not s.function).lower()};\n"
             f"    static constexpr Extents TILE = {{{self.tile[0]}, {self.tile[1]}}};\n"
             f"    static constexpr long row = {step(0, row)}, column = {step(0, column)};\n}};"
         )

@@ -294,10 +294,13 @@ class Measure:
 
 def small_case(plan: Contraction) -> int:
     """Entries of the case that is verified; an array with the batch index in several places says how many."""
+    e = plan.expression
     for a in plan.program.arguments:
-        if a.mixed:
-            return next(x for r in plan.expression.references[a.name] for i, x in zip(r.indices, a.extents) if x)
-    return RAGGED if plan.expression.batch else 1
+        for r in e.references[a.name]:
+            known = a.extents[r.indices.index(e.batch)] if a.mixed and e.batch in r.indices else None
+            if known:
+                return known
+    return RAGGED if e.batch else 1
 
 
 class Case:
