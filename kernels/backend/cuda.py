@@ -328,7 +328,15 @@ class CudaBackend(CudaTarget):
     # ---- arrays
     def empty(self, shape, dtype=DOUBLE):
         self.use()
-        return self.arrays.empty(shape, dtype=dtype)
+        try:
+            return self.arrays.empty(shape, dtype=dtype)
+        except self.arrays.cuda.memory.OutOfMemoryError:
+            free, whole = self._runtime.memGetInfo()
+            numbers = " x ".join(map(str, (shape,) if isinstance(shape, int) else shape))
+            raise BackendError(
+                f"no memory on device {self.device} for an array of {numbers} numbers ({dtype}): {free / 2**30:.2f} of "
+                f"{whole / 2**30:.0f} GiB are free; is the chunk (nGridPoints) too large, or do others hold it?"
+            ) from None
 
     def address(self, array):
         return array.data.ptr
