@@ -84,12 +84,12 @@ class Frame:
             sys.stderr.flush()
 
     def _choose_backend(self, device_id: int):
-        """Device number = rank on the node modulo the number of devices: the ranks of a node share its devices
-        evenly."""
+        """The ranks of a node share its devices evenly; a rank gets one near its cores where the system tells."""
         wanted = self.config.backend
         devices = kernels.backend.cuda_devices(wanted)
         if wanted == "cuda" or devices:
-            return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+            place = self.comm.place(kernels.backend.device_nodes()) if devices and device_id < 0 else 0
+            return kernels.get_backend("cuda", device=device_for(device_id, place, devices))
         return kernels.get_backend("cpu", threads=self.config.threads)
 
     def set_communicator(self, handle: int) -> None:

@@ -51,6 +51,18 @@ def device_count() -> int:
         return 0
 
 
+def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
+    """The NUMA node of each device; -1 where the system does not tell."""
+    nodes = []
+    for device in range(device_count()):
+        name = import_cupy().cuda.runtime.deviceGetPCIBusId(device).lower()
+        try:
+            nodes.append(int(pathlib.Path(folder, name, "numa_node").read_text()))
+        except (OSError, ValueError):
+            nodes.append(-1)
+    return nodes
+
+
 def machine_code(source: Source, arch: str) -> pathlib.Path:
     """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
     folders = [HERE, *source.folders]
