@@ -111,6 +111,14 @@ class Communicator:
         self._near = self.node.allgather(numa_node(mine))
         self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
 
+    def meet(self) -> None:
+        """Wait for all ranks."""
+        self.comm.Barrier()
+
+    def most(self, values: list[float]) -> list[float]:
+        """The largest over the ranks of each value."""
+        return [max(each) for each in zip(*self.comm.allgather(values))]
+
     def place(self, devices: list[int]) -> int:
         """This rank's of the node's devices, whose NUMA nodes these are."""
         return spread(self._near, devices)[self.rank_on_node]
@@ -150,6 +158,12 @@ class Alone:
         the launcher has bound it to some."""
         mine = len(os.sched_getaffinity(0))
         return mine if mine < (os.cpu_count() or 1) else max(1, mine // max(1, _number_in(LOCAL_SIZE)))
+
+    def meet(self) -> None:
+        pass
+
+    def most(self, values: list[float]) -> list[float]:
+        return values
 
     def place(self, devices: list[int]) -> int:
         """This rank's of the node's devices: the launcher has told its number alone."""
