@@ -6,7 +6,7 @@ import os
 
 import kernels
 
-from . import mps
+from . import mps, placement
 from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
@@ -15,8 +15,8 @@ PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 
 
 
 class Config:
-    """backend, precision, threads (and whether they were given), timers, check, queue, trace, mps, and the options of
-    the model that the host chose.
+    """backend, precision, threads (and whether they were given), timers, check, queue, trace, placement, mps, and the
+    options of the model that the host chose.
 
     The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and FRAME_CHECK; the
     calls override them. Errors: ArgumentError.
@@ -30,6 +30,7 @@ class Config:
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
         self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
+        self.placement = _one_of("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT") or "device", placement.MODES)
         self.trace = environment.get("FRAME_TRACE") or ""
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")

@@ -8,7 +8,7 @@ from typing import Any
 import kernels
 from kernels.backend import cache
 
-from . import mps
+from . import mps, placement
 from .config import Config
 from .contractions import Contractions
 from .entry import ENTRIES, Entry
@@ -84,12 +84,12 @@ class Frame:
             sys.stderr.flush()
 
     def _choose_backend(self, device_id: int):
-        """Device number = rank on the node modulo the number of devices: the ranks of a node share its devices
-        evenly."""
+        """The ranks of a node share its devices evenly; a rank gets one near its cores where the system tells."""
         wanted = self.config.backend
         devices = kernels.backend.cuda_devices(wanted)
         if wanted == "cuda" or devices:
-            return kernels.get_backend("cuda", device=device_for(device_id, self.comm.rank_on_node, devices))
+            place = self.comm.place(kernels.backend.device_nodes()) if devices and device_id < 0 else 0
+            return kernels.get_backend("cuda", device=device_for(device_id, place, devices))
         return kernels.get_backend("cpu", threads=self.config.threads)
 
     def set_communicator(self, handle: int) -> None:
@@ -154,6 +154,33 @@ class Frame:
     def replays(self) -> dict:
         """What repeats block calls of this thread, by their arguments; see TVImpl.block."""
         return self.properties.impl.replays
+
+    # ---- the mixture ----
+
+    def load_mixture(self, file: str, phase: str) -> None:
+        """Read a mixture. With FRAME_PLACEMENT=measured and no choice of a backend it settles the side, too: collective
+        after setcomm, before arrays are pinned or populated. Errors: see TVProperties.load_mixture."""
+        properties = self.properties
+        free = not properties.impl.begun and not properties.pinned
+        properties.load_mixture(file, phase)
+        if self.config.placement == "device" or self.config.backend != "auto" or self.backend.memory != "device":
+            return
+        if not free:
+            print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
+            return
+        sides = self.backend, kernels.get_backend("cpu", threads=self.config.threads)
+        pinned = self.config.placement == "measured-pinned"
+        side, said = placement.choose(
+            properties.mixture, sides, self._arguments[1], self.comm, self.config.precision, self._packers(), pinned
+        )
+        if self.comm.rank_of_job == 0:
+            print(f"libframe: {said}.", file=sys.stderr)
+        if side:
+            properties.impl.free()
+            self.backend.release()
+            self.backend = sides[1]
+            self._make_properties()
+            self.properties.load_mixture(file, phase)
 
     # ---- configuration ----
 

@@ -5,8 +5,10 @@ Nothing here links an MPI: mpi4py's wheel finds the library that the host has lo
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import pathlib
 
 from .errors import ArgumentError, BackendError, refuse
 
@@ -106,7 +108,20 @@ class Communicator:
         self.rank_of_job = self.rank
         mine = os.sched_getaffinity(0)
         everyone = self.node.allgather(mine)
+        self._near = self.node.allgather(numa_node(mine))
         self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
+
+    def meet(self) -> None:
+        """Wait for all ranks."""
+        self.comm.Barrier()
+
+    def most(self, values: list[float]) -> list[float]:
+        """The largest over the ranks of each value."""
+        return [max(each) for each in zip(*self.comm.allgather(values))]
+
+    def place(self, devices: list[int]) -> int:
+        """This rank's of the node's devices, whose NUMA nodes these are."""
+        return spread(self._near, devices)[self.rank_on_node]
 
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
@@ -144,11 +159,46 @@ class Alone:
         mine = len(os.sched_getaffinity(0))
         return mine if mine < (os.cpu_count() or 1) else max(1, mine // max(1, _number_in(LOCAL_SIZE)))
 
+    def meet(self) -> None:
+        pass
+
+    def most(self, values: list[float]) -> list[float]:
+        return values
+
+    def place(self, devices: list[int]) -> int:
+        """This rank's of the node's devices: the launcher has told its number alone."""
+        return self.rank_on_node % len(devices)
+
     def gather(self, value) -> list:
         return [value]
 
     def free(self) -> None:
         pass
+
+
+def numa_node(cores, folder="/sys/devices/system/node") -> int:
+    """The NUMA node that all these cores belong to; -1 where they are of several, or the system does not tell."""
+    for file in pathlib.Path(folder).glob("node[0-9]*/cpulist"):
+        with contextlib.suppress(OSError, ValueError):
+            ends = [[int(n) for n in part.split("-")] for part in file.read_text().strip().split(",") if part]
+            if cores and set(cores) <= {core for part in ends for core in range(part[0], part[-1] + 1)}:
+                return int(file.parent.name.removeprefix("node"))
+    return -1
+
+
+def spread(ranks: list[int], devices: list[int]) -> list[int]:
+    """A device for each rank, as many ranks on each as on any other, or one more. Numbers given are NUMA nodes, -1:
+    unknown. A rank gets a device of its own node where that leaves them even."""
+    each, more = divmod(len(ranks), len(devices))
+    load, chosen = [0] * len(devices), [-1] * len(ranks)
+    nobody = lambda d: load[d] > each or load[d] == each and sum(n > each for n in load) == more
+    for near in (True, False):
+        for rank, node in enumerate(ranks):
+            free = [d for d, at in enumerate(devices) if not nobody(d) and (not near or node == at >= 0)]
+            if chosen[rank] < 0 and free:
+                chosen[rank] = min(free, key=lambda d: load[d])
+                load[chosen[rank]] += 1
+    return chosen
 
 
 def device_for(device_id: int, rank_on_node: int, devices: int) -> int:

@@ -233,6 +233,7 @@ static void run_teams(int gx, int gy, int bx, int shared) {
     static void name(const Record &a, const long items)
 """
 PAGEABLE, PINNED, DEVICE = range(3)
+TOTAL = 2**30  # bytes of the device
 PACES = (0, 0.02, 0.3, 1)  # how often a stream with `lag` works ahead; neighbours differ
 
 
@@ -319,7 +320,12 @@ def make(lag=None):
     class Failed(RuntimeError):
         pass
 
+    class OutOfMemoryError(MemoryError):
+        pass
+
     def empty(shape, dtype=np.float64):
+        if np.prod(shape, dtype=float) * np.dtype(dtype).itemsize > TOTAL:
+            raise OutOfMemoryError
         array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
         keep.append(array)  # kept, so that an address is not reused and a range never changes its kind
@@ -433,11 +439,12 @@ def make(lag=None):
             "major": 9,
             "minor": 0,
             "name": b"stand-in",
-            "totalGlobalMem": 2**30,
+            "totalGlobalMem": TOTAL,
             "sharedMemPerBlockOptin": 227 * 1024,
             "multiProcessorCount": 2,
         },
         setDevice=lambda d: None,
+        memGetInfo=lambda: (TOTAL // 2, TOTAL),
         deviceGetPCIBusId=lambda d: "0000:00:00.0",
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
@@ -620,6 +627,7 @@ def make(lag=None):
         Stream=Stream,
         ExternalStream=ExternalStream,
         alloc_pinned_memory=alloc_pinned_memory,
+        memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         get_current_stream=current,
         get_elapsed_time=lambda a, b: 1e3 * (b.time - a.time),
     )
@@ -633,6 +641,7 @@ def make(lag=None):
         calls=calls,
         streams=streams,
         memory=memory,
+        registered=registered,
         array=lambda a, order=None: asarray(np.array(a)),
         ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
         broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True),

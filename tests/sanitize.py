@@ -38,7 +38,8 @@ __attribute__((constructor)) static void name_file(void) {
 }
 """
 TESTS = """
-test_stripe.py test_frame_objects.py test_threads.py test_interop.py test_own_kernels.py test_device_host.py
+test_stripe.py test_link.py::test_block_calls[0-pageable] test_link.py::test_stripe_calls[0-pageable-0]
+test_frame_objects.py test_threads.py test_interop.py test_own_kernels.py test_device_host.py
 test_geometry.py::test_every_geometry test_geometry.py::test_random_geometries[gfortran]
 test_entry_points.py::test_own_kernel_serial test_entry_points.py::test_species_arrays_of_the_host
 test_entry_points.py::test_bits_do_not_depend_on_chunk_and_threads

@@ -14,7 +14,7 @@ import kernels
 from frame.config import Config
 from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
 from frame.frame import Frame
-from frame.mpi import device_for
+from frame.mpi import device_for, numa_node, spread
 from frame.report import table
 from frame.stripe import IN, INOUT, Field
 
@@ -842,6 +842,27 @@ def test_environment():
     assert (Config({}).backend, Config({}).threads, Config({}).timers, Config({}).check) == ("auto", 1, False, False)
     with pytest.raises(ArgumentError, match="FRAME_TIMERS is yes"):
         Config({"FRAME_TIMERS": "yes"})
+
+
+def test_ranks_are_spread_over_devices_near_their_cores(tmp_path):
+    for ranks, devices, wanted in (
+        ([-1] * 6, [-1] * 4, [0, 1, 2, 3, 0, 1]),  # nobody tells: by rank on the node
+        ([0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 3]),
+        ([1, 1, 0, 0], [0, 0, 1, 1], [2, 3, 0, 1]),
+        ([0, 0, 0, 0], [0, 1], [0, 0, 1, 1]),  # even, though one is far
+        ([1, 0, -1], [0, 1], [1, 0, 0]),
+        ([0, 1, 0, 1, 0, 1, 0, 1], [1, 0], [1, 0, 1, 0, 1, 0, 1, 0]),
+        ([3], [0, 1, 2, 3], [3]),
+    ):
+        found = spread(ranks, devices)
+        assert found == wanted
+        load = [found.count(d) for d in range(len(devices))]
+        assert max(load) - min(load) <= 1
+    for node, cores in ((0, "0-3,8-11"), (1, "4-7,12-15")):
+        (tmp_path / f"node{node}").mkdir()
+        (tmp_path / f"node{node}" / "cpulist").write_text(cores + "\n")
+    assert [numa_node(c, tmp_path) for c in ({0, 9}, {4, 15}, {3, 4}, {99}, set())] == [0, 1, -1, -1, -1]
+    assert numa_node({0}, tmp_path / "nowhere") == -1
 
 
 def test_the_device_of_a_rank():

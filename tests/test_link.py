@@ -13,6 +13,7 @@ import pytest
 from hosts import OWN_KERNEL, SOURCES
 
 import kernels
+from frame.errors import BackendError
 from frame.frame import Frame
 from frame.stripe import IN, OUT, Field
 from kernels.backend import cuda
@@ -266,6 +267,31 @@ def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
             assert cupy.calls.count("gather_8") == cupy.calls.count("frame_run") == -(-1000 // 32)
         for array in made.values():
             array.release()
+
+
+def test_memory_that_is_not_there(frame, monkeypatch):
+    """One message that says what was wanted; the next call is in order."""
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    cupy, rng = frame.backend.arrays, np.random.default_rng(9)
+    with pytest.raises(
+        BackendError, match=r"no memory on device 0 for an array of 2 x 100000000 numbers.*0.50 of 1 GiB"
+    ):
+        frame.backend.empty((2, 10**8))
+
+    def refuse(*_):
+        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")
+
+    made, box, _ = arrays(frame, rng, "pageable")
+    before = {name: a.flat.copy() for name, a in made.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(cupy.cuda, "alloc_pinned_memory", refuse)
+        with pytest.raises(BackendError, match=r"refuses a pinned buffer of \d+ bytes .*out of memory.*ulimit -l"):
+            block(frame, made, box)
+        with pytest.raises(BackendError, match="refuses a pinned buffer"):
+            frame.put([made["T"].field(IN)], (1, 1, 1, None), (*map(int, box), None), 1, 1)
+    block(frame, made, box)
+    check(frame, made, before)
 
 
 @pytest.mark.parametrize("where", ["pinned", "pageable"])

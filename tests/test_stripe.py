@@ -199,3 +199,30 @@ def test_selections_without_points(shape, lo, hi):
     assert empty.points == 0
     with pytest.raises(ArgumentError, match=r"no points are selected by SptY, EptY = 3, 2, so there is no stripe 1..1"):
         stripe.check_stripe(empty, 1, 1, 100)
+
+
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_threads_share_the_points(threads, past):
+    """Any number of threads, stores past the caches or not: the same numbers, in long lines and in short ones."""
+    rng = np.random.default_rng(threads)
+    be = kernels.get_backend("cpu", threads=threads)
+    for shape in ((70, 9, 5, 3), (3, 40, 11, 2), (1, 200, 3, 1)):
+        array = np.asfortranarray(rng.normal(size=shape).astype(rng.choice(["f4", "f8"])))
+        block = stripe.block_from_field(
+            field("Y", array.ctypes.data, shape, array.strides, size=array.itemsize), NO_BOUNDS, NO_BOUNDS, shape[3]
+        )
+        start, count = 13, block.points - 20
+        view = be.empty((shape[3], be.pad(count) + 40))
+        view[...] = np.nan
+        Marshal(be).moves("gather", [(block, view)], past).run(start, count, 24)
+        wanted = reference.gather(array, (0, 0, 0, 0), shape, start, count)
+        np.testing.assert_array_equal(view[:, 24 : 24 + count], wanted)
+        assert np.isnan(view[:, :24]).all() and np.isnan(view[:, 24 + count :]).all()
+        target = array.copy(order="F")
+        other = stripe.block_from_field(
+            field("Y", target.ctypes.data, shape, target.strides, size=target.itemsize), NO_BOUNDS, NO_BOUNDS, shape[3]
+        )
+        Marshal(be).moves("scatter", [(other, -view)], past).run(start, count, 24)
+        kept = reference.scatter(array.copy(order="F"), (0, 0, 0, 0), shape, start, -wanted)
+        np.testing.assert_array_equal(target, kept)

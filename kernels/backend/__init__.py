@@ -68,6 +68,13 @@ def cuda_devices(name: str) -> int:
     return device_count()
 
 
+def device_nodes() -> list[int]:
+    """The NUMA node of each CUDA device that the driver shows; -1 where the system does not tell."""
+    from .cuda import device_nodes as nodes
+
+    return nodes()
+
+
 def has_driver() -> bool:
     """Whether NVIDIA's driver is on this machine."""
     return any(map(os.path.exists, DRIVER))

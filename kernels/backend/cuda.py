@@ -51,6 +51,18 @@ def device_count() -> int:
         return 0
 
 
+def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
+    """The NUMA node of each device; -1 where the system does not tell."""
+    nodes = []
+    for device in range(device_count()):
+        name = import_cupy().cuda.runtime.deviceGetPCIBusId(device).lower()
+        try:
+            nodes.append(int(pathlib.Path(folder, name, "numa_node").read_text()))
+        except (OSError, ValueError):
+            nodes.append(-1)
+    return nodes
+
+
 def machine_code(source: Source, arch: str) -> pathlib.Path:
     """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
     folders = [HERE, *source.folders]
@@ -328,7 +340,15 @@ class CudaBackend(CudaTarget):
     # ---- arrays
     def empty(self, shape, dtype=DOUBLE):
         self.use()
-        return self.arrays.empty(shape, dtype=dtype)
+        try:
+            return self.arrays.empty(shape, dtype=dtype)
+        except self.arrays.cuda.memory.OutOfMemoryError:
+            free, whole = self._runtime.memGetInfo()
+            numbers = " x ".join(map(str, (shape,) if isinstance(shape, int) else shape))
+            raise BackendError(
+                f"no memory on device {self.device} for an array of {numbers} numbers ({dtype}): {free / 2**30:.2f} of "
+                f"{whole / 2**30:.0f} GiB are free; is the chunk (nGridPoints) too large, or do others hold it?"
+            ) from None
 
     def address(self, array):
         return array.data.ptr

@@ -130,7 +130,14 @@ class Staging:
             self._event.synchronize()
         need = dtype.itemsize * n * row + 64
         if self._size < need:
-            self._memory, self._size = self._cuda.alloc_pinned_memory(need), need
+            self.free()  # before the larger one is made
+            try:
+                self._memory, self._size = self._cuda.alloc_pinned_memory(need), need
+            except self._cuda.runtime.CUDARuntimeError as error:
+                raise BackendError(
+                    f"the driver refuses a pinned buffer of {need} bytes ({error}), through which pageable arrays are "
+                    "copied: is the chunk (nGridPoints) too large for the system's limit of locked memory (ulimit -l)?"
+                ) from None
         start = -(-self._memory.ptr // 64) * 64
         flat = (ctypes.c_char * (dtype.itemsize * n * row)).from_address(start)
         return np.frombuffer(flat, dtype=dtype).reshape(n, row)

@@ -67,6 +67,7 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
 #define MOVE_KERNEL(name, Inner, in) \
     KERNEL(name, Moves, 256) { move_points<Inner, in>(a, items); }
 #else
+#include <fenv.h>
 #include "numbers/past.h"
 
 // n elements that lie `step` apart, of the block or, `in`, on their way to the view; N: n, where it is known, else 0
@@ -148,13 +149,17 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
 }
 
 // clang-format off
+// Threads are shared with the host, which may have set traps: a conversion to float may overflow.
 #define MOVE_KERNEL(name, Inner, in)                                                                                   \
     KERNEL(name, Moves, 256) {                                                                                         \
         if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
         _Pragma("omp parallel for schedule(static) num_threads(threads)")                                              \
         for (int part = 0; part < threads; ++part) {                                                                   \
+            fenv_t host;                                                                                               \
+            feholdexcept(&host), fesetenv(FE_DFL_ENV);                                                                 \
             const long low = items * part / threads & ~7, high = items * (part + 1) / threads & ~7;                    \
             move_points<Inner, in>(*record, low, (part + 1 == threads ? items : high) - low);                          \
+            fesetenv(&host);                                                                                           \
         }                                                                                                              \
         return 0;                                                                                                      \
     }

@@ -1,0 +1,153 @@
+"""What the link to a GPU does, and what copies, pieces and threads make of it: figures behind frame/blocks.py's and
+kernels/marshal's constants. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
+
+Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal
+kernels across the link with several shapes, without fringe and with one of 3; block calls with other pieces; packing
+with other numbers of threads; what Python takes to queue a piece.
+"""
+
+import os
+import time
+
+import numpy as np
+
+import frame.blocks
+import frame.tvimpl
+import kernels.marshal
+from frame.tools.bench.blocks_rank import Rank
+from kernels.backend import get_backend
+from kernels.backend.base import IN, OUT, Shape
+from kernels.backend.cuda import in_own_pages
+from kernels.marshal import Block, Marshal
+
+ROWS = ROWS_IN, ROWS_OUT = 12, 15
+OFTEN = 15
+os.environ["FRAME_BACKEND"] = "cuda"
+be = get_backend("cuda")
+pipe = be.pipeline(4)
+steps = [pipe.step(IN), pipe.step(OUT)]
+ways = ((1, 0), (0, 1), (1, 1))
+
+
+def median(work, often=OFTEN):
+    taken = []
+    for _ in range(often):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[often // 2]
+
+
+def pinned(*shape):
+    array = in_own_pages(shape, np.dtype(float))
+    array[...] = 1.0
+    be.pin(array.ctypes.data, array.nbytes)
+    return array
+
+
+def said(points, both, seconds):
+    moved = sum(8 * points * rows for rows, on in zip(ROWS, both) if on)
+    what = {(1, 0): "in", (0, 1): "out", (1, 1): "both"}[both]
+    return f"{what} {1e6 * seconds:.0f} us, {1e-9 * moved / seconds:.1f} GB/s, {1e9 * seconds / points:.2f} ns a point"
+
+
+def both_ways(works):
+    """{way: a function that queues these works side by side and waits}"""
+
+    def run(way):
+        for step, work, on in zip(steps, works, way):
+            if on:
+                with step:
+                    work()
+        pipe.wait()
+
+    return {way: lambda way=way: run(way) for way in ways}
+
+
+def copies(points):
+    hosts = [pinned(rows, points) for rows in ROWS]
+    there = [be.empty(host.size) for host in hosts]
+    ends = [(be.address(t), h.ctypes.data) for t, h in zip(there, hosts)]
+    works = [
+        lambda: be.copy_rows(*ends[0][:1], hosts[0].nbytes, ends[0][1], hosts[0].nbytes, hosts[0].nbytes, 1, True),
+        lambda: be.copy_rows(ends[1][1], hosts[1].nbytes, ends[1][0], hosts[1].nbytes, hosts[1].nbytes, 1, False),
+    ]
+    for way, run in both_ways(works).items():
+        print(f"{points} points, plain copies:", said(points, way, median(run)), flush=True)
+    for host in hosts:
+        be.unpin(host.ctypes.data, host.nbytes)
+
+
+def marshalling(shape, fringe):
+    whole, points = [n + 2 * fringe for n in shape], int(np.prod(shape))
+    all_points = int(np.prod(whole))
+    hosts = [pinned(rows, all_points) for rows in ROWS]
+    views = [be.empty((rows, be.pad(points))) for rows in ROWS]
+    blocks = [
+        Block(
+            host.ctypes.data,
+            (*whole, rows),
+            (1, whole[0], whole[0] * whole[1], all_points),
+            (fringe, fringe, fringe, 0),
+            (*shape, rows),
+        )
+        for host, rows in zip(hosts, ROWS)
+    ]
+    before = kernels.marshal.ACROSS
+    for threads, resident in ((128, 1), (256, 1), (256, 2), (256, 4), (256, 0)):
+        kernels.marshal.ACROSS = Shape(threads, resident=resident)
+        marshal = Marshal(be)
+        moves = [marshal.moves(name, [pair]) for name, pair in zip(("gather", "scatter"), zip(blocks, views))]
+        works = [lambda m=m: m.run(0, points) for m in moves]
+        told = "; ".join(said(points, way, median(run)) for way, run in both_ways(works).items())
+        print(f"{shape}, fringe {fringe}, {threads} threads x {resident}: {told}", flush=True)
+    kernels.marshal.ACROSS = before
+    for host in hosts:
+        be.unpin(host.ctypes.data, host.nbytes)
+
+
+def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, least=8192, threads=0):
+    frame.blocks.PARTS = frame.tvimpl.PARTS = parts
+    frame.blocks.LEAST = least
+    if threads:
+        os.environ["FRAME_THREADS"] = str(threads)
+    else:
+        os.environ.pop("FRAME_THREADS", None)
+    rank = Rank()
+    rank.case(way, memory, *shape, *[fringe] * 6, 10, chunk, 0.1)
+    seconds = median(rank.once, OFTEN if way == "block" else 5)
+    print(
+        f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, least {least}, threads "
+        f"{threads or 'own'}: {1e6 * seconds:.0f} us, {1e9 * seconds / rank.points:.2f} ns a point",
+        flush=True,
+    )
+    if shape == CUBES[0] and memory == "pinned" and way == "block":
+        call = rank._again.__closure__[0].cell_contents
+        begin = time.perf_counter()
+        for part in range(parts):
+            call._queue(part * least, least, part)
+        print(f"  queueing {parts} pieces: {1e6 * (time.perf_counter() - begin):.0f} us", flush=True)
+        pipe.wait(), call._pipe.wait()
+    rank.release()
+    rank.frame.finalize()
+
+
+CUBES = [(n,) * 3 for n in (32, 64, 80, 128)]
+if __name__ == "__main__":
+    for n in (32**3, 131072, 80**3):
+        copies(n)
+    for cube in (CUBES[0], CUBES[2]):
+        for width in (0, 3):
+            marshalling(cube, width)
+    for cube in CUBES:
+        for parts, least in ((4, 4096), (4, 8192), (8, 4096), (8, 8192), (4, 16384), (4, 32768)):
+            if parts * least <= cube[0] ** 3:
+                calls(cube, 0, "pinned", parts=parts, least=least)
+        calls(cube, 3, "pinned")
+    for threads in (1, 2, 4, 8, 16):
+        for cube in CUBES[1:3]:
+            calls(cube, 0, "pageable", threads=threads)
+    for chunk in (12288, 32768, 131072):
+        for way in ("loop", "queue"):
+            for memory in ("pinned", "pageable"):
+                calls(CUBES[2], 0, memory, way, chunk)
