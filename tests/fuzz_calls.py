@@ -104,7 +104,6 @@ RIGHT = {  # arguments that are in order
     "tvproperties_populatechungshareddata": (NS, *[AT] * 4),
     "getspecies": ("W", AT, NS),
     "launch": ("copies", CHUNK),
-    "registercontraction": ("product", "w(i,e) = D(i,l) u(l,e)"),
     "castles_block": ("copies", "T,Y", AT, "p,X", AT + 8 * 10**6, *BOX, 1 + NS, 1 + NS),
     "registercontraction": ("twice", "b[i] = 2 a[i]"),
     "contract": ("twice", "a,b", *TWO),
