@@ -12,7 +12,7 @@ module hostLayer
   external :: frame_setoption, frame_setparameter, frame_setcomm, frame_initialize, frame_tvproperties_loadmixture
   external :: frame_getspecies, frame_castles_populateinputstripe, frame_castles_populateoutputstripe
   external :: frame_tvproperties_eosthermalproperties, frame_tvproperties_eosviscousproperties
-  external :: frame_tvproperties_eosthermalandviscousproperties, frame_pin, frame_unpin
+  external :: frame_tvproperties_eosthermalandviscousproperties, frame_pin, frame_unpin, frame_wait
 
 contains
 
@@ -40,6 +40,7 @@ contains
     call frame_initialize(%VAL(KokkosDeviceID), %VAL(KokkosMaxBlock), %VAL(inputs%ns), %VAL(nq), %VAL(iTurbType))
     call frame_tvproperties_loadmixture(trim(inputs%mixture)//char(0), trim(inputs%phase)//char(0))
     call frame_setparameter('timers'//char(0), %VAL(1.0_dp))
+    call frame_setparameter('queue'//char(0), %VAL(1.0_dp))   ! calls for a stripe return at once; frame_wait waits for all
   end subroutine layerStart
 
   !> Give the plain Fortran module the species data that the layer has read, so that both work on the same mixture.
@@ -131,6 +132,7 @@ contains
       end do
       if (transport) call getStripe('D', b%layer, nscalar + 1, b%nout)
     end do
+    call frame_wait()
 
   contains
 
