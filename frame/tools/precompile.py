@@ -97,6 +97,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     if given.only:
         names = [_known(name) for name in given.only]
     impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
+    _ = impl.marshal.packer  # with a GPU, pageable arrays are packed by the CPU
     if mixture:
         impl.set_mixture(mixture)
     teams = kernels.registry.team_kernels
