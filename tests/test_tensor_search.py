@@ -307,7 +307,8 @@ def test_what_the_command_refuses(words, why, tmp_path, capsys):
 
 
 def test_the_committed_table_is_sound():
-    """Every row names an organisation that can be read."""
+    """It has its columns, and every row names an organisation that can be read."""
+    assert organisations.COMMITTED.read_text().splitlines()[0] == ",".join(organisations.COLUMNS)
     for row in organisations.rows(organisations.COMMITTED).values():
         assert organisations.read(row.how, render_packs.KINDS | render_threads.KINDS)
         assert row.key.generator == organisations.GENERATOR and row.seconds <= row.default * 1.02
