@@ -111,7 +111,7 @@ RIGHT = {  # arguments that are in order
     "pin": (AT, 100),
     "unpin": (AT, 100),
 }
-# frame_contract's addresses and extents are arrays of which this script has none.
+# An entry without arguments in order is left alone.
 CALLED = [name for name, entry in OLD.items() if "stripe" in name or len(RIGHT.get(name, ())) == len(entry.args)]
 ROWS = {"T": 1, "p": 1, "Y": NS, "X": NS, "Q": NQ}
 C = {"int": ctypes.c_int, "double": ctypes.c_double, "handle": ctypes.c_int64}

@@ -16,6 +16,7 @@ from hosts import ROOT
 from test_tensor_values import on_stand_in
 
 from kernels import declare, get_backend
+from kernels.tensor.team import render
 
 STUB = ROOT / "fortran_stub" / "nekbone"
 
@@ -215,6 +216,17 @@ def test_resident_nekbone_beside_numpy(resident):
         problem.solve()
         np.testing.assert_allclose(problem.norms(), plain_norms(module, 4, (2, 3, 2), 6), rtol=1e-11)
     assert problem.unknowns == 5 * 8 * 5
+
+
+def test_resident_kernels_compile_for_a_device(resident):
+    """NVRTC, sm_90; no register is spilled."""
+    module, be = resident
+    if be.memory == "device":  # the stand-in has its own compiler
+        return
+    target = get_backend("cuda", arch="sm_90")
+    for kernel in (module.DIRECTION, module.GATHER, module.STEP, module.START):
+        (told,) = target.compile(render([kernel], "threads", np.dtype("float64"))).report.values()
+        assert told["spill_stores"] == told["spill_loads"] == 0, kernel.name
 
 
 def test_resident_nekbone_as_a_program():

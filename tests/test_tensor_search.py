@@ -3,6 +3,7 @@
 What a strategy finds is compared on a made-up landscape, so that no clock has a part in it.
 """
 
+import copy
 import dataclasses
 import itertools
 import json
@@ -307,7 +308,21 @@ def test_what_the_command_refuses(words, why, tmp_path, capsys):
 
 
 def test_the_committed_table_is_sound():
-    """Every row names an organisation that can be read."""
+    """It has its columns, and every row names an organisation that can be read."""
+    assert organisations.COMMITTED.read_text().splitlines()[0] == ",".join(organisations.COLUMNS)
     for row in organisations.rows(organisations.COMMITTED).values():
         assert organisations.read(row.how, render_packs.KINDS | render_threads.KINDS)
         assert row.key.generator == organisations.GENERATOR and row.seconds <= row.default * 1.02
+
+
+def test_a_committed_row_is_taken_on_its_device(monkeypatch):
+    """Lg3t in float32 on an H200; on another device, or for other extents, the model chooses."""
+    monkeypatch.delenv("FRAME_ORGANISATIONS", raising=False)
+    target = copy.copy(get_backend("cuda", arch="sm_90"))
+    t = named.TEXTS["lg3t"]
+    make = lambda n=12: Contraction(t.text, dict.fromkeys("ijkl", n), "float32", backend=target, **t.options)
+    assert make().row is None and make().how.name == "stages"
+    monkeypatch.setattr(target, "product", "NVIDIA H200")
+    monkeypatch.setattr(type(target), "compiler", "nvrtc 13.0")
+    assert make().how.name == "lines" and "organisations.csv, line" in make().explain()
+    assert make(11).row is None

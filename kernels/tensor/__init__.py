@@ -2,7 +2,9 @@
 
 text.py reads; orders.py finds the cheapest evaluation; plan.py makes loops; render_packs.py with packs.h and
 render_threads.py with threads.h write them for a CPU and for CUDA; contraction.py is what callers use. intrepid.py and
-named.py hold contractions that are known by a name. team.py declares kernels whose bodies are written with team.h.
+named.py hold contractions that are known by a name; outer/ the organisations of outer products at a point. search.py
+looks for the fastest organisation, organisations.py has the table of what was found. team.py declares kernels whose
+bodies are written with team.h.
 """
 
 from .contraction import Contraction, contract

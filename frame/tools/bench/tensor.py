@@ -169,7 +169,7 @@ def bound(plan, entries: int, backend) -> float | None:
 def ways(case: Case, backend) -> list[Contraction]:
     """A plan for each organisation, the chosen one first."""
     first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
-    others = [how for _, how, _ in first.candidates if how is not first.how]
+    others = [how for _, how, _ in first.candidates if how.name != first.how.name]
     return [
         first,
         *(Contraction(case.text, case.sizes, case.dtype, backend=backend, how=h, **case.options) for h in others),

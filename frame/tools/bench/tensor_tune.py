@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import time
 
 import kernels
 from kernels.tensor import Contraction, intrepid, named, organisations, search
@@ -107,7 +108,7 @@ def main(given) -> None:
         name = f"{case.name}, {case.dtype}, {given.entries or case.entries} entries"
 
         def told(measure, candidate, outcome, name=name, number=number):
-            left = time_left(max(measure.until - search.time.monotonic(), 0))
+            left = time_left(max(measure.until - time.monotonic(), 0))
             line.show(
                 f"{name} ({number}/{len(chosen)}): {measure.done} measured, best {measure.best * 1e6:.4g} us, "
                 f"at most {left} or {measure.left} more"
