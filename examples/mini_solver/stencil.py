@@ -12,6 +12,8 @@ from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 THREADS = 128  # of a block on a device
+BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
+LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction:whole inv_threshold:real", ""),
@@ -35,11 +37,21 @@ KERNELS = {
     ),
     "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx:real:3", "CONSERVATIVE VISCOUS DIMENSIONS"),
-    "outlet": (
-        "outlet.h",
-        "Q gamma_c gruneisen eps_k flux",
-        "direction:whole side:whole inv_dx:real:3 sigma:real p_target:real inv_length:real",
-        "CONSERVATIVE",
+    "bounds": (
+        "limiter.h",
+        f"{LIMITED} length theta",
+        "inv_dx:real:3 scale:real",
+        "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W",
+    ),
+    "limit": ("limiter.h", f"{LIMITED} eps_k", "direction:whole", "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
+    "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
+    "side_temperature": ("sides.h", "given slab_T slab_T_h", BESIDE, ""),
+    "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
+    "side_flux": (
+        "sides.h",
+        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through",
+        f"{BESIDE} inv_dx:real:3 share:real",
+        "CONSERVATIVE VISCOUS",
     ),
 }
 
