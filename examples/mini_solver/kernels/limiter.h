@@ -108,7 +108,7 @@ template <class R> POINT_FN R share_of(const R have, const R wanted) {
 // ---- a cell's shares
 template <class R, class Arguments>
 POINT_FN void species_bounds(const Arguments &a, const long t, const int count, const double step, const R rho,
-                             const R rough) {
+                             const R rough, const R short_of) {
     R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0);
     const R here = molar_density<R>(a, t);
     R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
@@ -134,11 +134,14 @@ POINT_FN void species_bounds(const Arguments &a, const long t, const int count, 
         left -= out * f.velocity;
         lowers += larger(moles, R(0.0)), raises += larger(-moles, R(0.0));
     }
-    FOR_SPECIES (k, NS) put(a.shares + k * a.ld_shares, t, share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]), count);
+    const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
+    FOR_SPECIES (k, NS) {
+        const R share = share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]);
+        put(a.shares + k * a.ld_shares, t, select(asked, share, R(1.0)), count);
+    }
     // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
     // compression. What diffuses comes on top, in a fluid that it has made expand.
     lowest *= left, highest *= left;
-    const auto bounded = rough > 0.0;
     put(a.shares + LOWERS * a.ld_shares, t, select(bounded, share_of<R>(n - lowest, lowers), R(1.0)), count);
     put(a.shares + RAISES * a.ld_shares, t, select(bounded, share_of<R>(highest - n, raises), R(1.0)), count);
 }
@@ -246,9 +249,11 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
     }
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.05 * p, rough, R(0.0));
-    if (any_of(rough > 0.0 || short_of > 0.0)) species_bounds(a, t, count, step, rho, rough);
-    if (any_of(loud > 0.0))
-        put(a.shares + BULK * a.ld_shares, t, bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0))), count);
+    if (any_of(rough > 0.0 || short_of > 0.0)) species_bounds(a, t, count, step, rho, rough, short_of);
+    if (any_of(loud > 0.0)) {
+        const R share = bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0)));
+        put(a.shares + BULK * a.ld_shares, t, select(loud > 0.0, share, R(1.0)), count);
+    }
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
