@@ -475,18 +475,19 @@ def test_fields_frames_and_the_report(tmp_path):
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
     assert len(grids) == len(files) >= 2
+    assert tree.getroot().get("Version") == "3.0" and grids[0].find("Topology").get("TopologyType") == "Quadrilateral"
     for grid in grids:
-        for item in grid.findall(".//Attribute/DataItem"):
+        for item in grid.findall(".//DataItem"):
             name, field = item.text.split(":/")
             with h5py.File(tmp_path / name) as file:
-                assert file[field].shape == tuple(map(int, item.get("Dimensions").split())) == (1, 16, 24)
+                assert file[field].shape == tuple(map(int, item.get("Dimensions").split()))
                 assert np.isfinite(file[field][:]).all()
     with h5py.File(files[0]) as file:
         x = (np.arange(24) + 0.5) / 24
         y = (np.arange(16) + 0.5) / 32
-        assert np.allclose(
-            file["T"][0], 200 + 40 * np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y)[:, None], rtol=1e-6
-        )  # single precision
+        T = file["T"][:].reshape(file.attrs["cells"][::-1])
+        # single precision
+        assert np.allclose(T[0], 200 + 40 * np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y)[:, None], rtol=1e-6)
     frames = sorted(tmp_path.glob("frame-*.png"))
     assert len(frames) == 5  # at 0, 1e-4, ..., 4e-4
     from PIL import Image
@@ -506,6 +507,61 @@ def test_fields_frames_and_the_report(tmp_path):
     assert len(list(tmp_path.glob("frame-*.png"))) == 7  # nothing is lost by asking
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), overwrite=True)() == 0
     assert len(list(tmp_path.glob("frame-*.png"))) == 2
+
+
+@pytest.mark.parametrize("cells", [[6], [6, 5], [6, 5, 4]])
+def test_meshio_reads_the_fields(tmp_path, cells):
+    """Each cell's value lies at the middle of its corners."""
+    meshio = pytest.importorskip("meshio")
+    d = len(cells)
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=cells, lower=[1.0] * d, upper=[2.0] * d),
+        initial=dict(p=5e6, T="300 + 10*x" + " + 20*y" * (d > 1) + " + 40*z" * (d > 2)),
+        boundary=dict.fromkeys("xyz"[:d], "slip_wall"),
+        time={"steps": 1},
+        output=dict(fields=1, precision="double"),
+    )
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
+    with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xmf") as reader:
+        points, blocks = reader.read_points_cells()
+        assert reader.num_steps == 2
+        time, _, fields = reader.read_data(0)
+    middle = points[blocks[0].data].mean(1)
+    assert time == 0 and np.prod(cells) == len(middle)
+    assert np.abs(fields["T"][0] - (300 + middle @ [10, 20, 40])).max() < 1e-9
+    sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
+    assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
+
+
+def test_history_and_probes(tmp_path):
+    """Kinetic energy and enstrophy of a Taylor-Green vortex at the start; a restart continues the rows."""
+    V, k = 5.0, 2 * np.pi
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[48, 48], upper=[1.0, 1.0]),
+        initial=dict(T=300, p=5e6, u=f"{V}*sin({k}*x)*cos({k}*y)", v=f"-{V}*cos({k}*x)*sin({k}*y)"),
+        time={"steps": 4},
+        output=dict(history=2, probes=[[0.25, 0.01], [0.99, 0.5]], restart=4),
+    )
+    run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+    rho = float(run.flow.field("rho").mean())
+    u = run.flow.field("u")[0]
+    assert run() == 0
+    with h5py.File(tmp_path / "history.h5") as file:
+        rows = {name: values[:] for name, values in file.items()}
+    assert list(rows["step"]) == [0, 2, 4] and rows["mass"][:, 0] == pytest.approx(rho)
+    assert rows["kinetic_energy"][0] == pytest.approx(rho * V * V / 4, rel=1e-12)
+    assert rows["enstrophy"][0] == pytest.approx(k * k * V * V / 2, rel=2 * (k / 48) ** 2 / 6)  # second order
+    assert list(rows["probe_u"][0]) == [u[0, 12], u[24, 47]]
+    data["time"]["steps"] = 6
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart-before.h5")() == 0
+    with h5py.File(tmp_path / "history.h5") as file:
+        assert list(file["step"]) == [0, 2, 4, 6]
+        assert np.array_equal(file["kinetic_energy"][:3], rows["kinetic_energy"])
+    data["output"]["probes"] = [[3.0, 0.5]]
+    with pytest.raises(CaseError, match="a point in the domain"):
+        Run(Case(data), folder=tmp_path / "other", out=io.StringIO())
 
 
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):

@@ -23,6 +23,19 @@ class Balance:
             [*Q[:ns], *(Q[ns : ns + 3] * rho), inner("e_vol") + kinetic, inner("cv_vol") * inner("T")]
         )
 
+    def motion(self) -> np.ndarray:
+        """Integrals of the kinetic energy rho u^2/2 [J] and of half the squared vorticity [m3/s2], which is taken by
+        central differences of second order."""
+        block, ns = self.flow.block, self.flow.ns
+        view, d = block.view("Q"), block.dimensions
+        u = [block.host(row) for row in view[ns : ns + 3]]
+        slope = lambda c, e: np.gradient(u[c], block.case.dx[e], axis=2 - e) if e < d else np.zeros_like(u[c])
+        curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
+        cut = tuple(slice(f, f + n) for f, n in zip(block.fringe[::-1], block.cells[::-1]))
+        rho = block.host(view[:ns].sum(0))
+        squares = lambda rows: sum(row[cut] ** 2 for row in rows)
+        return self._integrals([0.5 * rho[cut] * squares(u), 0.5 * squares(curl)])
+
     def momentum_scale(self) -> float:
         """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
         ns, Q = self.flow.ns, self.flow.block.interior("Q")

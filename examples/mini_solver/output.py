@@ -12,7 +12,16 @@ from .errors import CaseError, OutputError, wanted
 
 FORMAT = 2
 RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last two
-RESULTS = (RESTART, BEFORE, "fields-????????.h5", "fields.xmf", "frame-????????.png", "frames.gif", "history.h5")
+RESULTS = (
+    RESTART,
+    BEFORE,
+    "fields-????????.h5",
+    "fields.xmf",
+    "mesh.h5",
+    "frame-????????.png",
+    "frames.gif",
+    "history.h5",
+)
 
 
 def _needed(package, what):
@@ -77,10 +86,23 @@ def write_file(flow, path, blocks, attributes, **how):
         for first, values in collect(flow, block, rows):
             target[(..., *_box(first, values))] = values
     if file:
-        file.flush()
-        image = file.id.get_file_image()
-        file.close()
-        save(path, image)
+        save(path, _closed(file))
+
+
+def image(datasets, attributes=()):
+    """The bytes of an HDF5 file."""
+    file = _h5py().File("image", "w", driver="core", backing_store=False)
+    file.attrs.update(dict(attributes))
+    for name, values in datasets.items():
+        file.create_dataset(name, data=values)
+    return _closed(file)
+
+
+def _closed(file):
+    file.flush()
+    made = file.id.get_file_image()
+    file.close()
+    return made
 
 
 def save(path, data):
@@ -101,7 +123,7 @@ def save(path, data):
 def writes(case) -> bool:
     """Whether this case leaves files (a signal makes it write a restart in any case)."""
     o = case.output
-    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time"))
+    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history"))
 
 
 def prepare(flow, folder, continued, overwrite):
@@ -216,11 +238,27 @@ def earlier(flow, folder, pattern, keep):
     return list(files.values())
 
 
+def mesh(case):
+    """(name of the cells in XDMF, corners (n, 3), the corners of each cell), x fastest."""
+    d = case.dimensions
+    lines = [np.linspace(low, high, n + 1) for low, high, n in zip(case.lower[:d], case.upper[:d], case.cells[:d])]
+    grid = np.meshgrid(*lines[::-1], indexing="ij")[::-1]
+    points = np.stack([*(g.ravel() for g in grid), *[np.zeros(grid[0].size)] * (3 - d)], 1)
+    number = np.arange(len(points)).reshape(grid[0].shape)
+    square = lambda a: [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+    if d == 1:
+        return "Polyline", points, np.stack([number[:-1], number[1:]], -1)
+    corners = square(number) if d == 2 else [*square(number[:-1]), *square(number[1:])]
+    return ("Quadrilateral", "Hexahedron")[d - 2], points, np.stack([c.ravel() for c in corners], -1)
+
+
 class FieldFiles:
-    """fields-<step>.h5 and one fields.xmf over all of them (XDMF 2, cells on a regular mesh)."""
+    """fields-<step>.h5 (each field a line of numbers, x fastest), mesh.h5 and one fields.xmf over all of them: XDMF 3,
+    which ParaView and meshio read. One rank writes."""
 
     def __init__(self, flow, folder, continued):
-        self.folder, self.written = pathlib.Path(folder), []
+        self.folder, self.written, self._mesh = pathlib.Path(folder), [], None
+        self._type, self._bytes = ("f8", 8) if flow.case.output["precision"] == "double" else ("f4", 4)
         for path in earlier(flow, folder, "fields-????????.h5", continued):
             try:
                 with _h5py().File(path) as file:
@@ -230,33 +268,96 @@ class FieldFiles:
 
     def write(self, flow):
         name = f"fields-{flow.steps:08d}.h5"
-        blocks = ((field, flow.field(field)) for field in output_names(flow))
-        write_file(flow, self.folder / name, blocks, dict(time=flow.time, steps=flow.steps), dtype="f4")
-        if flow.ranks.rank == 0:
-            self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
-            self._index(flow)
+        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
+        if flow.ranks.rank:
+            return
+        told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
+        save(self.folder / name, image({k: v.ravel().astype(self._type) for k, v in fields.items()}, told))
+        if self._mesh is None:
+            kind, points, corners = mesh(flow.case)
+            save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}))
+            self._mesh = f"""<Topology TopologyType="{kind}" NumberOfElements="{len(corners)}" NodesPerElement="{corners.shape[1]}">
+<DataItem Format="HDF" NumberType="Int" Precision="8" Dimensions="{len(corners)} {corners.shape[1]}">mesh.h5:/cells</DataItem>
+</Topology><Geometry GeometryType="XYZ">
+<DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="{len(points)} 3">mesh.h5:/points</DataItem></Geometry>
+"""  # noqa: E501
+        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
+        self._index(list(fields), int(np.prod(flow.case.cells)))
 
-    def _index(self, flow):
-        nz, ny, nx = flow.case.cells[::-1]
-        lower, dx = flow.case.lower[::-1], flow.case.dx[::-1]
+    def _index(self, names, cells):
         grids = []
-        for time, name in self.written:
+        for time, file in self.written:
             fields = "".join(
-                f'<Attribute Name="{f}" Center="Cell"><DataItem Format="HDF" Precision="4" Dimensions="{nz} {ny} {nx}">'
-                f"{name}:/{f}</DataItem></Attribute>\n"
-                for f in output_names(flow)
+                f'<Attribute Name="{f}" AttributeType="Scalar" Center="Cell"><DataItem Format="HDF" NumberType="Float" '
+                f'Precision="{self._bytes}" Dimensions="{cells}">{file}:/{f}</DataItem></Attribute>\n'
+                for f in names
             )
-            grids.append(f"""<Grid Name="block"><Time Value="{time:.12g}"/>
-<Topology TopologyType="3DCoRectMesh" Dimensions="{nz + 1} {ny + 1} {nx + 1}"/>
-<Geometry GeometryType="ORIGIN_DXDYDZ">
-<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in lower)}</DataItem>
-<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in dx)}</DataItem></Geometry>
-{fields}</Grid>""")
+            grids.append(
+                f'<Grid Name="block" GridType="Uniform"><Time Value="{time:.12g}"/>\n{self._mesh}{fields}</Grid>'
+            )
         text = (
-            '<?xml version="1.0"?>\n<Xdmf Version="2.0"><Domain><Grid GridType="Collection" '
+            '<?xml version="1.0"?>\n<Xdmf Version="3.0"><Domain><Grid Name="run" GridType="Collection" '
             'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
         )
         save(self.folder / "fields.xmf", text.encode())
+
+
+# ---------------------------------------------------------------- history
+
+
+class History:
+    """history.h5: a row every so many steps. time, step, kinetic energy [J], enstrophy [1/s2 x volume], mass of each
+    species [kg], momentum, total energy, what of these came in through the sides; values of the fields at the probes
+    (rows, probes). Integrals are per metre of the directions that the flow does not have."""
+
+    def __init__(self, flow, folder, continued):
+        self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
+        given = flow.case.output
+        self.cells = [self._cell(flow.case, point) for point in given["probes"]]
+        if continued and flow.ranks.rank == 0 and self.path.is_file():
+            try:
+                with _h5py().File(self.path) as file:
+                    keep = file["step"][:] <= flow.steps
+                    self.rows = {name: list(data[:][keep]) for name, data in file.items()}
+            except (OSError, KeyError) as error:
+                raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
+
+    @staticmethod
+    def _cell(case, point):
+        """Numbers of the cell in which a point lies."""
+        fits = (
+            isinstance(point, list)
+            and len(point) == case.dimensions
+            and all(isinstance(v, (int, float)) for v in point)
+        )
+        inside = fits and all(a <= v <= b for a, v, b in zip(case.lower, point, case.upper))
+        wanted(inside, f"[output] probes: {point!r}; wanted {case.dimensions} numbers, a point in the domain.")
+        return [min(int((v - a) / h), n - 1) for v, a, h, n in zip(point, case.lower, case.dx, case.cells)] + [0] * (
+            3 - case.dimensions
+        )
+
+    def add(self, flow):
+        ns, sums = flow.ns, flow.sums()
+        kinetic, enstrophy = flow.balance.motion()
+        row = dict(time=flow.time, step=flow.steps, kinetic_energy=kinetic, enstrophy=enstrophy, mass=sums[:ns])
+        row |= dict(momentum=sums[ns : ns + 3], energy=sums[ns + 3], passed=flow.balance.passed())
+        if self.cells:
+            row |= {f"probe_{name}": self._probed(flow, flow.field(name)) for name in output_names(flow)}
+        for name, value in row.items():
+            self.rows.setdefault(name, []).append(value)
+
+    def _probed(self, flow, field):
+        first, values = flow.ranks.first, np.zeros(len(self.cells))
+        for n, cell in enumerate(self.cells):
+            i, j, k = (c - f for c, f in zip(cell, first))
+            if all(0 <= c < m for c, m in zip((i, j, k), flow.block.cells)):
+                values[n] = field[k, j, i]
+        return flow.ranks.total(values)
+
+    def write(self, flow):
+        if flow.ranks.rank == 0 and self.rows:
+            told = dict(species=list(flow.mixture.names), cells=np.array(self.cells, int).reshape(-1, 3))
+            save(self.path, image({name: np.array(rows) for name, rows in self.rows.items()}, told))
 
 
 # ---------------------------------------------------------------- pictures
@@ -335,10 +436,10 @@ class Frames:
         figure.suptitle(f"{case.title}    t = {flow.time * 1e3:.4g} ms", fontsize=10)
         if flow.dimensions == 1:
             figure.tight_layout()
-        path, image = self.folder / f"frame-{flow.steps:08d}.png", io.BytesIO()
-        figure.savefig(image, dpi=110)
+        path, picture = self.folder / f"frame-{flow.steps:08d}.png", io.BytesIO()
+        figure.savefig(picture, dpi=110)
         plt.close(figure)
-        save(path, image.getvalue())
+        save(path, picture.getvalue())
         gc.collect()  # a figure refers to itself in circles: some 40 MiB would be waiting for this
         self.paths = [p for p in self.paths if p != path] + [path]
 

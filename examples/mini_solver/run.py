@@ -30,6 +30,7 @@ class Run:
             output.prepare(flow, self.folder, bool(restart), overwrite)
         self.fields = output.FieldFiles(flow, self.folder, bool(restart))
         self.frames = output.Frames(flow, self.folder, case.output, bool(restart))
+        self.history = output.History(flow, self.folder, bool(restart))
         self.report = Report(flow, out)
         self.asked_to_stop = False
 
@@ -43,6 +44,7 @@ class Run:
             self._write(start=True)
             while not self._done():
                 if self._stopping():
+                    self.history.write(f)
                     output.write_restart(f, self.folder)
                     where = self.folder / output.RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
@@ -67,6 +69,8 @@ class Run:
             yield f"pictures: {film}"
         if self.fields.written:
             yield f"fields: {self.folder / 'fields.xmf'}"
+        if self.history.rows:
+            yield f"history: {self.history.path}"
 
     def _stop(self, number, frame):
         self.asked_to_stop = True
@@ -98,14 +102,20 @@ class Run:
     def _write(self, start=False):
         f, o = self.flow, self.case.output
         fields, frames = (self._due(what, start) for what in ("fields", "frames"))
+        restart = o["restart"] and not start and f.steps % o["restart"] == 0
+        history = o["history"] and f.steps % o["history"] == 0 and f.steps not in self.history.rows.get("step", ())
         with f.timers.timed("output"):
-            if fields or frames:
+            if fields or frames or history:
                 f.check()  # nothing of a flow that has failed is written
+            if history:
+                self.history.add(f)
+            if restart or self._done():
+                self.history.write(f)
             if fields:
                 self.fields.write(f)
             if frames:
                 self.frames.write(f)
-            if o["restart"] and not start and f.steps % o["restart"] == 0:
+            if restart:
                 output.write_restart(f, self.folder)
 
 
