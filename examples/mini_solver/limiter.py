@@ -36,4 +36,4 @@ class Limiter:
 
 def arrays(ns, dimensions) -> dict:
     """Rows that it takes, by name."""
-    return {"open": dimensions, "shares": ns + 3}
+    return {"open": dimensions, "shares": ns + 4}

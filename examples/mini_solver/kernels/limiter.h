@@ -13,12 +13,12 @@
 // that the pressure may come near 0.
 //
 // Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
-// raises it; of all corrections at once. All are 1 in the fringe beyond the domain's sides, whose faces stay as they
-// are (open = 0).
+// raises it; of all corrections at once; and 0 where any of these may be below 1. Where that row is 1 the others are
+// not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0).
 #pragma once
 #include "hllc.h"
 
-enum { LOWERS = NS, RAISES, BULK, SHARES };
+enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
 constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
 constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the update
 constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
@@ -33,11 +33,16 @@ POINT_FN R species_flux(const Arguments &a, const long t, const int d, const int
     return at<R>(flux_of<R>(a, d) + k * a.ld_flux_x, t);
 }
 
+#if VISCOUS
+template <class R, class Arguments> POINT_FN double *viscous_row(const Arguments &a, const int d, const int k) {
+    return (d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z) + k * a.ld_viscous_x;
+}
+#endif
+
 // what diffuses, as the update takes its divergence
 template <class R, class Arguments> POINT_FN R diffusion(const Arguments &a, const long t, const int d, const int k) {
 #if VISCOUS
-    const double *row = (d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z) + k * a.ld_viscous_x;
-    return face_flux<R>(row, t, a.stride[d]);
+    return face_flux<R>(viscous_row<R>(a, d, k), t, a.stride[d]);
 #else
     (void)a, (void)t, (void)d, (void)k;
     return R(0.0);
@@ -218,16 +223,19 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
 template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, const long t, const int count) {
     const double step = a.scale * a.length[0];
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
-    FOR_SPECIES (k, SHARES) put(a.shares + k * a.ld_shares, t, R(1.0), count);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     FOR_SPECIES (k, NS) {
         R leaves = R(0.0);
         UNROLL
-        for (int d = 0; d < DIMENSIONS; ++d)
-            leaves += (larger(species_flux<R>(a, t + a.stride[d], d, k), R(0.0)) +
-                       larger(diffusion<R>(a, t + a.stride[d], d, k), R(0.0)) +
-                       larger(-species_flux<R>(a, t, d, k), R(0.0)) + larger(-diffusion<R>(a, t, d, k), R(0.0))) *
-                      a.inv_dx[d];
+        for (int d = 0; d < DIMENSIONS; ++d) {
+            const long s = a.stride[d];
+            R out = larger(species_flux<R>(a, t + s, d, k), R(0.0)) + larger(-species_flux<R>(a, t, d, k), R(0.0));
+#if VISCOUS // no more than 1.5 of the point values diffuses, in their direction
+            const double *row = viscous_row<R>(a, d, k);
+            out += 1.5 * (larger(at<R>(row, t + s), R(0.0)) + larger(-at<R>(row, t), R(0.0)));
+#endif
+            leaves += out * a.inv_dx[d];
+        }
         const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
         short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));
     }
@@ -238,9 +246,9 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
         const double *row = a.Q + CELL_P * a.ld_Q, *u = a.Q + (CELL_U + d) * a.ld_Q;
         const R p_l = at<R>(row, t - s), p_r = at<R>(row, t + s);
         const R jump = larger(fabs(at<R>(u, t + s) - at<R>(u, t)), fabs(at<R>(u, t) - at<R>(u, t - s)));
-        const auto calm =
+        const auto quiet =
             smaller(p_l, p_r) >= 0.5 * p && larger(p_l, p_r) <= 2.0 * p && g * rho * square(jump) <= 0.09 * p;
-        loud = select(calm, loud, R(1.0));
+        loud = select(quiet, loud, R(1.0));
         shock = larger(shock, larger(fabs(p_l - p), fabs(p_r - p)));
 #if DISSIPATION == 1
         const double *theta = a.theta + d * a.ld_theta;
@@ -249,41 +257,43 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
     }
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.05 * p, rough, R(0.0));
-    if (any_of(rough > 0.0 || short_of > 0.0)) species_bounds(a, t, count, step, rho, rough, short_of);
-    if (any_of(loud > 0.0)) {
-        const R share = bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0)));
-        put(a.shares + BULK * a.ld_shares, t, select(loud > 0.0, share, R(1.0)), count);
-    }
+    const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
+    put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), R(0.0)), count);
+    if (!any_of(!calm)) return;
+    species_bounds(a, t, count, step, rho, rough, short_of);
+    R share = R(1.0);
+    if (any_of(loud > 0.0)) share = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0))), share);
+    put(a.shares + BULK * a.ld_shares, t, share, count);
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
 template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const long t, const int count) {
     const int d = a.direction;
     const long s = a.stride[d];
-    R least = R(1.0);
-    FOR_SPECIES (k, SHARES) {
-        const double *row = a.shares + k * a.ld_shares;
-        least = smaller(least, smaller(at<R>(row, t - s), at<R>(row, t)));
-    }
-    if (!any_of(least < 1.0)) return;
-    const double *row = a.shares + BULK * a.ld_shares, *lowers = a.shares + LOWERS * a.ld_shares,
-                 *raises = a.shares + RAISES * a.ld_shares;
-    const R bulk = smaller(at<R>(row, t - s), at<R>(row, t));
+    const double *any = a.shares + ANY * a.ld_shares;
+    const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
+    if (!any_of(left || right)) return;
+    const auto share_left = [&](const int row) {
+        return select(left, at<R>(a.shares + row * a.ld_shares, t - s), R(1.0));
+    };
+    const auto share_right = [&](const int row) {
+        return select(right, at<R>(a.shares + row * a.ld_shares, t), R(1.0));
+    };
+    const R bulk = smaller(share_left(BULK), share_right(BULK));
     const Donor<R> f = donor_of<R>(a, t, d);
-    const auto here = f.open > 0.5 && least < 1.0;
+    const auto here = f.open > 0.5 && (left || right);
     double *flux = flux_of<R>(a, d);
     R moles = R(0.0), mass = R(0.0), energy = R(0.0); // mass, energy: what the correction brings in addition
     FOR_SPECIES (k, NS) moles += INV_W[k] * (species_flux<R>(a, t, d, k) - donor_flux(a, t, d, f, k));
     const auto onwards = moles > 0.0;
-    const R together = smaller(bulk, smaller(select(onwards, at<R>(lowers, t - s), at<R>(lowers, t)),
-                                             select(onwards, at<R>(raises, t), at<R>(raises, t - s))));
+    const R together = smaller(bulk, smaller(select(onwards, share_left(LOWERS), share_right(LOWERS)),
+                                             select(onwards, share_right(RAISES), share_left(RAISES))));
     FOR_SPECIES (k, NS) {
-        const double *share_k = a.shares + k * a.ld_shares;
         const R before = species_flux<R>(a, t, d, k), low = donor_flux(a, t, d, f, k),
                 diffuses = diffusion<R>(a, t, d, k);
         const R once = select(here && together < 1.0, low + together * (before - low), before);
         const R more = (once - low) + diffuses;
-        const R share = select(more > 0.0, at<R>(share_k, t - s), at<R>(share_k, t));
+        const R share = select(more > 0.0, share_left(k), share_right(k));
         const R after = select(here && share < 1.0, low + (share * more - diffuses), once);
         mass += after - before;
 #if CONSERVATIVE
