@@ -24,7 +24,7 @@ import numpy as np
 
 from kernels.backend import cuda_devices, get_backend
 
-from . import limiter, stepping
+from . import limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
 from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
@@ -33,7 +33,6 @@ from .fluxes import Fluxes
 from .properties import Properties, declare as declare
 from .ranks import Exchange, Ranks, rank_on_node
 from .sides import Side, composition
-from .stencil import Stencil
 from .timers import Timers
 
 PRIMITIVE = ("u", "v", "w", "p")
@@ -169,9 +168,11 @@ class Flow:
         inv_W, made = 1 / self.mixture.species.W, {}
 
         def bind(name, **renamed):
-            if name not in made:
-                made[name] = Stencil(name, self.backend, switches, inv_W)
-            return made[name].bind(self.block.stride, {**self.block.arrays, **renamed})
+            text = stencil.source(name, switches, inv_W)
+            if text not in made:
+                made[text] = self.backend.compile(text)
+            kernel = stencil.Stencil(name, self.backend, made[text])
+            return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind
 

@@ -64,32 +64,29 @@ def members(name) -> str:
 
 
 def source(name, switches, inv_W) -> Source:
-    """C++ of a kernel. switches: compile-time numbers, by name. inv_W: 1/W of each species [mol/kg]."""
-    header, arrays, _, used = KERNELS[name]
-    ns, used = len(inv_W), used.split()
+    """C++ of a kernel, and of all others of its header: a compiler takes as long for one. switches: compile-time
+    numbers, by name. inv_W: 1/W of each species [mol/kg]."""
+    header = KERNELS[name][0]
+    together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
+    ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
-    lines += [
-        structure("Arguments", members(name), dict.fromkeys(arrays.split(), "double *")),
-        f'#include "{header}"',
-        f"BOX_KERNEL({name}_box, Arguments, {THREADS}, {name})\n",
-    ]
-    return Source(f"flow-{name}", "\n".join(lines), (HERE,))
+    for other, (_, arrays, _, _) in together.items():
+        lines.append(structure(f"{other}_arguments", members(other), dict.fromkeys(arrays.split(), "double *")))
+    lines.append(f'#include "{header}"')
+    lines += [f"BOX_KERNEL({other}_box, {other}_arguments, {THREADS}, {other})" for other in together]
+    return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
 class Stencil:
-    """One stencil kernel, compiled for a backend; `bind(stride, arrays)` gives run(lo, hi, **numbers).
+    """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
-    switches: compile-time numbers (ORDER, DISSIPATION, CONSERVATIVE, VISCOUS, SOURCE, DIMENSIONS).
-    """
-
-    def __init__(self, name, backend, switches, inv_W):
-        self.name, self.backend = name, backend
-        self._module = backend.compile(source(name, switches, inv_W))
+    def __init__(self, name, backend, module):
+        self.name, self.backend, self._module = name, backend, module
 
     def bind(self, stride, arrays):
         """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out
