@@ -32,7 +32,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from examples.mini_solver.case import Case  # noqa: E402
-from examples.mini_solver.flow import RUNGE_KUTTA, Flow, backend_of  # noqa: E402
+from examples.mini_solver.flow import Flow, backend_of  # noqa: E402
+from examples.mini_solver.stepping import RUNGE_KUTTA  # noqa: E402
 
 CASE = ROOT / "examples/mini_solver/cases/taylor_green.toml"
 REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # examples/mini_solver/verify

@@ -58,19 +58,24 @@ def main():
             for _ in range(3):
                 f.step()
             device.synchronize()
-            f.collect_times()
-            f.seconds.clear()
+            f.timers.collect()
+            f.timers.seconds.clear()
             steps, begun = 0, time.perf_counter()
             while steps < 5 or time.perf_counter() - begun < 3 and steps < 200:
                 f.step()
                 steps += 1
             device.synchronize()
             rate = n**3 * steps / (time.perf_counter() - begun)
-            f.collect_times()
-            parts = ", ".join(f"{k} {v / steps * 1e3:.2f}" for k, v in f.seconds.most_common(6))
+            f.timers.collect()
+            parts = ", ".join(f"{k} {v / steps * 1e3:.2f}" for k, v in f.timers.seconds.most_common(6))
             print(f"{what:<36} {n}^3: {rate:.3e} point steps/s, 3 stages a step; ms a step: {parts}", flush=True)
             rows.append(
-                {"case": what, "cells": n, "rate": rate, "ms": {k: v / steps * 1e3 for k, v in f.seconds.items()}}
+                {
+                    "case": what,
+                    "cells": n,
+                    "rate": rate,
+                    "ms": {k: v / steps * 1e3 for k, v in f.timers.seconds.items()},
+                }
             )
             del f
             device.release()

@@ -15,6 +15,7 @@ ARGUMENTS = {
     "case": dict(metavar="CASE", help="case file (TOML), or verify, or scaling"),
     "--restart": dict(metavar="FILE", help="start from this restart file"),
     "--folder": dict(help="where output goes (default: [output] folder, else build/mini_solver/<case>)"),
+    "--overwrite": dict(action="store_true", help="give up the results of an earlier run in that folder"),
     "--backend": dict(choices=("auto", "cpu", "cuda"), help="instead of the case's"),
     "--set": dict(
         metavar="SECTION.KEY=VALUE",
@@ -37,8 +38,8 @@ ARGUMENTS = {
 
 
 def main(arguments=None) -> int:
-    """Exit status: 0 done, 1 a case that cannot be run, 2 the flow failed or a check did not pass, 3 stopped with a
-    restart."""
+    """Exit status: 0 done, 1 a case that cannot be run or a flow that failed, 2 a check that did not pass, 3 stopped
+    with a restart."""
     parser = argparse.ArgumentParser(
         prog="python -m examples.mini_solver",
         description="A small real-gas flow solver on the layer's kernels.",
@@ -61,7 +62,7 @@ def main(arguments=None) -> int:
         if given.exchange:
             wanted("all" not in given.exchange, "--exchange all is for scaling; a case takes one way.")
             case.parallel["exchange"] = given.exchange[-1]
-        return run.main(case, comm, given.restart, given.folder)
+        return run.main(case, comm, given.restart, given.folder, given.overwrite)
     except FrameError as error:
         # a rank may be the only one with this error, and the others wait for it
         print(

@@ -11,6 +11,7 @@ import pathlib
 import numpy as np
 
 from kernels import Mixture, SpeciesData
+from kernels.errors import closest
 from kernels.species.cantera_yaml import read_cantera_yaml
 
 from .errors import CaseError, check_known, wanted
@@ -55,7 +56,13 @@ POSITIVE, COUNT, NOT_NEGATIVE, TEXT, FLAG = (
     "a text",
     "true or false",
 )
-EXPRESSION = "a number or an expression in x, y, z"
+EXPRESSION = "a number or an expression in x, y, z; in a boundary of t too"
+# largest CFL number of a linear wave: where the Runge-Kutta scheme's stability ends on the imaginary axis, over the
+# largest wavenumber that the central derivative of this order makes
+IMAGINARY_AXIS = {"ssp33": 3**0.5, "ssp43": 2.1561}  # where |1 + z + z^2/2 + z^3/6 (+ z^4/48)| exceeds 1
+LARGEST_WAVE = {6: 1.5859, 4: 1.3722}
+CFL_LIMIT = {(rk, order): y / k for rk, y in IMAGINARY_AXIS.items() for order, k in LARGEST_WAVE.items()}
+LOWEST_T = 20.0  # K, where the layer's inversions end
 # section: {key: (wanted, default)}; None: no default, a tuple of texts: one of these
 SCHEMA = {
     "": {"title": (TEXT, "")},
@@ -83,6 +90,7 @@ SCHEMA = {
         "viscous": (FLAG, False),
         "transport": (("stage", "step"), "stage"),
         "time_step": (POSITIVE, 0.0),
+        "limiter": (FLAG, True),
     },
     "transport": {"mu": (POSITIVE, 0.0), "lam": (POSITIVE, 0.0), "D": (POSITIVE, 0.0)},
     "initial": {
@@ -110,16 +118,20 @@ SCHEMA = {
         "restart": (COUNT, 0),
         "fields": (COUNT, 0),
         "fields_time": (POSITIVE, 0.0),
+        "precision": (("single", "double"), "single"),
+        "history": (COUNT, 0),
+        "probes": ("a list of points", []),
         "frames": (COUNT, 0),
         "frames_time": (POSITIVE, 0.0),
         "frame": ("a list of fields to draw", ["rho"]),
         "frame_ms": (POSITIVE, 80.0),
+        "frame_limits": ("a table of [lowest, highest] by field", {}),
     },
 }
 BOUNDARIES = {  # kind: {key: (wanted, default)}
     "periodic": {},
     "slip_wall": {},
-    "wall": {"T": (POSITIVE, 0.0), "velocity": ("3 numbers", [0.0, 0.0, 0.0])},
+    "wall": {"T": (EXPRESSION, ""), "velocity": ("3 numbers or expressions", [0.0, 0.0, 0.0])},
     "inlet": {
         "T": (EXPRESSION, ""),
         "h": (EXPRESSION, ""),
@@ -135,7 +147,7 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "Y": ("a table by species", {}),
     },
     "supersonic_outlet": {},
-    "outlet": {"p": (POSITIVE, None), "sigma": (NOT_NEGATIVE, 0.27), "length": (POSITIVE, 0.0)},
+    "outlet": {"p": (EXPRESSION, None), "sigma": (NOT_NEGATIVE, 0.27), "length": (POSITIVE, 0.0)},
 }
 
 
@@ -192,10 +204,12 @@ ALLOWED = (  # in an expression
 
 
 class Expression:
-    """A number, or a formula in x, y, z and the case's constants, with NumPy's functions and no others."""
+    """A number, or a formula in x, y, z, the case's constants and, where it is asked for at a time, t, with NumPy's
+    functions and no others."""
 
-    def __init__(self, text, constants, where, names=("x", "y", "z", "t")):
+    def __init__(self, text, constants, where, takes_time=False):
         self.text, self.constants, self.where = text, constants, where
+        names = ("x", "y", "z", "t") if takes_time else ("x", "y", "z")
         if _is_number(text):
             self._code = None
             return
@@ -207,6 +221,8 @@ class Expression:
             raise CaseError(f"{where}: {text!r} is not an expression ({getattr(error, 'msg', error)}).") from None
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
+                said = f"{where}: {text!r} has t, but this formula is of x, y, z alone; those of a boundary take t."
+                wanted(node.id != "t" or node.id in known, said)
                 check_known([node.id], sorted(known), f"{where}: unknown name", f" in {text!r}")
             allowed = isinstance(node, ALLOWED) and (not isinstance(node, ast.Constant) or _is_number(node.value))
             wanted(allowed, f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
@@ -218,12 +234,22 @@ class Expression:
                 )
         self._code = compile(tree, where, "eval")
 
-    def __call__(self, coordinates) -> np.ndarray:
-        """coordinates: (x, y, z), arrays that broadcast. Raises CaseError where the value is not finite."""
+    @staticmethod
+    def takes(text, name) -> bool:
+        """Whether a formula has this name; False where it is no formula."""
+        try:
+            return any(
+                isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(text, mode="eval"))
+            )
+        except (SyntaxError, ValueError):
+            return False
+
+    def __call__(self, coordinates, time=0.0) -> np.ndarray:
+        """coordinates: (x, y, z), arrays that broadcast; time [s]. Raises CaseError where the value is not finite."""
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         if self._code is None:
             return np.full(shape, float(self.text))
-        scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": 0.0, "__builtins__": {}}
+        scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": time, "__builtins__": {}}
         try:
             with np.errstate(all="ignore"):
                 # names and nodes were checked above
@@ -234,20 +260,37 @@ class Expression:
         return value
 
 
-def _side(given, axis, side) -> dict:
-    """What [boundary] says of one side: its kind, and the keys of that kind."""
+def _side(given, axis, side) -> list[dict]:
+    """What [boundary] says of one side: its boundaries, each a kind, the keys of that kind, and the formula `where` of
+    the faces on which it lies, "" for all that are left."""
     where = f"{axis}_{side}"
     wanted(not (axis in given and where in given), f"[boundary]: both '{axis}' and '{where}' are given; give one.")
     value = given.get(where, given.get(axis, "periodic"))
+    parts = value if isinstance(value, list) and value else [value]
+    out = [_boundary(part, where if len(parts) == 1 else f"{where} number {n + 1}") for n, part in enumerate(parts)]
+    periodic = [part for part in out if part["kind"] == "periodic"]
+    wanted(not periodic or len(out) == 1, f"[boundary] {where}: periodic beside others; a periodic side has no others.")
+    for n, part in enumerate(out):
+        last = n == len(out) - 1
+        said = (
+            f"[boundary] {where}: the last boundary of a side takes the faces that are left, the others need 'where'."
+        )
+        wanted((part["where"] == "") == last, said)
+    return out
+
+
+def _boundary(value, where) -> dict:
     value = {"kind": value} if isinstance(value, str) else value
     kind = value.get("kind") if isinstance(value, dict) else value
     fit = isinstance(kind, str) and kind in BOUNDARIES
-    wanted(fit, f"[boundary] {where}: kind {kind!r}; wanted one of {', '.join(BOUNDARIES)}.")
+    meant = closest(kind, BOUNDARIES, 1) if isinstance(kind, str) else ""
+    wanted(fit, f"[boundary] {where}: kind {kind!r}{meant}; wanted one of {', '.join(BOUNDARIES)}.")
     rest = {k: v for k, v in value.items() if k != "kind"}
-    rest = _read_table(rest, BOUNDARIES[kind], f"boundary.{where}, {kind}")
+    schema = BOUNDARIES[kind] | {"where": (EXPRESSION, "")}
+    rest = _read_table(rest, schema, f"boundary.{where}, {kind}")
     velocity = rest.get("velocity", [0, 0, 0])
     fit = len(velocity) == 3 and all(_is_number(x) or isinstance(x, str) for x in velocity)
-    wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers.")
+    wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers or expressions.")
     fit = kind != "inlet" or (rest["T"] == "") != (rest["h"] == "")
     wanted(fit, f"[boundary] {where}: an inlet needs T or h, one of them.")
     return {"kind": kind, **rest}
@@ -331,14 +374,15 @@ class Case:
         check_known(given, known, "[boundary]: unknown side", f" in {self.dimensions}-D")
         self.boundary = {d: tuple(_side(given, AXES[d], s) for s in ("low", "high")) for d in range(self.dimensions)}
         for d, (low, high) in self.boundary.items():
-            kinds = low["kind"], high["kind"]
+            kinds = low[0]["kind"], high[0]["kind"]
             said = f"[boundary]: {AXES[d]} is periodic on one side and {', '.join(kinds)}; wanted both or none."
             wanted(kinds.count("periodic") in (0, 2), said)
 
     def _numerics(self):
         n, i, m = self.numerics, self.initial, self.mixture
-        unstable = f"[numerics] cfl = {n['cfl']}; the scheme is unstable beyond 1.09 (ssp33) and 2 (ssp43)."
-        wanted(n["cfl"] <= 2.0, unstable)
+        limit = CFL_LIMIT[n["runge_kutta"], n["order"]]
+        scheme = f"{n['runge_kutta']} with order {n['order']}"
+        wanted(n["cfl"] <= limit, f"[numerics] cfl = {n['cfl']}; {scheme} is unstable beyond {limit:.3g}.")
         wanted(sum(i[k] != "" for k in ("T", "p", "rho")) == 2, "[initial]: give two of T, p and rho.")
         wanted(not (i["X"] and i["Y"]), "[initial]: both X and Y are given; give one.")
         for name, value in i["constants"].items():
@@ -346,6 +390,11 @@ class Case:
         wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
         one = bool(m["file"]) != bool(m["ideal_gas"])
         wanted(one, "[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
+
+    def sides(self) -> list[str]:
+        """Names of the sides that are not periodic."""
+        pairs = ((d, s, parts) for d, pair in self.boundary.items() for s, parts in zip(("low", "high"), pair))
+        return [f"{AXES[d]}_{s}" for d, s, parts in pairs if parts[0]["kind"] != "periodic"]
 
     def path(self, text) -> pathlib.Path:
         """A file named in the case: beside the case file, in the working folder, or in the project."""
@@ -359,7 +408,9 @@ class Case:
     def digest(self) -> str:
         """What a restart must share with the case: mixture, domain, scheme and boundaries."""
         keep = {k: self.data.get(k) for k in ("mixture", "domain", "boundary", "transport")}
-        keep["numerics"] = {k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous")}
+        keep["numerics"] = {
+            k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous", "limiter")
+        }
         return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def make_mixture(self):

@@ -1,6 +1,6 @@
 """What the solver raises for a user to read."""
 
-from kernels.errors import FrameError
+from kernels.errors import FrameError, closest
 
 
 class CaseError(FrameError, ValueError):
@@ -26,4 +26,8 @@ def wanted(fits, message):
 def check_known(names, known, what, where=""):
     """CaseError for the first of the names that is not known; what: "unknown key", and where."""
     for name in names:
-        wanted(name in known, f"{what} '{name}'{where}; known: {', '.join(known)}.")
+        wanted(name in known, f"{what} '{name}'{where}{closest(name, known, 1)}; known: {', '.join(known)}.")
+
+
+class OutputError(FrameError):
+    """Results cannot be written: a full disk, a folder without permission, a file in a folder's place."""

@@ -2,14 +2,26 @@
 
 import gc
 import importlib
+import io
 import os
 import pathlib
 
 import numpy as np
 
-from .errors import CaseError, wanted
+from .errors import CaseError, OutputError, wanted
 
-FORMAT = 1
+FORMAT = 2
+RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last two
+RESULTS = (
+    RESTART,
+    BEFORE,
+    "fields-????????.h5",
+    "fields.xmf",
+    "mesh.h5",
+    "frame-????????.png",
+    "frames.gif",
+    "history.h5",
+)
 
 
 def _needed(package, what):
@@ -59,11 +71,14 @@ def _box(first, part):
 
 def write_file(flow, path, blocks, attributes, **how):
     """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
-    and type (`how`). The file takes its name only when it is whole."""
-    file, part = None, path.with_suffix(".part")
+    and type (`how`). The file takes its name only when it is whole. OutputError where it cannot be written.
+
+    HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
+    structures, from which it does not recover.
+    """
+    file = None
     if flow.ranks.rank == 0:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = _h5py().File(part, "w")
+        file = _h5py().File("image", "w", driver="core", backing_store=False)
         file.attrs.update(attributes)
     for name, block in blocks:
         rows = block.shape[:-3]
@@ -71,15 +86,75 @@ def write_file(flow, path, blocks, attributes, **how):
         for first, values in collect(flow, block, rows):
             target[(..., *_box(first, values))] = values
     if file:
-        file.close()
+        save(path, _closed(file))
+
+
+def image(datasets, attributes=()):
+    """The bytes of an HDF5 file."""
+    file = _h5py().File("image", "w", driver="core", backing_store=False)
+    file.attrs.update(dict(attributes))
+    for name, values in datasets.items():
+        file.create_dataset(name, data=values)
+    return _closed(file)
+
+
+def _closed(file):
+    file.flush()
+    made = file.id.get_file_image()
+    file.close()
+    return made
+
+
+def save(path, data):
+    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; what was there stays."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True) if part.is_file() else None
+        raise OutputError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+
+
+def writes(case) -> bool:
+    """Whether this case leaves files (a signal makes it write a restart in any case)."""
+    o = case.output
+    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history"))
+
+
+def prepare(flow, folder, continued, overwrite):
+    """The folder for the results, made and tried. OutputError where nothing can be written into it, CaseError where it
+    holds results of another run, which neither --restart continues nor --overwrite gives up."""
+    told = ""
+    if flow.ranks.rank == 0:
+        there = [p for pattern in RESULTS for p in sorted(folder.glob(pattern))] if folder.is_dir() else []
+        if there and not (continued or overwrite):
+            more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+            told = (
+                f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
+                "choose another --folder, or give them up with --overwrite."
+            )
+        try:
+            save(folder / "tried", b"")
+            (folder / "tried").unlink()
+        except OutputError as error:
+            told = str(error)
+    told = flow.ranks.everyone(told)[0]
+    if told:
+        raise OutputError(told)
 
 
 # ---------------------------------------------------------------- restart
 
 
-def write_restart(flow, path):
-    """The state that continues bit by bit on any number of ranks."""
+def write_restart(flow, folder):
+    """The state that continues bit by bit on any number of ranks, as restart.h5; the one before it stays, as
+    restart-before.h5. FlowError where the state is none: then both stay as they are."""
+    flow.check()
     attributes = dict(
         format=FORMAT,
         time=flow.time,
@@ -88,10 +163,19 @@ def write_restart(flow, path):
         species=list(flow.mixture.names),
         cells=flow.case.cells,
         digest=flow.case.digest(),
-        start_sums=flow.start_sums,
+        start_sums=flow.balance.start,
+        passed=flow.balance.passed(),
     )
+    folder = pathlib.Path(folder)
     # with a check sum of each chunk: a damaged file is refused when it is read
-    write_file(flow, pathlib.Path(path), flow.state().items(), attributes, dtype="f8", fletcher32=True)
+    write_file(flow, folder / "restart-new.h5", flow.state().items(), attributes, dtype="f8", fletcher32=True)
+    if flow.ranks.rank == 0:
+        try:
+            if (folder / RESTART).is_file():
+                os.replace(folder / RESTART, folder / BEFORE)
+            os.replace(folder / "restart-new.h5", folder / RESTART)
+        except OSError as error:
+            raise OutputError(f"'{folder / RESTART}' cannot be written: {error.strerror or error}.") from None
 
 
 def read_restart(flow, path):
@@ -119,12 +203,15 @@ def _read(file, flow, path):
     ):
         said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
         wanted(have == asked, said)
-    box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.cells[::-1]))
+    box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
     U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
-    time, steps, dt, sums = float(a["time"]), int(a["steps"]), float(a["dt"]), np.array(a["start_sums"], float)
-    usable = sums.shape == flow.start_sums.shape and steps >= 0 and np.isfinite([time, dt, *sums]).all()
-    wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {sums}).")
-    flow.time, flow.steps, flow.dt, flow.start_sums = time, steps, dt, sums
+    time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
+    start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)
+    balance = flow.balance
+    usable = start.shape == balance.sums().shape and passed.shape == balance.before.shape and steps >= 0
+    usable = usable and np.isfinite([time, dt, *start, *passed]).all()
+    wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {start}).")
+    flow.time, flow.steps, flow.dt, balance.start, balance.before = time, steps, dt, start, passed
     return U, Q
 
 
@@ -137,7 +224,7 @@ def output_names(flow):
 
 def earlier(flow, folder, pattern, keep):
     """Files <name>-<step>.<suffix> of a run before this one, by step: those up to a restart's step stay, all others
-    go."""
+    go (`prepare` has asked)."""
     if flow.ranks.rank:
         return []
     files = {
@@ -151,46 +238,126 @@ def earlier(flow, folder, pattern, keep):
     return list(files.values())
 
 
+def mesh(case):
+    """(name of the cells in XDMF, corners (n, 3), the corners of each cell), x fastest."""
+    d = case.dimensions
+    lines = [np.linspace(low, high, n + 1) for low, high, n in zip(case.lower[:d], case.upper[:d], case.cells[:d])]
+    grid = np.meshgrid(*lines[::-1], indexing="ij")[::-1]
+    points = np.stack([*(g.ravel() for g in grid), *[np.zeros(grid[0].size)] * (3 - d)], 1)
+    number = np.arange(len(points)).reshape(grid[0].shape)
+    square = lambda a: [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+    if d == 1:
+        return "Polyline", points, np.stack([number[:-1], number[1:]], -1)
+    corners = square(number) if d == 2 else [*square(number[:-1]), *square(number[1:])]
+    return ("Quadrilateral", "Hexahedron")[d - 2], points, np.stack([c.ravel() for c in corners], -1)
+
+
 class FieldFiles:
-    """fields-<step>.h5 and one fields.xmf over all of them (XDMF 2, cells on a regular mesh)."""
+    """fields-<step>.h5 (each field a line of numbers, x fastest), mesh.h5 and one fields.xmf over all of them: XDMF 3,
+    which ParaView and meshio read. One rank writes."""
 
     def __init__(self, flow, folder, continued):
-        self.folder, self.written = pathlib.Path(folder), []
+        self.folder, self.written, self._mesh = pathlib.Path(folder), [], None
+        self._type, self._bytes = ("f8", 8) if flow.case.output["precision"] == "double" else ("f4", 4)
         for path in earlier(flow, folder, "fields-????????.h5", continued):
-            with _h5py().File(path) as file:
-                self.written.append((float(file.attrs["time"]), path.name))
+            try:
+                with _h5py().File(path) as file:
+                    self.written.append((float(file.attrs["time"]), path.name))
+            except (OSError, KeyError) as error:
+                raise CaseError(f"'{path}', of the run that is continued, cannot be read ({error}).") from None
 
     def write(self, flow):
         name = f"fields-{flow.steps:08d}.h5"
-        blocks = ((field, flow.field(field)) for field in output_names(flow))
-        write_file(flow, self.folder / name, blocks, dict(time=flow.time, steps=flow.steps), dtype="f4")
-        if flow.ranks.rank == 0:
-            self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
-            self._index(flow)
+        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
+        if flow.ranks.rank:
+            return
+        told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
+        save(self.folder / name, image({k: v.ravel().astype(self._type) for k, v in fields.items()}, told))
+        if self._mesh is None:
+            kind, points, corners = mesh(flow.case)
+            save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}))
+            self._mesh = f"""<Topology TopologyType="{kind}" NumberOfElements="{len(corners)}" NodesPerElement="{corners.shape[1]}">
+<DataItem Format="HDF" NumberType="Int" Precision="8" Dimensions="{len(corners)} {corners.shape[1]}">mesh.h5:/cells</DataItem>
+</Topology><Geometry GeometryType="XYZ">
+<DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="{len(points)} 3">mesh.h5:/points</DataItem></Geometry>
+"""  # noqa: E501
+        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
+        self._index(list(fields), int(np.prod(flow.case.cells)))
 
-    def _index(self, flow):
-        nz, ny, nx = flow.case.cells[::-1]
-        lower, dx = flow.case.lower[::-1], flow.case.dx[::-1]
+    def _index(self, names, cells):
         grids = []
-        for time, name in self.written:
+        for time, file in self.written:
             fields = "".join(
-                f'<Attribute Name="{f}" Center="Cell"><DataItem Format="HDF" Precision="4" Dimensions="{nz} {ny} {nx}">'
-                f"{name}:/{f}</DataItem></Attribute>\n"
-                for f in output_names(flow)
+                f'<Attribute Name="{f}" AttributeType="Scalar" Center="Cell"><DataItem Format="HDF" NumberType="Float" '
+                f'Precision="{self._bytes}" Dimensions="{cells}">{file}:/{f}</DataItem></Attribute>\n'
+                for f in names
             )
-            grids.append(f"""<Grid Name="block"><Time Value="{time:.12g}"/>
-<Topology TopologyType="3DCoRectMesh" Dimensions="{nz + 1} {ny + 1} {nx + 1}"/>
-<Geometry GeometryType="ORIGIN_DXDYDZ">
-<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in lower)}</DataItem>
-<DataItem Dimensions="3" Format="XML">{" ".join(f"{v:.12g}" for v in dx)}</DataItem></Geometry>
-{fields}</Grid>""")
+            grids.append(
+                f'<Grid Name="block" GridType="Uniform"><Time Value="{time:.12g}"/>\n{self._mesh}{fields}</Grid>'
+            )
         text = (
-            '<?xml version="1.0"?>\n<Xdmf Version="2.0"><Domain><Grid GridType="Collection" '
+            '<?xml version="1.0"?>\n<Xdmf Version="3.0"><Domain><Grid Name="run" GridType="Collection" '
             'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
         )
-        part = self.folder / "fields.xmf.part"
-        part.write_text(text)
-        os.replace(part, self.folder / "fields.xmf")
+        save(self.folder / "fields.xmf", text.encode())
+
+
+# ---------------------------------------------------------------- history
+
+
+class History:
+    """history.h5: a row every so many steps. time, step, kinetic energy [J], enstrophy [1/s2 x volume], mass of each
+    species [kg], momentum, total energy, what of these came in through the sides; values of the fields at the probes
+    (rows, probes). Integrals are per metre of the directions that the flow does not have."""
+
+    def __init__(self, flow, folder, continued):
+        self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
+        given = flow.case.output
+        self.cells = [self._cell(flow.case, point) for point in given["probes"]]
+        if continued and flow.ranks.rank == 0 and self.path.is_file():
+            try:
+                with _h5py().File(self.path) as file:
+                    keep = file["step"][:] <= flow.steps
+                    self.rows = {name: list(data[:][keep]) for name, data in file.items()}
+            except (OSError, KeyError) as error:
+                raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
+
+    @staticmethod
+    def _cell(case, point):
+        """Numbers of the cell in which a point lies."""
+        fits = (
+            isinstance(point, list)
+            and len(point) == case.dimensions
+            and all(isinstance(v, (int, float)) for v in point)
+        )
+        inside = fits and all(a <= v <= b for a, v, b in zip(case.lower, point, case.upper))
+        wanted(inside, f"[output] probes: {point!r}; wanted {case.dimensions} numbers, a point in the domain.")
+        return [min(int((v - a) / h), n - 1) for v, a, h, n in zip(point, case.lower, case.dx, case.cells)] + [0] * (
+            3 - case.dimensions
+        )
+
+    def add(self, flow):
+        ns, sums = flow.ns, flow.sums()
+        kinetic, enstrophy = flow.balance.motion()
+        row = dict(time=flow.time, step=flow.steps, kinetic_energy=kinetic, enstrophy=enstrophy, mass=sums[:ns])
+        row |= dict(momentum=sums[ns : ns + 3], energy=sums[ns + 3], passed=flow.balance.passed())
+        if self.cells:
+            row |= {f"probe_{name}": self._probed(flow, flow.field(name)) for name in output_names(flow)}
+        for name, value in row.items():
+            self.rows.setdefault(name, []).append(value)
+
+    def _probed(self, flow, field):
+        first, values = flow.ranks.first, np.zeros(len(self.cells))
+        for n, cell in enumerate(self.cells):
+            i, j, k = (c - f for c, f in zip(cell, first))
+            if all(0 <= c < m for c, m in zip((i, j, k), flow.block.cells)):
+                values[n] = field[k, j, i]
+        return flow.ranks.total(values)
+
+    def write(self, flow):
+        if flow.ranks.rank == 0 and self.rows:
+            told = dict(species=list(flow.mixture.names), cells=np.array(self.cells, int).reshape(-1, 3))
+            save(self.path, image({name: np.array(rows) for name, rows in self.rows.items()}, told))
 
 
 # ---------------------------------------------------------------- pictures
@@ -212,12 +379,17 @@ def label(name):
 
 
 class Frames:
-    """PNG frames of some fields (1-D: lines; 2-D: maps; 3-D: the middle plane in z) and, at the end, one animated
-    GIF."""
+    """PNG frames of some fields (1-D: lines; 2-D: maps; 3-D: the middle plane in z) and, at the end, one animated GIF.
+    A frame's limits are those of its fields, or fixed by the case (`frame_limits`; p in MPa)."""
 
-    def __init__(self, flow, folder, names, milliseconds, continued):
-        self.folder, self.names, self.milliseconds = pathlib.Path(folder), names, milliseconds
-        self.paths, self._limits = earlier(flow, folder, "frame-????????.png", continued), {}
+    def __init__(self, flow, folder, given, continued):
+        self.folder, self.names, self.milliseconds = pathlib.Path(folder), given["frame"], given["frame_ms"]
+        self.paths = earlier(flow, folder, "frame-????????.png", continued)
+        self._limits = dict(given["frame_limits"])
+        for name, pair in self._limits.items():
+            wanted(name in self.names, f"[output] frame_limits: '{name}' is not drawn; frame = {self.names}.")
+            fit = isinstance(pair, list) and len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
+            wanted(fit and pair[0] < pair[1], f"[output] frame_limits {name} = {pair!r}; wanted [lowest, highest].")
 
     def write(self, flow):
         fields = {n: whole(flow, flow.field(n)) for n in self.names}
@@ -225,7 +397,7 @@ class Frames:
             return
         plt, case, names = pyplot(), flow.case, self.names
         planes = {n: fields[n][case.cells[2] // 2] * (1e-6 if n == "p" else 1.0) for n in names}
-        limits = {n: self._limits.setdefault(n, _limits(plane)) for n, plane in planes.items()}
+        limits = {n: self._limits.get(n) or _limits(plane) for n, plane in planes.items()}
         if flow.dimensions == 1:
             x = case.lower[0] + (np.arange(case.cells[0]) + 0.5) * case.dx[0]
             figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9 * len(names) + 0.6), sharex=True, squeeze=False)
@@ -264,10 +436,10 @@ class Frames:
         figure.suptitle(f"{case.title}    t = {flow.time * 1e3:.4g} ms", fontsize=10)
         if flow.dimensions == 1:
             figure.tight_layout()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"frame-{flow.steps:08d}.png"
-        figure.savefig(path, dpi=110)
+        path, picture = self.folder / f"frame-{flow.steps:08d}.png", io.BytesIO()
+        figure.savefig(picture, dpi=110)
         plt.close(figure)
+        save(path, picture.getvalue())
         gc.collect()  # a figure refers to itself in circles: some 40 MiB would be waiting for this
         self.paths = [p for p in self.paths if p != path] + [path]
 
@@ -279,10 +451,10 @@ class Frames:
 
         images = [Image.open(p).convert("RGB").quantize(128, dither=Image.Dither.NONE) for p in self.paths]
         images = [im if im.size == images[0].size else im.resize(images[0].size) for im in images]
-        path = self.folder / "frames.gif"
-        images[0].save(
-            path, save_all=True, append_images=images[1:], duration=int(self.milliseconds), loop=0, optimize=False
-        )
+        path, film = self.folder / "frames.gif", io.BytesIO()
+        how = dict(save_all=True, append_images=images[1:], duration=int(self.milliseconds), loop=0, optimize=False)
+        images[0].save(film, "GIF", **how)
+        save(path, film.getvalue())
         return path
 
 

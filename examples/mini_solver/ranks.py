@@ -70,7 +70,7 @@ class Ranks:
         self.place = self.place_of(self.rank)
         self.first, self.cells = self.block_of(self.rank, case.cells)
         self.dimensions = case.dimensions
-        self.periodic = tuple(d in case.boundary and case.boundary[d][0]["kind"] == "periodic" for d in range(3))
+        self.periodic = tuple(d in case.boundary and case.boundary[d][0][0]["kind"] == "periodic" for d in range(3))
 
     def place_of(self, rank):
         px, py, _ = self.grid
@@ -113,8 +113,8 @@ class Ranks:
 
 
 class Exchange:
-    """Fringes of one array (rows, nz, ny, nx with fringe), one direction at a time: corners come with the later
-    directions.
+    """Fringes of one array (rows, nz, ny, nx with fringe), or the nearest layers of them, one direction at a time:
+    corners come with the later directions.
 
     On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
     neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
@@ -124,8 +124,8 @@ class Exchange:
     `complaint` says for what.
     """
 
-    def __init__(self, ranks, array, backend, way="auto", alarm=None):
-        self.ranks, self.array, self.backend, self._alarm = ranks, array, backend, alarm
+    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE):
+        self.ranks, self.array, self.backend, self._alarm, self._layers = ranks, array, backend, alarm, layers
         self._buffers, self._messages, self.mailboxes = {}, None, None
         self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
         sides = {(d, side): ranks.neighbour(d, 2 * side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
@@ -181,11 +181,12 @@ class Exchange:
         return way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
 
     def _slab(self, d, side, inside):
-        """Three layers at a side, of the block (inside) or of its fringe."""
-        n = self.array.shape[3 - d]
-        start = {(0, True): FRINGE, (0, False): 0, (1, True): n - 2 * FRINGE, (1, False): n - FRINGE}[side, inside]
+        """The layers at a side, of the block (inside) or of its fringe."""
+        n, layers = self.array.shape[3 - d], self._layers
+        low, high = FRINGE, n - FRINGE  # the block's own cells
+        start = {(0, True): low, (0, False): low - layers, (1, True): high - layers, (1, False): high}[side, inside]
         cut = [slice(None)] * 4
-        cut[3 - d] = slice(start, start + FRINGE)
+        cut[3 - d] = slice(start, start + layers)
         return self.array[tuple(cut)]
 
     def fill(self, d):

@@ -22,7 +22,7 @@ ROUNDS, WARM = 3, 3
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 PARTS = {
     "properties": ("state", "transport"),
-    "fluxes": ("flux", "viscous", "boundaries"),
+    "fluxes": ("flux", "viscous", "boundaries", "limiter"),
     "exchange": ("exchange",),
     "update": ("update", "time step"),
 }
@@ -69,12 +69,12 @@ def measure(flow, steps) -> dict:
     by kernel, which take "launched" seconds."""
 
     def rounds(watch):
-        flow.watch, best = watch, None
+        flow.replay.watch, best = watch, None
         for _ in range(WARM):
             flow.step()
         for _ in range(ROUNDS):
-            flow.collect_times()
-            flow.seconds.clear()
+            flow.timers.collect()
+            flow.timers.seconds.clear()
             flow.backend.synchronize()
             flow.ranks.smallest([0.0])  # together
             began = time.perf_counter()
@@ -82,24 +82,24 @@ def measure(flow, steps) -> dict:
                 flow.step()
             flow.backend.synchronize()
             took = -float(flow.ranks.smallest([began - time.perf_counter()])[0])
-            flow.collect_times()
-            spent = [sum(flow.seconds[n] for n in names) for names in PARTS.values()]
+            flow.timers.collect()
+            spent = [sum(flow.timers.seconds[n] for n in names) for names in PARTS.values()]
             spent = flow.ranks.total(spent) / flow.ranks.size / took
             if best is None or took / steps < best["step"]:
                 best = {
                     "step": took / steps,
                     **dict(zip(PARTS, map(float, spent))),
                     "rest": float(1 - spent.sum()),
-                    "ms": {name: 1e3 * seconds / steps for name, seconds in flow.seconds.most_common()},
+                    "ms": {name: 1e3 * seconds / steps for name, seconds in flow.timers.seconds.most_common()},
                 }
         return best
 
     best = rounds(True)
     if flow.backend.memory == "device":  # with or without graphs: all flows take as many steps
         fast = rounds(False)
-        if flow.graphed:
+        if flow.replay.able:
             best |= {"launched": best["step"], "step": fast["step"]}
-    return best | {"graph": flow.graphed, "note": flow.graph_note}
+    return best | {"graph": flow.replay.able, "note": flow.replay.note}
 
 
 def digest(flow) -> str:

@@ -12,6 +12,8 @@ from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 THREADS = 128  # of a block on a device
+BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
+LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction:whole inv_threshold:real", ""),
@@ -35,11 +37,21 @@ KERNELS = {
     ),
     "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx:real:3", "CONSERVATIVE VISCOUS DIMENSIONS"),
-    "outlet": (
-        "outlet.h",
-        "Q gamma_c gruneisen eps_k flux",
-        "direction:whole side:whole inv_dx:real:3 sigma:real p_target:real inv_length:real",
-        "CONSERVATIVE",
+    "bounds": (
+        "limiter.h",
+        f"{LIMITED} length theta",
+        "inv_dx:real:3 scale:real",
+        "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W",
+    ),
+    "limit": ("limiter.h", f"{LIMITED} eps_k", "direction:whole", "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
+    "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
+    "side_temperature": ("sides.h", "given slab_T slab_T_h", BESIDE, ""),
+    "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
+    "side_flux": (
+        "sides.h",
+        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through",
+        f"{BESIDE} inv_dx:real:3 share:real",
+        "CONSERVATIVE VISCOUS",
     ),
 }
 
@@ -52,32 +64,29 @@ def members(name) -> str:
 
 
 def source(name, switches, inv_W) -> Source:
-    """C++ of a kernel. switches: compile-time numbers, by name. inv_W: 1/W of each species [mol/kg]."""
-    header, arrays, _, used = KERNELS[name]
-    ns, used = len(inv_W), used.split()
+    """C++ of a kernel, and of all others of its header: a compiler takes as long for one. switches: compile-time
+    numbers, by name. inv_W: 1/W of each species [mol/kg]."""
+    header = KERNELS[name][0]
+    together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
+    ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
-    lines += [
-        structure("Arguments", members(name), dict.fromkeys(arrays.split(), "double *")),
-        f'#include "{header}"',
-        f"BOX_KERNEL({name}_box, Arguments, {THREADS}, {name})\n",
-    ]
-    return Source(f"flow-{name}", "\n".join(lines), (HERE,))
+    for other, (_, arrays, _, _) in together.items():
+        lines.append(structure(f"{other}_arguments", members(other), dict.fromkeys(arrays.split(), "double *")))
+    lines.append(f'#include "{header}"')
+    lines += [f"BOX_KERNEL({other}_box, {other}_arguments, {THREADS}, {other})" for other in together]
+    return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
 class Stencil:
-    """One stencil kernel, compiled for a backend; `bind(stride, arrays)` gives run(lo, hi, **numbers).
+    """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
-    switches: compile-time numbers (ORDER, DISSIPATION, CONSERVATIVE, VISCOUS, SOURCE, DIMENSIONS).
-    """
-
-    def __init__(self, name, backend, switches, inv_W):
-        self.name, self.backend = name, backend
-        self._module = backend.compile(source(name, switches, inv_W))
+    def __init__(self, name, backend, module):
+        self.name, self.backend, self._module = name, backend, module
 
     def bind(self, stride, arrays):
         """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out

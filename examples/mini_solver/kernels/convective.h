@@ -5,7 +5,7 @@
 // that is advanced is without rho e0: so the term in e0_i drops out.
 // Conservative: A = 0, and E is the whole energy flux.
 #pragma once
-#include "stencil.h"
+#include "hllc.h"
 
 // How rough a quantity is: its fourth difference over its second differences and a floor. 1 beside a jump, O(dx^2) in
 // smooth flow, at extrema too.
@@ -19,11 +19,23 @@ template <class R> POINT_FN void neighbours(const double *row, const long t, con
     for (int m = 0; m < 5; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// theta of each cell in direction a.direction, 0 to 1. Shocks show in the roughness of p. Interfaces show in the
-// roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a vortex is not
-// taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations of a few per
-// mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not: partial
-// densities have to stay positive.
+// Waves of the grid's own length, which the central flux neither damps nor carries the right way: 1 where p goes up and
+// down from cell to cell as sound does, by 1e-5 of itself or more; 0 where it does not alternate. With u less than a
+// third of what a sound wave has (p' = rho c u') it is sound; in slow turbulence u is far more.
+template <class R> POINT_FN R ringing(const R (&p)[5], const R (&u)[5], const R rho, const R gamma_c) {
+    const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
+    const R u_mid = u[1] - 2.0 * u[2] + u[3];
+    const auto rings =
+        low * mid < 0.0 && mid * high < 0.0 && square(mid) >= 0.09 * rho * gamma_c * p[2] * square(u_mid);
+    const R least = smaller(fabs(mid), smaller(fabs(low), fabs(high)));
+    return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
+}
+
+// theta of each cell in direction a.direction, 0 to 1. Shocks show in the roughness of p. Interfaces
+// show in the roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a
+// vortex is not taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations
+// of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
+// partial densities have to stay positive.
 template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, const long t, const int count) {
     const long s = a.stride[a.direction];
     R q[5], rest[5], p[5], rho = R(0.0);
@@ -44,8 +56,10 @@ template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, con
         if (NS > 1) mixing = larger(mixing, roughness(q, 0.02 * rho));
     }
     x = larger(x, roughness(rest, floor));
-    // below 5 % it is 0: smooth flow stays central and needs no reconstruction
-    x = (larger(square(x * a.inv_threshold), mixing * a.inv_threshold) - 0.05) * (1.0 / 0.95);
+    // below 5 % it is 0: smooth flow stays central, and needs no reconstruction and no bounds
+    neighbours(a.Q + (CELL_U + a.direction) * a.ld_Q, t, s, q);
+    x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(p, q, rho, at<R>(a.gamma_c, t))));
+    x = (x - 0.05) * (1.0 / 0.95);
     put(a.theta + a.direction * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
 }
 
@@ -81,20 +95,6 @@ template <class R> POINT_FN void stencil_of(const double *row, const long t, con
 
 constexpr double TINY = 1e-14;
 
-// HLLC on one side: chi = rho*/rho, velocity and pressure between the waves, or the state itself outside them.
-template <class R> struct Side {
-    R chi, u, p, work;
-};
-
-template <class R>
-POINT_FN Side<R> hllc_side(const R rho, const R u, const R p, const R S, const R S_M, const bool left) {
-    const auto outside = left ? S >= 0.0 : S <= 0.0;
-    const R gap = select(outside, R(1.0), S - S_M), chi = select(outside, R(1.0), (S - u) / gap);
-    const R p_star = select(outside, p, p + rho * (S - u) * (S_M - u));
-    const R work = select(outside, R(0.0), (S_M - u) * (rho * S_M + p / select(outside, R(1.0), S - u)));
-    return {chi, select(outside, u, S_M), p_star, work};
-}
-
 template <class R, class Arguments> POINT_FN void convective(const Arguments &a, const long t, const int count) {
     const int d = a.direction;
     const long s = a.stride[d];
@@ -104,19 +104,12 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
     for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + c) * a.ld_Q, t, s, u[c]);
     stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
     // u[0] becomes the velocity normal to the face, so that indices below are constants
-    if (d == 1) UNROLL
+    UNROLL
     for (int m = 0; m < 6; ++m) {
-        const R x = u[0][m];
-        u[0][m] = u[1][m];
-        u[1][m] = u[2][m];
-        u[2][m] = x;
-    }
-    if (d == 2) UNROLL
-    for (int m = 0; m < 6; ++m) {
-        const R x = u[0][m];
-        u[0][m] = u[2][m];
-        u[2][m] = u[1][m];
-        u[1][m] = x;
+        R x[3] = {u[0][m], u[1][m], u[2][m]};
+        turn(d, x);
+        UNROLL
+        for (int c = 0; c < 3; ++c) u[c][m] = x[c];
     }
 
     // ---- KEEP: pairs (A, B) of cells on both sides of the face, weights of the central derivative of order ORDER
@@ -201,49 +194,22 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
             }
             mass_l = select(empty, rho[2], mass_l), mass_r = select(empty, rho[3], mass_r);
         }
-        const R g_l = at<R>(a.gamma_c, t - s), g_r = at<R>(a.gamma_c, t);
-        const R c_l = sqrt(g_l * P.l / mass_l), c_r = sqrt(g_r * P.r / mass_r), fastest = larger(c_l, c_r);
-        const R root_l = sqrt(mass_l), root_r = sqrt(mass_r), roe = (root_l * U.l + root_r * U.r) / (root_l + root_r);
-        const R S_L = smaller(U.l - c_l, roe - fastest), S_R = larger(U.r + c_r, roe + fastest);
-        const R ml = mass_l * (S_L - U.l), mr = mass_r * (S_R - U.r);
-        // relative to the mean velocity: in a uniform stream S_M is that velocity to rounding
-        const R mean = 0.5 * (U.l + U.r), half = 0.5 * (U.r - U.l);
-        const R S_M = mean + (P.r - P.l - half * (ml + mr)) / (ml - mr);
-        const auto from_left = S_M >= 0.0;
-        const Side<R> sl = hllc_side(mass_l, U.l, P.l, S_L, S_M, true),
-                      sr = hllc_side(mass_r, U.r, P.r, S_R, S_M, false);
-        const R chi = select(from_left, sl.chi, sr.chi), un = select(from_left, sl.u, sr.u),
-                ps = select(from_left, sl.p, sr.p);
-        const R work = select(from_left, sl.work, sr.work), pk = select(from_left, P.l, P.r),
-                mass = select(from_left, mass_l, mass_r);
-        const R uk = select(from_left, U.l, U.r), vk = select(from_left, V.l, V.r), wk = select(from_left, W.l, W.r);
-        const R carried = chi * un, m = mass * carried;
-        FOR_SPECIES (k, NS) F[k] += theta * (select(from_left, left[k], right[k]) * carried - F[k]);
-        M[0] += theta * (m * un + ps - M[0]);
-        M[1] += theta * (m * vk - M[1]);
-        M[2] += theta * (m * wk - M[2]);
-        R energy = carried * (mass * (0.5 * (uk * uk + vk * vk + wk * wk)) + work) + ps * un;
+        const Passed<R> q = hllc<R>({mass_l, U.l, V.l, W.l, P.l, at<R>(a.gamma_c, t - s)},
+                                    {mass_r, U.r, V.r, W.r, P.r, at<R>(a.gamma_c, t)});
+        FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
+        UNROLL
+        for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
+        R energy = q.E;
 #if CONSERVATIVE
         const Sides<R> E = reconstruct(e, TINY);
-        energy += carried * select(from_left, E.l, E.r);
+        energy += q.carried * select(q.from_left, E.l, E.r);
 #else
-        FA += theta * (carried * pk - FA);
+        FA += theta * (q.A - FA);
 #endif
         FE += theta * (energy - FE);
     }
 #endif
-    if (d == 1) {
-        const R x = M[2];
-        M[2] = M[1];
-        M[1] = M[0];
-        M[0] = x;
-    }
-    if (d == 2) {
-        const R x = M[1];
-        M[1] = M[2];
-        M[2] = M[0];
-        M[0] = x;
-    }
+    turn_back(d, M);
     FOR_SPECIES (k, NS) put(a.flux + k * a.ld_flux, t, F[k], count);
     UNROLL
     for (int c = 0; c < 3; ++c) put(a.flux + (FLUX_M + c) * a.ld_flux, t, M[c], count);

@@ -21,10 +21,28 @@ POINT_FN void put(double *row, const long t, const vec x, const int count) {
 }
 #endif
 
+// A fourth-order correction of a second-order value, no more than half of that: at the foot of a front the whole one
+// would drive heat from cold to hot.
+template <class R> POINT_FN R corrected(const R value, const R correction) {
+    const R most = 0.5 * fabs(value);
+    return value + larger(smaller(correction, most), -most);
+}
 // q[1] and q[2] lie beside the face: the value there to fourth order, and the normal derivative times the spacing
 template <class R> POINT_FN R face_mean(const R (&q)[4]) {
     return (9.0 * (q[1] + q[2]) - (q[0] + q[3])) * (1.0 / 16.0);
 }
+// of what is positive and has to stay so
+template <class R> POINT_FN R face_mean_positive(const R (&q)[4]) {
+    const R mean = 0.5 * (q[1] + q[2]);
+    return corrected(mean, R((2.0 * mean - (q[0] + q[3])) * (1.0 / 16.0)));
+}
 template <class R> POINT_FN R face_slope(const R (&q)[4]) {
-    return (27.0 * (q[2] - q[1]) - (q[3] - q[0])) * (1.0 / 24.0);
+    const R near = q[2] - q[1];
+    return corrected(near, R((3.0 * near - (q[3] - q[0])) * (1.0 / 24.0)));
+}
+// A viscous flux at the face on the low side of cell t, from point values at the faces: differences of it are the
+// fourth-order divergence.
+template <class R> POINT_FN R face_flux(const double *row, const long t, const long s) {
+    const R here = at<R>(row, t);
+    return corrected(here, R((2.0 * here - at<R>(row, t + s) - at<R>(row, t - s)) * (1.0 / 24.0)));
 }

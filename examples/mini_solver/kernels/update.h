@@ -28,10 +28,9 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
         const long s = a.stride[d];
-        const double scale = a.inv_dx[d] * (1.0 / 24.0);
         FOR_SPECIES (v, NS + 4) {
             const double *f = flux + v * a.ld_viscous_x;
-            extra[v] -= (27.0 * (at<R>(f, t + s) - at<R>(f, t)) - (at<R>(f, t + 2 * s) - at<R>(f, t - s))) * scale;
+            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * a.inv_dx[d];
         }
     }
 #endif

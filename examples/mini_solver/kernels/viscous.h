@@ -40,7 +40,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         }
     }
     cells_of(a.mu, t, s, q);
-    const R mu = face_mean(q), divergence = du[0][0] + du[1][1] + du[2][2];
+    const R mu = face_mean_positive(q), divergence = du[0][0] + du[1][1] + du[2][2];
     R energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -57,7 +57,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         energy -= tau * u[c];
     }
     cells_of(a.lam, t, s, q);
-    const R lam = face_mean(q);
+    const R lam = face_mean_positive(q);
     cells_of(a.T, t, s, q);
     energy -= lam * face_slope(q) * a.inv_dx[d];
 #if NS_GT_1
@@ -66,17 +66,17 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         cells_of(a.Q + k * a.ld_Q, t, s, q);
         UNROLL
         for (int m = 0; m < 4; ++m) molar[m] += q[m] * INV_W[k];
-        density[k] = face_mean(q);
+        density[k] = face_mean_positive(q);
         rho += density[k];
     }
-    const R n = face_mean(molar);
+    const R n = face_mean_positive(molar);
     FOR_SPECIES (k, NS) {
         cells_of(a.Q + k * a.ld_Q, t, s, q);
         UNROLL
         for (int m = 0; m < 4; ++m) q[m] = q[m] * INV_W[k] / molar[m];
         const R slope = face_slope(q) * a.inv_dx[d];
         cells_of(a.D + k * a.ld_D, t, s, q);
-        J[k] = -n * face_mean(q) * slope * (1.0 / INV_W[k]);
+        J[k] = -n * face_mean_positive(q) * slope * (1.0 / INV_W[k]);
         total += J[k];
     }
     const R share = total / rho;

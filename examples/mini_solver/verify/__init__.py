@@ -10,13 +10,15 @@ import time
 import traceback
 
 from ..errors import CaseError
-from . import boundaries, interfaces, orders, shock_tubes, transport, turbulence
+from . import boundaries, ideal_tubes, injection, interfaces, orders, shock_tubes, transport, turbulence
 from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # the tests set up flows with them too
 
 CHECKS = {
     "interface": interfaces.interface,
     "species_jump": interfaces.species_jump,
     "shock_tubes": shock_tubes.shock_tubes,
+    "ideal_tubes": ideal_tubes.ideal_tubes,
+    "jet": injection.jet,
     "vortex": orders.vortex,
     "vortex_real": orders.vortex_real,
     "acoustic": orders.acoustic,

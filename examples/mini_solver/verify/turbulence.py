@@ -111,7 +111,7 @@ def shear_layer(quick, pictures):
     rounding = 4 * np.finfo(float).eps * (1 + math.sqrt(3 * steps / math.prod(cells)))
     for scheme in ("double_flux", "apec"):
         f = Flow(Case.from_file(path, [f"domain.cells = {cells}", f"numerics.scheme = '{scheme}'"]))
-        start, momentum = f.sums(), f.momentum_scale()
+        start, momentum = f.sums(), f.balance.momentum_scale()
         for _ in range(steps):
             f.step()
         formation = abs(start[-2]) / start[-1]  # these energies are the larger numbers

@@ -1,0 +1,84 @@
+"""Block: what one rank has of the grid, and the arrays over it. x is fastest, the fringe is included."""
+
+import os
+
+import numpy as np
+
+from .case import FRINGE
+from .errors import wanted
+
+
+class Block:
+    """Cells of this rank, with a fringe of FRINGE cells in each direction of the flow.
+
+    cells, extent: without and with the fringe, in x, y, z. stride: of x, y, z in cells. arrays: name -> (rows, at least
+    `size` points), of the backend.
+    """
+
+    def __init__(self, case, ranks, backend):
+        self.case, self.ranks, self.backend = case, ranks, backend
+        self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]
+        self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
+        self.cells = ranks.cells
+        self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
+        self.size = int(np.prod(self.extent))
+        self.stride = (1, self.extent[0], self.extent[0] * self.extent[1])
+        self.arrays = {}
+
+    def allocate(self, rows):
+        """Arrays of so many rows, by name. CaseError where the block takes more memory than the machine has: the system
+        would end the process without a word."""
+        need = 8 * sum(rows.values()) * self.size / 2**30
+        have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        size = " x ".join(map(str, self.cells[: self.dimensions]))
+        wanted(
+            self.backend.memory != "host" or need <= have,
+            f"[domain] cells: a block of {size} cells takes {need:.3g} GiB, the machine has {have:.3g} GiB: more "
+            "ranks, or fewer cells.",
+        )
+        for name, count in rows.items():
+            # the last pack reads beyond the last cell: there is room, and finite numbers
+            self.arrays[name] = self.backend.empty((count, self.backend.pad(self.size + 64)))
+            self.arrays[name][...] = 1.0
+
+    # ---- where things are
+    def box(self, d=None, low=0, high=0):
+        """lo, hi of the block's cells; in direction d moved by low and high."""
+        lo, hi = list(self.fringe), [f + n for f, n in zip(self.fringe, self.cells)]
+        if d is not None:
+            lo[d], hi[d] = lo[d] + low, hi[d] + high
+        return lo, hi
+
+    def coordinates(self, fringe=False):
+        """Cell centres x, y, z as arrays that broadcast to (nz, ny, nx)."""
+        out = []
+        for d in range(3):
+            f = self.fringe[d] if fringe else 0
+            index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
+            shape = [-1 if axis == 2 - d else 1 for axis in range(3)]
+            out.append((self.case.lower[d] + (index + 0.5) * self.case.dx[d]).reshape(shape))
+        return out
+
+    def place(self, i, j, k):
+        """Numbers of a cell in the whole grid, and its centre [m]."""
+        cell = [int(c + f) for c, f in zip((i, j, k), self.ranks.first)]
+        return cell, [a + (c + 0.5) * h for a, c, h in zip(self.case.lower, cell, self.case.dx)]
+
+    # ---- arrays
+    def view(self, name):
+        """An array as (rows, nz, ny, nx), fringe included."""
+        nx, ny, nz = self.extent
+        array = self.arrays[name]
+        view = (array if array.ndim == 2 else array[None])[:, : self.size]
+        return view.reshape((view.shape[0], nz, ny, nx))
+
+    def interior(self, name):
+        """The block's own cells of an array, as (rows, nz, ny, nx)."""
+        cut = tuple(slice(f, f + n) for f, n in zip(self.fringe[::-1], self.cells[::-1]))
+        return self.view(name)[(slice(None), *cut)]
+
+    def host(self, values) -> np.ndarray:
+        return np.array(self.backend.to_host(values), order="C")
+
+    def put(self, view, values):
+        view[...] = self.backend.from_host(np.ascontiguousarray(values))

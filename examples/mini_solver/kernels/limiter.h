@@ -1,0 +1,332 @@
+// Bounds of a stage: partial densities stay 0 or more (so 0 <= Y <= 1), density and pressure above 0. Where the sensor
+// sees an interface, the molar density stays between that of the cell, of its neighbours and of the first-order result,
+// too: at one pressure it is temperature that this bounds. (Partial densities that each overshoot a little on their own
+// make gas that is hotter than all of which it is mixed.)
+// It is Zalesak's flux correction (J. Comput. Phys. 31, 1979): a cell says what share of that which the higher order
+// takes from it, or brings, it can bear. Where an untouched flux cannot leave the bounds, nothing changes.
+//
+// Diffusion is added to the bounds of the molar density as to itself: pressure has been told of all of it.
+// Species are corrected towards the donor cell's, carried with the velocity of the higher-order flux of pressure: so
+// the correction leaves uniform pressure and velocity as they are, and the temperature of what is mixed lies between.
+// It keeps its bounds while less than all of a cell flows out in a step. All together are corrected towards HLLC of the
+// cells' own states, in double flux as elsewhere, where pressure or velocity change so much from a cell to the next
+// that the pressure may come near 0.
+//
+// Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
+// raises it; of all corrections at once; and 0 where any of these may be below 1. Where that row is 1 the others are
+// not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0).
+#pragma once
+#include "hllc.h"
+
+enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
+constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
+constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the update
+constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
+
+// ---- at the face on the low side of cell t, normal to direction d
+template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a, const int d) {
+    return d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
+}
+
+template <class R, class Arguments>
+POINT_FN R species_flux(const Arguments &a, const long t, const int d, const int k) {
+    return at<R>(flux_of<R>(a, d) + k * a.ld_flux_x, t);
+}
+
+#if VISCOUS
+template <class R, class Arguments> POINT_FN double *viscous_row(const Arguments &a, const int d, const int k) {
+    return (d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z) + k * a.ld_viscous_x;
+}
+#endif
+
+// what diffuses, as the update takes its divergence
+template <class R, class Arguments> POINT_FN R diffusion(const Arguments &a, const long t, const int d, const int k) {
+#if VISCOUS
+    return face_flux<R>(viscous_row<R>(a, d, k), t, a.stride[d]);
+#else
+    (void)a, (void)t, (void)d, (void)k;
+    return R(0.0);
+#endif
+}
+
+template <class R> struct Donor {
+    R velocity, open;
+    decltype(R(0.0) >= 0.0) is_left;
+};
+
+template <class R, class Arguments> POINT_FN Donor<R> donor_of(const Arguments &a, const long t, const int d) {
+    const long s = a.stride[d];
+#if CONSERVATIVE
+    const double *u = a.Q + (CELL_U + d) * a.ld_Q;
+    const R velocity = 0.5 * (at<R>(u, t - s) + at<R>(u, t));
+#else
+    const double *p = a.Q + CELL_P * a.ld_Q;
+    const R velocity = 2.0 * at<R>(flux_of<R>(a, d) + FLUX_A * a.ld_flux_x, t) / (at<R>(p, t - s) + at<R>(p, t));
+#endif
+    return {velocity, at<R>(a.open + d * a.ld_open, t), velocity >= 0.0};
+}
+
+template <class R, class Arguments>
+POINT_FN R donor_flux(const Arguments &a, const long t, const int d, const Donor<R> &f, const int k) {
+    const double *row = a.Q + k * a.ld_Q;
+    return f.velocity * select(f.is_left, at<R>(row, t - a.stride[d]), at<R>(row, t));
+}
+
+template <class R, class Arguments> POINT_FN Beside<R> state_beside(const Arguments &a, const long t, const int d) {
+    R u[3], rho = R(0.0);
+    UNROLL
+    for (int c = 0; c < 3; ++c) u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
+    turn(d, u);
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    return {rho, u[0], u[1], u[2], at<R>(a.Q + CELL_P * a.ld_Q, t), at<R>(a.gamma_c, t)};
+}
+
+// First order of everything. mass: of all species.
+template <class R> struct First {
+    Passed<R> q;
+    R mass;
+};
+
+template <class R, class Arguments> POINT_FN First<R> first_order(const Arguments &a, const long t, const int d) {
+    const long s = a.stride[d];
+    const Beside<R> l = state_beside<R>(a, t - s, d), r = state_beside<R>(a, t, d);
+    First<R> f{hllc(l, r), R(0.0)};
+    f.mass = f.q.carried * select(f.q.from_left, l.rho, r.rho);
+    turn_back(d, f.q.M);
+#if CONSERVATIVE
+    f.q.E += f.q.carried * select(f.q.from_left, at<R>(a.e_vol, t - s), at<R>(a.e_vol, t));
+#endif
+    return f;
+}
+
+template <class R, class Arguments> POINT_FN R molar_density(const Arguments &a, const long t) {
+    R n = R(0.0);
+    FOR_SPECIES (k, NS) n += INV_W[k] * at<R>(a.Q + k * a.ld_Q, t);
+    return n;
+}
+
+// what of `wanted` can be had, as a share of it
+template <class R> POINT_FN R share_of(const R have, const R wanted) {
+    return select(wanted > have, larger(have, R(0.0)) / larger(wanted, R(1e-300)), R(1.0));
+}
+
+// ---- a cell's shares
+template <class R, class Arguments>
+POINT_FN void species_bounds(const Arguments &a, const long t, const int count, const double step, const R rho,
+                             const R rough, const R short_of) {
+    R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0);
+    const R here = molar_density<R>(a, t);
+    R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
+    FOR_SPECIES (k, NS) rho_k[k] = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho, taken[k] = R(0.0);
+    UNROLL
+    for (int face = 0; face < 2 * DIMENSIONS; ++face) {
+        const int d = face / 2, side = face % 2;
+        const long s = a.stride[d], at_face = t + side * s;
+        const double out = (side ? step : -step) * a.inv_dx[d]; // what leaves counts positive
+        const Donor<R> f = donor_of<R>(a, at_face, d);
+        const R beside = molar_density<R>(a, side ? t + s : t - s);
+        R moles = R(0.0);
+        FOR_SPECIES (k, NS) {
+            const R high = species_flux<R>(a, at_face, d, k), diffuses = out * diffusion<R>(a, at_face, d, k);
+            const R low = select(f.open > 0.5, donor_flux(a, at_face, d, f, k), high), more = out * (high - low);
+            rho_k[k] -= out * low;
+            n -= (INV_W[k] * out) * low;
+            diffused -= INV_W[k] * diffuses;
+            taken[k] += larger(diffuses + larger(more, R(0.0)), R(0.0)); // whatever the neighbour leaves of `more`
+            moles += INV_W[k] * more;
+        }
+        lowest = smaller(lowest, beside), highest = larger(highest, beside);
+        left -= out * f.velocity;
+        lowers += larger(moles, R(0.0)), raises += larger(-moles, R(0.0));
+    }
+    const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
+    FOR_SPECIES (k, NS) {
+        const R share = share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]);
+        put(a.shares + k * a.ld_shares, t, select(asked, share, R(1.0)), count);
+    }
+    // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
+    // compression. What diffuses comes on top, in a fluid that it has made expand.
+    lowest *= left, highest *= left;
+    put(a.shares + LOWERS * a.ld_shares, t, select(bounded, share_of<R>(n - lowest, lowers), R(1.0)), count);
+    put(a.shares + RAISES * a.ld_shares, t, select(bounded, share_of<R>(highest - n, raises), R(1.0)), count);
+}
+
+// Density and, in double flux, p/(g - 1) are concave in what is advanced: they hold for any shares of the faces'
+// corrections if they hold with the corrections of any of its faces in full and of the others not at all. With apec
+// density alone is bounded: where its pressure ends is not known in terms of the energy.
+template <class R, class Arguments>
+POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, const R rho, const R p, const R inverse) {
+    R more[2 * DIMENSIONS][5], first[5], squares = R(0.0), share = R(1.0); // momentum, energy, density
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const R u = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
+        first[c] = rho * u;
+        squares += u * u;
+    }
+    first[3] = p * inverse + 0.5 * rho * squares;
+    first[4] = rho;
+    UNROLL
+    for (int face = 0; face < 2 * DIMENSIONS; ++face) {
+        const int d = face / 2, side = face % 2;
+        const long at_face = t + side * a.stride[d];
+        const double out = (side ? step : -step) * a.inv_dx[d];
+        const First<R> f = first_order<R>(a, at_face, d);
+        const auto open = at<R>(a.open + d * a.ld_open, at_face) > 0.5;
+        const double *flux = flux_of<R>(a, d);
+        R high[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)}, low[5];
+        UNROLL
+        for (int c = 0; c < 3; ++c) high[c] = at<R>(flux + (FLUX_M + c) * a.ld_flux_x, at_face), low[c] = f.q.M[c];
+        high[3] = at<R>(flux + FLUX_E * a.ld_flux_x, at_face);
+        low[3] = f.q.E;
+#if !CONSERVATIVE
+        high[3] += inverse * at<R>(flux + FLUX_A * a.ld_flux_x, at_face);
+        low[3] += inverse * f.q.A;
+#endif
+        FOR_SPECIES (k, NS) high[4] += at<R>(flux + k * a.ld_flux_x, at_face);
+        low[4] = f.mass;
+        UNROLL
+        for (int c = 0; c < 5; ++c) {
+            const R taken = select(open, low[c], high[c]);
+            first[c] -= out * taken;
+            more[face][c] = out * (high[c] - taken);
+        }
+    }
+    const auto energy = [](const R(&v)[5]) { return v[3] - 0.5 * (square(v[0]) + square(v[1]) + square(v[2])) / v[4]; };
+    const R at_first = energy(first), least = LEAST * at_first;
+    for (int faces = 1; faces < 1 << (2 * DIMENSIONS); ++faces) { // a bit for each
+        R all[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)};
+        UNROLL
+        for (int face = 0; face < 2 * DIMENSIONS; ++face) {
+            const double in = faces >> face & 1;
+            UNROLL
+            for (int c = 0; c < 5; ++c) all[c] += in * more[face][c];
+        }
+        R b = share_of<R>((1.0 - LEAST) * first[4], all[4]);
+#if !CONSERVATIVE
+        R full[5];
+        UNROLL
+        for (int c = 0; c < 5; ++c) full[c] = first[c] - b * all[c];
+        b *= share_of<R>(at_first - least, at_first - energy(full));
+#endif
+        share = smaller(share, b);
+    }
+#if CONSERVATIVE
+    return select(first[4] > 0.0, share, R(0.0));
+#else
+    return select(first[4] > 0.0 && at_first > 0.0, share, R(0.0));
+#endif
+}
+
+// Three cheap questions first, which are answered with yes nearly everywhere: can the species that the cell has pay for
+// all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
+// little from cell to cell to come near 0?
+template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, const long t, const int count) {
+    const double step = a.scale * a.length[0];
+    R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    FOR_SPECIES (k, NS) {
+        R leaves = R(0.0);
+        UNROLL
+        for (int d = 0; d < DIMENSIONS; ++d) {
+            const long s = a.stride[d];
+            R out = larger(species_flux<R>(a, t + s, d, k), R(0.0)) + larger(-species_flux<R>(a, t, d, k), R(0.0));
+#if VISCOUS // no more than 1.5 of the point values diffuses, in their direction
+            const double *row = viscous_row<R>(a, d, k);
+            out += 1.5 * (larger(at<R>(row, t + s), R(0.0)) + larger(-at<R>(row, t), R(0.0)));
+#endif
+            leaves += out * a.inv_dx[d];
+        }
+        const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
+        short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));
+    }
+    const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t);
+    UNROLL
+    for (int d = 0; d < DIMENSIONS; ++d) {
+        const long s = a.stride[d];
+        const double *row = a.Q + CELL_P * a.ld_Q, *u = a.Q + (CELL_U + d) * a.ld_Q;
+        const R p_l = at<R>(row, t - s), p_r = at<R>(row, t + s);
+        const R jump = larger(fabs(at<R>(u, t + s) - at<R>(u, t)), fabs(at<R>(u, t) - at<R>(u, t - s)));
+        const auto quiet =
+            smaller(p_l, p_r) >= 0.5 * p && larger(p_l, p_r) <= 2.0 * p && g * rho * square(jump) <= 0.09 * p;
+        loud = select(quiet, loud, R(1.0));
+        shock = larger(shock, larger(fabs(p_l - p), fabs(p_r - p)));
+#if DISSIPATION == 1
+        const double *theta = a.theta + d * a.ld_theta;
+        rough = larger(rough, larger(at<R>(theta, t), larger(at<R>(theta, t - s), at<R>(theta, t + s))));
+#endif
+    }
+    // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
+    rough = select(shock <= 0.05 * p, rough, R(0.0));
+    const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
+    put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), R(0.0)), count);
+    if (!any_of(!calm)) return;
+    species_bounds(a, t, count, step, rho, rough, short_of);
+    R share = R(1.0);
+    if (any_of(loud > 0.0)) share = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0))), share);
+    put(a.shares + BULK * a.ld_shares, t, share, count);
+}
+
+// ---- Takes back of a face's fluxes what its two cells cannot bear.
+template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const long t, const int count) {
+    const int d = a.direction;
+    const long s = a.stride[d];
+    const double *any = a.shares + ANY * a.ld_shares;
+    const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
+    if (!any_of(left || right)) return;
+    const auto share_left = [&](const int row) {
+        return select(left, at<R>(a.shares + row * a.ld_shares, t - s), R(1.0));
+    };
+    const auto share_right = [&](const int row) {
+        return select(right, at<R>(a.shares + row * a.ld_shares, t), R(1.0));
+    };
+    const R bulk = smaller(share_left(BULK), share_right(BULK));
+    const Donor<R> f = donor_of<R>(a, t, d);
+    const auto here = f.open > 0.5 && (left || right);
+    double *flux = flux_of<R>(a, d);
+    R moles = R(0.0), mass = R(0.0), energy = R(0.0); // mass, energy: what the correction brings in addition
+    FOR_SPECIES (k, NS) moles += INV_W[k] * (species_flux<R>(a, t, d, k) - donor_flux(a, t, d, f, k));
+    const auto onwards = moles > 0.0;
+    const R together = smaller(bulk, smaller(select(onwards, share_left(LOWERS), share_right(LOWERS)),
+                                             select(onwards, share_right(RAISES), share_left(RAISES))));
+    FOR_SPECIES (k, NS) {
+        const R before = species_flux<R>(a, t, d, k), low = donor_flux(a, t, d, f, k),
+                diffuses = diffusion<R>(a, t, d, k);
+        const R once = select(here && together < 1.0, low + together * (before - low), before);
+        const R more = (once - low) + diffuses;
+        const R share = select(more > 0.0, share_left(k), share_right(k));
+        const R after = select(here && share < 1.0, low + (share * more - diffuses), once);
+        mass += after - before;
+#if CONSERVATIVE
+        const double *eps = a.eps_k + k * a.ld_eps_k;
+        energy += (after - before) * (0.5 * (at<R>(eps, t - s) + at<R>(eps, t)));
+#endif
+        put(flux + k * a.ld_flux_x, t, after, count);
+    }
+    R change[5] = {R(0.0), R(0.0), R(0.0), R(0.0), R(0.0)}; // towards the first order: momentum, E, A
+    if (any_of(bulk < 1.0)) {
+        const First<R> first = first_order<R>(a, t, d);
+        R carried = mass;
+        FOR_SPECIES (k, NS) carried -= at<R>(flux + k * a.ld_flux_x, t); // less the mass before
+        mass += (1.0 - bulk) * (-carried - first.mass);
+        UNROLL
+        for (int c = 0; c < 3; ++c)
+            change[c] = (1.0 - bulk) * (first.q.M[c] - at<R>(flux + (FLUX_M + c) * a.ld_flux_x, t));
+        change[3] = (1.0 - bulk) * (first.q.E - at<R>(flux + FLUX_E * a.ld_flux_x, t));
+        change[4] = (1.0 - bulk) * (first.q.A - at<R>(flux + FLUX_A * a.ld_flux_x, t));
+    }
+    R squares = R(0.0);
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const double *velocity = a.Q + (CELL_U + c) * a.ld_Q;
+        double *to = flux + (FLUX_M + c) * a.ld_flux_x;
+        const R u = 0.5 * (at<R>(velocity, t - s) + at<R>(velocity, t)), high = at<R>(to, t);
+        squares += u * u;
+        put(to, t, select(here, high + (change[c] + mass * u), high), count);
+    }
+    double *A = flux + FLUX_A * a.ld_flux_x, *E = flux + FLUX_E * a.ld_flux_x;
+    const R high = at<R>(E, t), through = at<R>(A, t);
+    put(E, t, select(here, high + (change[3] + 0.5 * squares * mass + energy), high), count);
+#if !CONSERVATIVE
+    put(A, t, select(here, through + change[4], through), count);
+#endif
+}

@@ -1,0 +1,39 @@
+"""Limiter: keeps the bounds of a stage (kernels/limiter.h)."""
+
+from .case import FRINGE
+from .ranks import Exchange
+
+
+class Limiter:
+    """Corrects the fluxes of a stage. sides: the domain's sides of this block, whose faces stay as they are."""
+
+    def __init__(self, block, bind, sides, timers, way, alarm):
+        self.block, self.timers = block, timers
+        block.arrays["open"][...] = 1.0
+        block.arrays["shares"][...] = 1.0
+        opened = block.view("open")
+        for side in sides:
+            cut = [slice(None)] * 3
+            cut[2 - side.d] = FRINGE + (block.cells[side.d] if side.side else 0)
+            opened[(side.d, *cut)] = 0.0
+        self._bounds = bind("bounds")
+        self._limit = bind("limit")
+        # a cell's shares are needed by the faces that it has in common with another block's cell
+        self.exchange = Exchange(block.ranks, block.view("shares"), block.backend, way, alarm, layers=1)
+
+    def __call__(self, scale):
+        """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""
+        block = self.block
+        with self.timers.timed("limiter"):
+            self._bounds(*block.box(), inv_dx=block.inv_dx, scale=scale)
+        with self.timers.timed("exchange"):
+            for d in range(block.dimensions):
+                self.exchange.fill(d)
+        with self.timers.timed("limiter"):
+            for d in range(block.dimensions):
+                self._limit(*block.box(d, 0, 1), direction=d)
+
+
+def arrays(ns, dimensions) -> dict:
+    """Rows that it takes, by name."""
+    return {"open": dimensions, "shares": ns + 4}

@@ -1,0 +1,195 @@
+"""What a run tells: its head, a line every so many steps, warnings, its summary."""
+
+import math
+import os
+import pathlib
+import time
+
+import numpy as np
+
+from .case import AXES
+from .stepping import RUNGE_KUTTA, SAMPLE
+
+SETTLED = (100, 1000)  # steps after which memory is looked at: by then a run and its libraries have what they need
+
+
+def resident() -> float:
+    """Memory of this process that is in use [MiB]; 0 where the system does not tell."""
+    try:
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+class Report:
+    """Lines about a flow; out: where they go on rank 0."""
+
+    def __init__(self, flow, out):
+        self.flow, self.case, self.out = flow, flow.case, out
+        self._momentum_scale = flow.balance.momentum_scale()
+        self._changes, self._memory, self._warned = {}, [], set()
+        self._last_rho, self._last_time = None, flow.time
+        self._began, self._steps_began, self._time_began = time.perf_counter(), flow.steps, flow.time
+
+    def say(self, text=""):
+        if self.flow.ranks.rank == 0:
+            print(text, file=self.out, flush=True)
+
+    def warn(self, key, text):
+        """A warning, once for each key."""
+        if key not in self._warned:
+            self._warned.add(key)
+            self.say(f"warning: {text}")
+
+    # ---- the head and the lines
+    def announce(self):
+        f, c = self.flow, self.case
+        n = c.numerics
+        lines = [
+            f"{c.title}",
+            f"  {' x '.join(map(str, c.cells[: f.dimensions]))} cells, {f.ns} species "
+            f"({', '.join(f.mixture.names[:8])}), {f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
+            f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, backend {f.backend}, "
+            f"exchange: {f.exchange.traffic()}",
+            f"  {n['scheme']}, order {n['order']}, dissipation {n['dissipation']}, limiter "
+            f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}"
+            + (", viscous" if f.scheme.viscous else ", inviscid"),
+            "  dmass, dE: masses of species over the whole, and energy over sum(rho cv T), since the start, less what "
+            "came in through the sides" + ("" if f.scheme.conservative else "; dE is the price of double flux"),
+            f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
+            f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
+            f"{'left':>8}",
+        ]
+        if f.scheme.viscous:
+            lines.insert(
+                3,
+                "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
+                "pressure diffusion, no thermodynamic factor",
+            )
+        self.say("\n".join(lines))
+
+    def line(self):
+        f = self.flow
+        f.check()
+        sums, passed = f.sums(), f.balance.passed()
+        p, T, rho = (f.field(name) for name in ("p", "T", "rho"))
+        Y = [f.field(f"Y_{name}") for name in f.mixture.names]
+        change = math.nan
+        if self._last_rho is not None:
+            change = float(np.abs(rho - self._last_rho).max()) / max(f.time - self._last_time, 1e-300)
+        self._last_rho, self._last_time = rho, f.time
+        low_p, high_p, low_T, high_T, change, low_Y, high_Y = f.ranks.smallest(
+            [p.min(), -p.max(), T.min(), -T.max(), -change, min(y.min() for y in Y), -max(y.max() for y in Y)]
+        )
+        mass, energy = self._watch(sums, passed)
+        took, done = time.perf_counter() - self._began, f.steps - self._steps_began
+        rate = done * float(np.prod(self.case.cells)) / took if done else 0.0
+        self.say(
+            f"{f.steps:8d} {f.time:12.5e} {f.dt:10.3e} {f.cfl:5.2f} {low_p * 1e-6:9.4f} .. {-high_p * 1e-6:7.4f} "
+            f"{low_T:8.2f} .. {-high_T:7.2f} {low_Y:8.1e} .. {-high_Y - 1:6.0e} "
+            f"{-change if np.isfinite(change) else 0:9.2e} {mass:9.1e} {energy:9.1e} {rate:9.2e} "
+            f"{self._left(took, done):>8}"
+        )
+        self._look_for_misuse()
+
+    def _watch(self, sums, passed):
+        """Keep the largest changes of what should close; the balances of mass and of energy."""
+        f, start = self.flow, self.flow.balance.start
+        ns = f.ns
+        changed = sums[: ns + 4] - start[: ns + 4] - passed
+        mass = float(np.abs(changed[:ns]).max() / start[:ns].sum())
+        energy = float(changed[-1] / start[-1])
+        changes = {"mass of a species": mass}
+        # pressure on the sides gives and takes momentum: a flow at rest has a scale too
+        scale = max(self._momentum_scale, f.balance.momentum_scale(), float(np.abs(passed[ns : ns + 3]).max()), 1e-300)
+        for c in range(f.dimensions):
+            changes[f"momentum in {AXES[c]}"] = abs(float(changed[ns + c])) / scale
+        changes["energy"] = abs(energy)
+        self._changes = {k: max(v, self._changes.get(k, 0.0)) for k, v in changes.items()}
+        return mass, energy
+
+    def _look_for_misuse(self):
+        """Warnings about what a user has asked for and the flow does not fit."""
+        f = self.flow
+        for side in f.case.sides():
+            here = [s for s in f.sides if s.name == side]
+            faces = int(f.ranks.total([sum(s.enters_against_its_kind() for s in here)])[0])
+            if faces:
+                self.warn(
+                    side,
+                    f"[boundary] {side}: flow enters through {faces} faces of a supersonic outlet, at t = "
+                    f"{f.time:.3g} s; what comes in there is the cell beside it. An inlet or an outlet is meant?",
+                )
+        if f.scheme.conservative:
+            step = -f.ranks.smallest([-self._stiffest_step()])[0]
+            if step > 1.5:
+                self.warn(
+                    "apec",
+                    f"rho c^2/p changes by a factor of {step:.3g} from a cell to the next, at t = {f.time:.3g} s: an "
+                    "interface that apec does not resolve. Pressure and velocity are then wrong (in a transcritical "
+                    "shock tube by more than their size); scheme = 'double_flux' is meant for it.",
+                )
+
+    def _stiffest_step(self):
+        """Largest ratio of rho c^2/p of neighbours in this block."""
+        g, most = np.abs(self.flow.field("gamma_c")), 1.0
+        for axis in range(3):
+            if g.shape[axis] > 1:
+                a, b = np.moveaxis(g, axis, 0)[1:], np.moveaxis(g, axis, 0)[:-1]
+                most = max(most, float((np.maximum(a, b) / np.minimum(a, b)).max()))
+        return most
+
+    def _left(self, took, done):
+        if not done:
+            return "-"
+        f, t = self.flow, self.case.time
+        parts = []
+        if t["steps"]:
+            parts.append((t["steps"] - f.steps) / done)
+        if math.isfinite(t["end"]) and f.time > self._time_began:
+            parts.append((t["end"] - f.time) / (f.time - self._time_began))
+        seconds = max(min(parts, default=0.0), 0.0) * took
+        return (
+            f"{seconds:.0f} s"
+            if seconds < 600
+            else f"{seconds / 60:.0f} min"
+            if seconds < 36000
+            else f"{seconds / 3600:.0f} h"
+        )
+
+    def after_step(self):
+        done = self.flow.steps - self._steps_began
+        if done in SETTLED:
+            self._memory.append(f"{float(self.flow.ranks.total([resident()])[0]):.1f} MiB after {done} steps")
+
+    # ---- the end
+    def summary(self, files):
+        """files: a function that tells, on rank 0, what was written."""
+        f = self.flow
+        took, steps = time.perf_counter() - self._began, f.steps - self._steps_began
+        memory = float(f.ranks.total([resident()])[0])  # before the pictures are put together
+        if f.ranks.rank == 0:
+            for text in files():
+                self.say(text)
+        f.timers.collect()
+        self.say(
+            "largest change since the start, less what came in through the sides: "
+            + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
+            + ("" if f.scheme.conservative else " (double flux does not conserve energy)")
+        )
+        if self._memory:
+            self.say(f"memory: {', '.join(self._memory)}, {memory:.1f} MiB at the end")
+        points = float(np.prod(self.case.cells)) * steps
+        stages = len(RUNGE_KUTTA[self.case.numerics["runge_kutta"]])
+        self.say(
+            f"{steps} steps in {took:.2f} s, {points / max(took, 1e-9):.3e} point steps/s ({stages} stages a step)"
+        )
+        total = sum(f.timers.seconds.values())
+        if f.replay.able and steps > SAMPLE:
+            self.say(
+                f"  timed: every {SAMPLE}th step, launched kernel by kernel and counted for those between, which as "
+                "CUDA graphs take less:"
+            )
+        for name, seconds in f.timers.seconds.most_common():
+            self.say(f"  {name:<12} {seconds:9.3f} s {100 * seconds / max(total, 1e-12):5.1f} %")

@@ -1,0 +1,221 @@
+"""The sides of the domain: what their boundaries are given, the fringe beyond them, and what passes through."""
+
+import numpy as np
+
+from .case import AXES, FRINGE, LOWEST_T, Expression
+from .errors import wanted
+
+KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
+# rows of `given` there
+KIND, VELOCITY, TEMPERATURE, PRESSURE, SIGMA, INV_LENGTH, ROWS = 0, 1, 4, 5, 6, 7, 8
+
+
+def composition(table_X, table_Y, mixture, coordinates, constants, where, time=None) -> np.ndarray:
+    """Mass fractions (ns, points...) from tables of expressions by species; one species may be "rest"."""
+    table = table_X or table_Y
+    shape = np.broadcast_shapes(*(c.shape for c in coordinates))
+    names = ", ".join(mixture.names)
+    if not table:
+        wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
+        return np.ones((1, *shape))
+    out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
+    for name, text in table.items():
+        wanted(name in mixture.names, f"{where}: species '{name}' is not in the mixture, which has {names}.")
+        fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
+        wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
+        if text != "rest":
+            value = Expression(text, constants, f"{where} {name}", time is not None)
+            out[mixture.names.index(name)] = value(coordinates, time or 0.0)
+    wanted(len(rest) <= 1, f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
+    if rest:
+        out[mixture.names.index(rest[0])] = 1 - out.sum(0)
+    total = out.sum(0)
+    wanted(
+        (np.abs(total - 1) < 1e-6).all() and out.min() >= -1e-12,
+        f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
+        "0 or more, sum 1.",
+    )
+    out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)
+    if table_X:
+        W = mixture.species.W.reshape(-1, *(1,) * len(shape))
+        out = out * W / (out * W).sum(0)
+    return out
+
+
+class Side:
+    """One side of the domain that this rank's block touches. parts: its boundaries, each with the formula `where` that
+    says on which faces it lies; the last one takes the rest. bind(name, **renamed): a stencil kernel over the block.
+
+    Raises CaseError for values that make no sense.
+    """
+
+    def __init__(self, block, mixture, bind, scheme, d, side, parts, constants):
+        self.block, self.mixture, self.d, self.side, self.parts = block, mixture, d, side, parts
+        self.name = f"{AXES[d]}_{('low', 'high')[side]}"
+        self._constants = constants
+        n, ns, backend = block.cells[d], mixture.ns, block.backend
+        self._edge = FRINGE + (n - 1 if side else 0)
+        lo, hi = [0, 0, 0], list(block.extent)
+        lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
+        # along x a pack of cells would be across the layers: one of them at a time
+        layers = [(lo[d] + m, lo[d] + m + 1) for m in range(FRINGE)] if d == 0 else [(lo[d], hi[d])]
+        self._boxes = [
+            ([low if e == d else v for e, v in enumerate(lo)], [high if e == d else v for e, v in enumerate(hi)])
+            for low, high in layers
+        ]
+        place = self._edge + (1 if side else 0)  # faces are numbered by the cell on their high side
+        lo, hi = block.box()
+        lo[d], hi[d] = place, place + 1
+        self._faces = lo, hi
+        self._across = [e for e in (2, 1, 0) if e != d]
+        plane = [block.extent[e] for e in self._across]  # the slab's layers, as kernels/sides.h numbers them
+        self._shape, self._points = (FRINGE, *plane), FRINGE * int(np.prod(plane))
+        rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
+        self._slab = {k: backend.empty((r, backend.pad(self._points + 64))) for k, r in rows.items()}
+        self._slab["through"] = backend.empty((ns + 4, backend.pad(self._points + 64)))
+        for array in self._slab.values():
+            array[...] = 1.0
+        self._slab["through"][...] = 0.0
+        self._moving = any(self._uses_time(part) for part in parts)
+        self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
+        self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
+        self.set(0.0)
+        names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
+        if scheme.viscous:
+            names["viscous_flux"] = block.arrays[f"viscous_{AXES[d]}"]
+        self._where = dict(direction=d, side=side, edge=self._edge, plane=self._points // FRINGE)
+        self._mirror, self._flux = bind("side_mirror", **names), bind("side_flux", **names)
+        if self._finds:
+            self._temperature, self._state = bind("side_temperature", **names), bind("side_state", **names)
+
+            def program(outputs, given, **renamed):
+                arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
+                run = mixture.program(outputs=outputs, given=given, backend=backend)
+                run = run.bind(arrays | {k: self._slab[v] for k, v in renamed.items()})
+                return lambda: run(self._points)
+
+            self._temperature_inside = program(["T"], ["p", "rho_k"])
+            self._density = program(["rho"], ["T", "p", "Y"])
+            if self._by_enthalpy:
+                self._temperature_h = program(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
+
+    # ---- what is given
+    @staticmethod
+    def _uses_time(part):
+        texts = [part.get(k, "") for k in ("T", "h", "p")] + list(part.get("velocity", ()))
+        texts += [*part.get("X", {}).values(), *part.get("Y", {}).values()]
+        return any(isinstance(text, str) and Expression.takes(text, "t") for text in texts)
+
+    def _coordinates(self):
+        """x, y, z of the fringe's layers; along the normal that of the face: formulas are of the face."""
+        out, case = [], self.block.case
+        for e, c in enumerate(self.block.coordinates(fringe=True)):
+            low, high = case.lower[e], case.upper[e]
+            if e == self.d:
+                c = np.array((low, high)[self.side]).reshape(1, 1, 1)
+            elif self.block.ranks.periodic[e]:
+                c = low + (c - low) % (high - low)
+            else:
+                c = np.clip(c, low, high)  # a formula need not make sense beyond the domain
+            out.append(c)
+        shape = [1 if e == self.d else self.block.extent[e] for e in (2, 1, 0)]
+        plane = self._shape[1:]
+        return [np.broadcast_to(c, shape).reshape(plane) for c in out]
+
+    def set(self, time):
+        """Values of all formulas at this time [s]."""
+        x = self._coordinates()
+        given, Y, h = np.zeros((ROWS, *x[0].shape)), np.zeros((self.mixture.ns, *x[0].shape)), np.zeros(x[0].shape)
+        Y[:] = 1 / self.mixture.ns
+        left = np.ones(x[0].shape, bool)
+        for number, part in enumerate(self.parts):
+            where = f"[boundary] {self.name}" + (f" number {number + 1}" if len(self.parts) > 1 else "")
+
+            def value(key, text=None, where=where, part=part):
+                text = part[key] if text is None else text
+                return Expression(text, self._constants, f"{where} {key}", True)(x, time)
+
+            here = left.copy()
+            if part["where"] != "":
+                here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
+            left &= ~here
+            kind = part["kind"]
+            given[KIND][here] = KINDS.index(kind)
+            if "velocity" in part:
+                for c in range(3):
+                    given[VELOCITY + c][here] = value("velocity", part["velocity"][c])[here]
+                inwards = given[VELOCITY + self.d][here] * (-1.0 if self.side else 1.0)
+                if "inlet" in kind and here.any():
+                    said = f"{where}: an inlet, but its velocity {inwards.min():g} m/s points out of the domain"
+                    wanted(inwards.min() >= 0, f"{said} (t = {time:g} s); wanted 0 or more along the inward normal.")
+            if part.get("T", "") != "":
+                T = value("T")[here]
+                said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
+                wanted((T >= LOWEST_T).all(), said)
+                given[TEMPERATURE][here] = T
+            if part.get("h", "") != "":
+                h[here] = value("h")[here]
+            if "p" in part:
+                p = value("p")[here]
+                wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
+                given[PRESSURE][here] = p
+            if kind == "outlet":
+                d = self.d
+                given[SIGMA][here] = part["sigma"]
+                given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])
+            if "inlet" in kind:
+                Y[:, here] = composition(part["X"], part["Y"], self.mixture, x, self._constants, where, time)[:, here]
+        said = f"[boundary] {self.name}: no boundary is given for some faces; the last one wants no 'where'."
+        wanted(not left.any(), said)
+        for name, values in (("given", given), ("Y_in", Y), ("h_in", h[None])):
+            layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
+            self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
+
+    def at(self, time):
+        """Before a step that begins at this time: formulas of t are held over it."""
+        if self._moving:
+            self.set(time)
+
+    # ---- what is done
+    def fill(self):
+        """The fringe beyond this side."""
+        for box in self._boxes:
+            self._mirror(*box, **self._where)
+        if self._finds:
+            self._temperature_inside()
+            if self._by_enthalpy:
+                self._temperature_h()
+            for box in self._boxes:
+                self._temperature(*box, **self._where)
+            self._density()
+            for box in self._boxes:
+                self._state(*box, **self._where)
+
+    def flux(self, share):
+        """Fluxes through this side; share: of this stage in the whole step."""
+        self._flux(*self._faces, inv_dx=self.block.inv_dx, share=share, **self._where)
+
+    # ---- what there is to tell
+    def passed(self) -> np.ndarray:
+        """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
+        metre of the directions that the flow does not have."""
+        block = self.block
+        area = float(np.prod([block.case.dx[e] for e in range(block.dimensions) if e != self.d]))
+        view = self._slab["through"][:, : self._points].reshape((self.mixture.ns + 4, *self._shape))[:, 0]
+        cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
+        sums = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1).sum(1)
+        return (-area if self.side else area) * sums
+
+    def enters_against_its_kind(self) -> int:
+        """Faces of supersonic outlets through which flow enters."""
+        block = self.block
+        cut = [slice(f, f + n) for f, n in zip(block.fringe, block.cells)]
+        cut[self.d] = self._edge
+        inside = block.view("Q")[(slice(None), *cut[::-1])]
+        u, p = (block.host(inside[self.mixture.ns + r]) for r in (self.d, 3))
+        rho = block.host(inside[: self.mixture.ns].sum(0))
+        kinds = self._slab["given"][KIND, : self._points].reshape(self._shape)[0]
+        cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
+        outlet = block.host(kinds)[cut] == KINDS.index("supersonic_outlet")
+        inwards = -u if self.side else u
+        return int((outlet.reshape(u.shape) & (inwards > 1e-3 * np.sqrt(np.abs(p / rho)))).sum())

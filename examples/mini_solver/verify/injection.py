@@ -1,0 +1,53 @@
+"""Injection: species, density, pressure and temperature of the shipped jet stay in bounds; its balances close."""
+
+import pathlib
+
+import numpy as np
+
+from ..case import Case
+from ..flow import Flow
+from .tools import advance, rows
+
+CASES = pathlib.Path(__file__).parents[1] / "cases"
+
+
+class Bounds:
+    """The extremes of a flow after each step: lowest and highest Y, lowest rho and p, lowest and highest T."""
+
+    def __init__(self):
+        self.low, self.high = {}, {}
+
+    def __call__(self, flow):
+        fields = {n: flow.field(n) for n in ("rho", "p", "T")}
+        fields["Y"] = np.stack([flow.field(f"Y_{n}") for n in flow.mixture.names])
+        for name, field in fields.items():
+            self.low[name] = min(self.low.get(name, np.inf), float(field.min()))
+            self.high[name] = max(self.high.get(name, -np.inf), float(field.max()))
+
+
+def jet(quick, pictures):
+    """Cold dense oxygen and hydrogen into hot gas at 70 bar: 120 to 1000 K come in or are there at the start."""
+    for cells, end in (((24, 16), 1e-4),) if quick else (((48, 32), 6e-4), ((96, 64), 6e-4)):
+        f = Flow(Case.from_file(CASES / "lox_h2_jet.toml", [f"domain.cells = {list(cells)}", f"time.end = {end}"]))
+        start, seen = f.sums(), Bounds()
+        advance(f, end, seen)
+        ns = f.ns
+        changed = (f.sums()[: ns + 3] - start[: ns + 3] - f.balance.passed()[: ns + 3])[: ns + 2]
+        # a rounding of the sums and of what passes each stage, 3e4 of them here, at random
+        rounding = 4 * np.finfo(float).eps * (3 * f.steps) ** 0.5
+        yield from rows(
+            f"LOX/H2 jet, {cells[0]} x {cells[1]}, {f.steps} steps",
+            ("lowest Y", -seen.low["Y"], 1e-14),
+            ("highest Y less 1", seen.high["Y"] - 1, 1e-14),
+            ("lowest density [kg/m3]", seen.low["rho"], 0.0, "above"),
+            ("lowest pressure [Pa]", seen.low["p"], 0.0, "above"),
+            ("lowest T [K]: 2 % below what comes in", seen.low["T"], 0.98 * 120, "above"),
+            ("highest T [K]: 2 % above the start", seen.high["T"], 1.02 * 1000),
+            ("species mass less what came in", float(np.abs(changed[:ns]).max() / start[:ns].sum()), 50 * rounding),
+            # the pressure at the sides gives 30 times what the flow has
+            (
+                "momentum less what came in",
+                float(np.abs(changed[ns:]).max()) / f.balance.momentum_scale(),
+                200 * rounding,
+            ),
+        )
