@@ -86,7 +86,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
     made = {q for k in declare.kernels.values() for q in k.writes if not k.given}
     for name in collection.given:  # what is no property of the state is a velocity or a change of Q or U
         if name not in state:
-            rows = declare.quantities[name].rows(mixture.ns)
+            rows = mixture.rows(name)
             state[name] = (
                 mixture.properties(name, backend=backend, **thermal)[name]
                 if name in made

@@ -73,7 +73,7 @@ class Unfused:
         whole = mixture.program(outputs=c.outputs, given=c.given, backend=be)
         parts = [mixture.program(kernels=[name], backend=be) for name in whole.kernels]
         arrays = {
-            q: be.empty((quantities[q].rows(mixture.ns), be.pad(n)))
+            q: be.empty((mixture.rows(q), be.pad(n)))
             for q in dict.fromkeys(q for part in parts for q in part.plan.arguments)
         }
         fill(be, arrays, state)
