@@ -188,6 +188,15 @@ class Mixture:
         made = [(p, self._make(p)) for p in declare.providers if p.serves(self.options)]
         return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
 
+    def has_data_for(self, outputs, given) -> bool:
+        """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
+        try:
+            order = declare.resolve(outputs, given, self.options)
+        except ArgumentError:
+            return False
+        lacks = self.lacks
+        return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
+
     @property
     def notes(self) -> list[str]:
         """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""

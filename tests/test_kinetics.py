@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kernel_cases import project_kernels
 from reference import kinetics
+from test_gpu import be  # noqa: F401
 
 import kernels
 from kernels import Mixture
@@ -279,3 +280,11 @@ def same_as_cantera(mix, gas, T, p, Y):
             got, (wanted, scale) = out[name][..., i], theirs[name]
             error = np.abs(got - wanted) / np.maximum(np.abs(wanted if scale is None else scale), 1e-200)
             assert error.max() < LIMIT, (name, i, float(error.max()))
+
+
+def test_cuda(be):  # noqa: F811
+    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device."""
+    mix, (T, p, Y) = mixture(), states()
+    some = dict(T=T[:130], p=p[:130], Y=Y[:, :130])
+    names = f"{SOME} creation tau_chem Kc"
+    compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))

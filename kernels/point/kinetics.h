@@ -73,6 +73,7 @@ template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const 
         return ln_k;
     }
     R sum = R(0.0);
+    UNROLL_BY(1)
     for (int t = 0; t < terms; ++t, at += 3) sum = sum + at[0] * exp(at[1] * ln_T - at[2] * inv_T);
     return log(at_least(sum, SMALLEST));
 }
@@ -80,14 +81,17 @@ template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const 
 template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = s.inv_T;
     R *k = s.k;
+    UNROLL_BY(1)
     for (int j = 0; j < M::RATE_EXPONENTS; ++j)
         k[j] = exp(m.reaction_exponents[2 * j] * ln_T - m.reaction_exponents[2 * j + 1] * inv_T);
     if constexpr (M::RATE_FALLOFFS > 0) {
         R ln_third[M::RATE_LOGS + 1];
+        UNROLL_BY(1)
         for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
         // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
         // chemically activated, form, its 7 numbers
         const scalar *f = m.reaction_falloffs;
+        UNROLL_BY(1)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
             R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[int(f[5])];
             ln_Pr = at_most(at_least(ln_Pr, -BLENDED), BLENDED);
@@ -103,12 +107,14 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         R *out = k + M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         // factor, pressures; for each: ln p, 1/(ln p - that before), terms, each of them A (ln A of one alone), b, E
         const scalar *at = m.reaction_plogs;
+        UNROLL_BY(1)
         for (int i = 0; i < M::RATE_PLOGS; ++i) {
             const scalar factor = at[0];
             const int pressures = int(at[1]);
             at += 2;
             scalar ln_before = at[0];
             R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
+            UNROLL_BY(1)
             for (int j = 1; j < pressures; ++j) {
                 const scalar ln_here = at[0], inv_step = at[1];
                 const R here = plog_entry(at, ln_T, inv_T);
@@ -121,6 +127,7 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         }
         // factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k
         at = m.reaction_chebyshevs;
+        UNROLL_BY(1)
         for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
             const int rows = int(at[1]), columns = int(at[2]);
             R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
@@ -129,8 +136,10 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
                 y = at_most(at_least(y, -1.0), 1.0);
             }
             R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
+            UNROLL_BY(1)
             for (int t = rows - 1; t >= 0; --t) {
                 R one = R(0.0), two = R(0.0);
+                UNROLL_BY(1)
                 for (int j = columns - 1; j > 0; --j) {
                     const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
                     two = one, one = next;
@@ -167,6 +176,7 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
         s.D[k] = s.c[k] / s.I[k];
     }
     // four at a time, so that a concentration serves several
+    UNROLL_BY(1)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) {
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
@@ -189,6 +199,7 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
 template <int A, int B, class M, class R, class Use>
 POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
     // factor, number, coefficient, collider, 1 where reversible, species
+    UNROLL_BY(1)
     for (int i = 0; i < count; ++i, row += 5 + A + B) {
         int at[A + B];
         UNROLL
@@ -218,12 +229,12 @@ POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *r
 // product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
 // products with their sign, others are 0 where c <= 0
 template <class R> POINT_FN R factors(const R *c, const scalar *term, const int count, R product) {
+    UNROLL_BY(1)
     for (int t = 0; t < count; ++t, term += 3) {
         const R x = c[int(term[0])];
-        if (term[2] > 0)
-            for (int n = int(term[1]); n > 0; --n) product = product * x;
-        else product = product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x);
-    }
+        if (term[2] > 0) UNROLL_BY(1)
+        for (int n = int(term[1]); n > 0; --n) product = product * x;
+        else product = product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x); }
     return product;
 }
 
@@ -242,6 +253,7 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
     // all others. Factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance within
     // the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
     row = m.reaction_others;
+    UNROLL_BY(1)
     for (int i = 0; i < M::RATE_OTHERS; ++i) {
         const int forward = int(row[7]), reverse = int(row[8]), left = int(row[9]), right = int(row[10]),
                   net = int(row[11]);
@@ -251,11 +263,13 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
+            UNROLL_BY(1)
             for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[int(n[2 * t])];
             back = factors(s.c, r, reverse, k * exp(at_most(ln, REVERSE)));
         }
         const auto each = [](const scalar *from, const int count) {
             return [=](const auto &add) {
+                UNROLL_BY(1)
                 for (int t = 0; t < count; ++t) add(int(from[2 * t]), from[2 * t + 1]);
             };
         };
@@ -320,9 +334,11 @@ template <class M, class R, class Out> POINT_FN void equilibrium_constants(const
     R g[M::NS];
     FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);
     const scalar *at = m.reaction_net;
+    UNROLL_BY(1)
     for (int i = 0; i < M::NR; ++i) {
         const int count = int(*at++);
         R ln = 0.0 * inv_T;
+        UNROLL_BY(1)
         for (int t = 0; t < count; ++t, at += 2) ln = ln - at[1] * g[int(at[0])];
         Kc.set(i, exp(at_most(ln, BLENDED)));
     }

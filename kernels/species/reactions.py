@@ -93,9 +93,11 @@ class Reaction:
 
     @property
     def kind(self) -> str:
-        """What two reactions must have alike to be duplicates of each other."""
-        form = f" {self.rate.form} {self.rate.activated}" if isinstance(self.rate, Falloff) else ""
-        return f"{type(self.rate).__name__}{form}{' three-body' if self.collider else ''}"
+        """What two reactions must have alike to be duplicates of each other; a word or two for people."""
+        if isinstance(self.rate, Falloff):
+            return f"{'chemically activated' if self.rate.activated else 'falloff'} {self.rate.form}"
+        name = {Arrhenius: "", Plog: "P-log", Chebyshev: "Chebyshev"}[type(self.rate)]
+        return f"{'three-body ' if self.collider else ''}{name}".strip() or "elementary"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,7 +38,9 @@ def tune(given, mixture) -> None:
             "tune --mixture: organisations are those of CUDA launches; the CPU has one (FRAME_BACKEND, --backend)."
         )
     names = given.collections or [
-        c for c in declare.collections if {"T", "p", "Y"} <= set(declare.collections[c].given) <= {"T", "p", "Y", "rho"}
+        c.name
+        for c in declare.collections.values()
+        if {"T", "p", "Y"} <= set(c.given) <= {"T", "p", "Y", "rho"} and mixture.has_data_for(c.outputs, c.given)
     ]
     unknown = [name for name in names if name not in declare.collections]
     if unknown:

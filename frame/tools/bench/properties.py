@@ -11,7 +11,7 @@ import numpy as np
 from kernels.codegen import counting
 from kernels.codegen.plan import dtype_of
 from kernels.codegen.tune import seconds
-from kernels.declare import collections, quantities
+from kernels.declare import collections
 from kernels.mixture import Mixture
 from kernels.species.cantera_yaml import read_cantera_yaml
 
