@@ -186,7 +186,8 @@ class TVImpl:
             return self.views[name]
         _known("tag", name, sorted([*kernels.quantities, "Q"]))
         quantity = kernels.quantities[name]
-        matrix = self.backend.empty((quantity.rows(self.ns), self.row), self.dtype)
+        nr = self.mixture.nr if quantity.per == "nr" and self.mixture else 0
+        matrix = self.backend.empty((quantity.rows(self.ns, nr), self.row), self.dtype)
         self.views[name] = View(name, quantity.unit, matrix, quantity.per == "")
         return self.views[name]
 

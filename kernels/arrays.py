@@ -75,7 +75,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
     dtype = dtype_of(precision)
     inputs, points = {}, ()
     for name, array in arrays.items():
-        rows, per = quantities[name].rows(mixture.ns), quantities[name].per
+        rows, per = mixture.rows(name), quantities[name].per
         # NumPy would make NaN of None
         refuse(array is None, f"'{name}' is None, wanted numbers.")
         try:
@@ -101,7 +101,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
     if made:
         what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
         program = mixture.program(**what, backend=backend, precision=precision)
-        rows_of = {name: quantities[name].rows(mixture.ns) for name in program.reads + program.writes}
+        rows_of = {name: mixture.rows(name) for name in program.reads + program.writes}
         shapes = {name: (rows_of[name], *points) if quantities[name].per else points for name in rows_of}
         bound = {name: backend.empty((rows_of[name], n), dtype) for name in program.writes if name not in program.reads}
         for name in program.reads:

@@ -22,27 +22,28 @@ import numpy as np
 from .errors import ArgumentError, StateError, closest, refuse
 
 PER = {
-    "": lambda ns: 1,
-    "ns": lambda ns: ns,
-    "ns*ns": lambda ns: ns * ns,
-    "nq": lambda ns: ns + 4,
-    "nq*nq": lambda ns: (ns + 4) ** 2,
+    "": lambda ns, nr: 1,
+    "ns": lambda ns, nr: ns,
+    "ns*ns": lambda ns, nr: ns * ns,
+    "nq": lambda ns, nr: ns + 4,
+    "nq*nq": lambda ns, nr: (ns + 4) ** 2,
+    "nr": lambda ns, nr: nr,
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A named field. per: "" (one value at each point), or "ns", "ns*ns", "nq" or "nq*nq" values at each point; nq =
-    ns + 4 is the number of variables of a flow solver."""
+    """A named field. per: "" (one value at each point), or "ns", "ns*ns", "nq", "nq*nq" or "nr" values at each point;
+    nq = ns + 4 is the number of variables of a flow solver, nr the number of reactions."""
 
     name: str
     unit: str
     what: str
     per: str = ""
 
-    def rows(self, ns: int) -> int:
-        """Number of values at each point for ns species."""
-        return PER[self.per](ns)
+    def rows(self, ns: int, nr: int = 0) -> int:
+        """Number of values at each point for ns species and nr reactions."""
+        return PER[self.per](ns, nr)
 
 
 When = tuple[tuple[str, Sequence[str]], ...]  # ((option, the values it may have), ...)
@@ -198,7 +199,7 @@ class Provider(Conditional):
     at_once: bool = False  # called, and raises, when the mixture is made
 
 
-RESERVED = ("NS", "PANEL")  # of the struct in which bodies find constants
+RESERVED = ("NS", "NR", "PANEL")  # of the struct in which bodies find constants
 quantities: dict[str, Quantity] = {}
 options: dict[str, Option] = {}
 species_numbers: dict[str, SpeciesNumber] = {}

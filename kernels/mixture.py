@@ -112,6 +112,16 @@ class Mixture:
         """A Mixture from species data; as Mixture(species, **options)."""
         return cls(species, **options)
 
+    @property
+    def nr(self) -> int:
+        """Number of reactions. The first call reads them; MixtureError where there are none, or one cannot be read."""
+        return len(self.species.mechanism.reactions)
+
+    def rows(self, name: str) -> int:
+        """Number of values at each point of a quantity."""
+        known = declare.quantities[name]
+        return known.rows(self.ns, self.nr if known.per == "nr" else 0)
+
     def __repr__(self):
         return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 
@@ -167,7 +177,9 @@ class Mixture:
     def structure(self) -> str:
         """How k_ij enters the sums over pairs: "none", "sparse", "lowrank", "dense", or "pairs" (each pair has its own
         critical point)."""
-        kinds = {k[4:]: on for made in self._all() for k, on in made.sizes.items() if k.startswith("kij_")}
+        makers = [p for p in declare.providers if "kij_rows" in p.names and p.serves(self.options)]
+        found = [made for made in map(self._make, makers) if isinstance(made, Constants)]
+        kinds = {k[4:]: on for made in found for k, on in made.sizes.items() if k.startswith("kij_")}
         return next((kind for kind, on in kinds.items() if on), "pairs" if kinds else "none")
 
     @property
@@ -175,6 +187,15 @@ class Mixture:
         """{constant: reason} for the constants that this mixture cannot have."""
         made = [(p, self._make(p)) for p in declare.providers if p.serves(self.options)]
         return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
+
+    def has_data_for(self, outputs, given) -> bool:
+        """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
+        try:
+            order = declare.resolve(outputs, given, self.options)
+        except ArgumentError:
+            return False
+        lacks = self.lacks
+        return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
 
     @property
     def notes(self) -> list[str]:

@@ -6,6 +6,7 @@ NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py
 
 import concurrent.futures
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from mixtures_for_tests import changed, species_set
@@ -23,6 +24,7 @@ ARCH = "sm_90"
 NS = (1, 2, 10, 53)
 KIJ = ("none", "dense", "low_rank", "sparse")
 EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixture")
+RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
 
 
 def option_sets():
@@ -101,7 +103,7 @@ def collection_plans(ns, name, part="some"):
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(declare.collections):
+        for name in sorted(set(declare.collections) - set(RATES)):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -142,7 +144,7 @@ def test_every_kernel_compiles_alone(ns, part):
     for kij, options in option_sets():
         mix = made(ns, kij, options)
         for kernel in declare.kernels.values():
-            if kernel.serves(mix.options):
+            if kernel.serves(mix.options) and not of_reactions(kernel):
                 plan = planned([kernel.for_options(mix.options)], None, mix)
                 key = relevant(plan)
                 new = {(kernel.name, word) for word in key} - known
@@ -150,7 +152,7 @@ def test_every_kernel_compiles_alone(ns, part):
                 if all(key not in p for p in plans.values()):
                     plans["first" if kernel.name not in names else "some" if new else "others"][key] = plan
                     names.add(kernel.name)
-    assert {name for name, *_ in plans["first"]} == set(declare.kernels)
+    assert {name for name, *_ in plans["first"]} == {k.name for k in declare.kernels.values() if not of_reactions(k)}
     plans = plans[part]
     build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
 
@@ -168,10 +170,29 @@ def test_single_precision_compiles(precision, what):
             plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
     mix = Mixture(species_set(2))
     for kernel in declare.kernels.values() if what == "alone" else ():
-        if kernel.serves(mix.options) and (precision == "mixed" or not kernel.double_only):
+        if kernel.serves(mix.options) and not of_reactions(kernel) and (precision == "mixed" or not kernel.double_only):
             plans[kernel.name] = planned([kernel], None, mix, precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
+
+
+def of_reactions(kernel):
+    """Whether it is among those that test_rates_compile has, with a mixture that has reactions."""
+    return kernel.header.name == "kinetics.h"
+
+
+def test_rates_compile():
+    """Both collections and the rates by reaction, in both precisions; every kind of reaction, and none but plain ones.
+    A point's arrays over species and reactions lie in local memory: `stack`."""
+    mix, plans = Mixture.from_yaml(mechanisms.path(), "real"), {}
+    for name, precision in ((RATES[1], "double"), (RATES[0], "mixed")):
+        c = declare.collections[name]
+        records = declare.resolve(c.outputs, c.given, mix.options)
+        plans[name] = planned(records, c.outputs, mix, precision)
+    others = ("reaction_rates", "equilibrium_constants")
+    plans["alone"] = planned([declare.kernels[k].for_options(mix.options) for k in others], None, mix)
+    for what, r in build_all(plans).items():
+        assert r["spill_stores"] <= 64 and r["registers"] <= 255 and r["stack"] < 2048, (what, r)
 
 
 def relevant(plan):

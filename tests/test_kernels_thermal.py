@@ -465,7 +465,8 @@ def test_critical_point_and_spinodal():
 
 
 def test_every_registered_kernel_has_an_oracle():
-    assert set(project_kernels()) == set(single.THERMAL) | set(single.TRANSPORT) | set(derivatives.DERIVED)
+    declared = {name for name, kernel in project_kernels().items() if kernel.header.name != "kinetics.h"}
+    assert declared == set(single.THERMAL) | set(single.TRANSPORT) | set(derivatives.DERIVED)  # rates: test_kinetics.py
 
 
 SPECIES_KERNELS = [name for name, k in project_kernels().items() if name in single.THERMAL and k.constants]

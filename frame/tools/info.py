@@ -1,6 +1,8 @@
 """`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
 the constants that look wrong."""
 
+from collections import Counter
+
 import numpy as np
 
 import kernels
@@ -11,7 +13,7 @@ from kernels.species import GAS_CONSTANT as R
 from kernels.tensor import organisations
 
 from ..config import Config
-from ..errors import ArgumentError, FrameError
+from ..errors import ArgumentError, FrameError, MixtureError
 from . import machine
 
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
@@ -251,6 +253,15 @@ def report(mixture) -> str:
     return "\n".join("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]) for title, lines in blocks if lines)
 
 
+def reactions(species) -> str:
+    """How many reactions of which kinds, or why there are none."""
+    try:
+        kinds = Counter(r.kind for r in species.mechanism.reactions)
+    except MixtureError as error:
+        return str(error)
+    return f"{kinds.total()}: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}"
+
+
 COMMAND = dict(help="list backends, compilers, devices, MPI, cache; for a mixture its constants, options, checks")
 NEEDS_MIXTURE = False
 ARGUMENTS: dict[str, dict] = {}
@@ -267,6 +278,7 @@ def main(given, mixture: kernels.Mixture | None) -> None:
             ("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
             ("k_ij", mixture.structure),
             ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
+            ("reactions", reactions(mixture.species)),
             *(("note", note) for note in mixture.notes),
             *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values())),
         ]

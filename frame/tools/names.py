@@ -13,7 +13,14 @@ from . import REGISTER
 
 registry = kernels.registry
 PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
-SHAPES = {"": "point", "ns": "species", "ns*ns": "pair of species", "nq": "variable", "nq*nq": "pair of variables"}
+SHAPES = {
+    "": "point",
+    "ns": "species",
+    "ns*ns": "pair of species",
+    "nq": "variable",
+    "nq*nq": "pair of variables",
+    "nr": "reaction",
+}
 
 
 COMMAND = dict(help="what may be launched: collections with their other names, single kernels, and every quantity")

@@ -88,7 +88,7 @@ class Plan:
         return self.sizes["NS"]
 
     def rows(self, name) -> int:
-        return quantities[name].rows(self.ns)
+        return quantities[name].rows(self.ns, self.sizes.get("NR", 0))
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -127,6 +127,8 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     pairs = how.pairs if how else panel_rows(mixture.ns)
     values, tables, makers = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
     sizes = {"NS": mixture.ns, "PANEL": 4 if pairs == "units" else pairs}
+    if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
+        sizes["NR"] = mixture.nr
     flags: dict[str, bool] = mixture.switches()
     numbers: dict[str, float] = {}
     for maker in makers:

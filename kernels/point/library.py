@@ -107,6 +107,15 @@ collection(
     optional="rho_p_prime V_p",
     what="Gamma = dU/dQ and its inverse; preconditioned where rho_p_prime or V_p is given",
 )
+KINETICS = "omega heat_release tau_chem"
+
+collection("kinetics", given="T p Y rho", outputs=KINETICS, what="reaction rates at known density")
+collection(
+    "thermal_kinetics",
+    given="T p Y",
+    outputs=f"{THERMAL} {KINETICS}",
+    what="equation of state, its derivatives and reaction rates",
+)
 collection("gamma_times_dQ", given="T p Y u v w dQ", outputs="dU", optional="rho_p_prime V_p", what="dU = Gamma dQ")
 collection(
     "gamma_solve_dU", given="T p Y u v w dU", outputs="dQ", optional="rho_p_prime V_p", what="dQ from Gamma dQ = dU"

@@ -24,24 +24,18 @@ caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.o
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import itertools
 import json
 import math
-import os
-import re
-import stat
 import warnings
-from pathlib import Path
 
 import numpy as np
-from ruamel.yaml import YAML
 
-from ..errors import MixtureError, closest, refuse
-from .atomic_weights import ATOMIC_WEIGHT
+from ..errors import closest, refuse
+from .cantera_file import File, Node, cantera_data  # noqa: F401
+from .cantera_reactions import ReactionText
 from .critical import FROM, Unidentified, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
-from .units import Units, short as _short
+from .units import short as _short
 
 MODEL, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"
 # models of a species' equation of state that are no gas
@@ -55,18 +49,9 @@ CONDENSED = (
 NAMED = 12  # how many species a message explains
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
-LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
-ALIASES = 10  # how many times longer aliases may make a file
-# The reader takes 30 us for a word, so these take 10 s: 5000 species, with 60 words and lines each.
-MOST, WORD = 300_000, re.compile(r"[^\s,:\[\]{}]+|[\[{\n]")
-# A section of reactions, mostly two thirds of a file: no part of it is used. One with an anchor is left as it is, since
-# other sections may refer to it.
-REACTIONS = re.compile(
-    r"^[\w-]*reactions:[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
-)
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
-MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of _Node.number
+MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of Node.number
     "sutherland": ("sutherland", (("viscosity", "Pa*s"), ("temperature", "K"), ("constant", "K"))),
     "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
     "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
@@ -75,190 +60,12 @@ COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
 
-class _Node:
-    """A map of the file, with its place in the file (for messages) and the default units there. Its methods raise
-    MixtureError."""
-
-    def __init__(self, data, where, units):
-        self.data, self.where = data, where
-        if not isinstance(data, dict):
-            self.fail(f"got {_short(data)}, wanted a map.")
-        try:
-            self.units = units.inside(data)
-        except ValueError as error:
-            self.fail(f"{error}.")
-
-    def fail(self, text):
-        raise MixtureError(f"{self.where}: {text}")
-
-    def refuse(self, wrong, text):
-        if wrong:
-            self.fail(text)
-
-    def has(self, key):
-        return self.data.get(key) is not None
-
-    def need(self, key, wanted):
-        self.refuse(not self.has(key), f"{key} is missing, wanted {wanted}.")
-        return self.data[key]
-
-    def child(self, key, wanted=None):
-        """The map under `key`. wanted: what it has to be; None: it may be absent and is then empty."""
-        data = {} if wanted is None and not self.has(key) else self.need(key, wanted)
-        return _Node(data, f"{self.where}: {key}", self.units)
-
-    def number(self, key, unit="1", default=None):
-        """A finite number in `unit`. Unit "1" also serves the numbers that Cantera keeps in fixed units (angstrom,
-        debye)."""
-        if not self.has(key) and default is not None:
-            return default
-        try:
-            return self.units.convert(self.need(key, f"a number in {unit}"), unit)
-        except ValueError as error:
-            self.fail(f"{key}: {error}.")
-
-    def positive(self, key, unit):
-        number = self.number(key, unit)
-        self.refuse(not number > 0, f"{key}: got {_short(self.data[key])}, wanted a positive number.")
-        return number
-
-    def text(self, key, wanted):
-        value = self.need(key, wanted)
-        self.refuse(not isinstance(value, str) or not value, f"{key}: got {_short(value)}, wanted {wanted}.")
-        return value
-
-    def choice(self, key, known, wanted):
-        value = self.text(key, wanted)
-        self.refuse(value not in known, f"{key} is {_short(value)}, wanted {wanted}.")
-        return value
-
-    def items(self, key, wanted, least=0, most=math.inf):
-        """A list of `least` to `most` items."""
-        value = self.need(key, wanted)
-        good = isinstance(value, list) and least <= len(value) <= most
-        self.refuse(not good, f"{key}: got {_short(value)}, wanted {wanted}.")
-        return value
-
-    def finite(self, key, value, wanted):
-        try:
-            number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        self.refuse(not math.isfinite(number), f"{key}: got {_short(value)}, wanted {wanted}.")
-        return number
-
-    def only(self, *known):
-        """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
-        for key in self.data:
-            self.refuse(key not in known, f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
-
-
-def _written_out(node, sizes):
-    """Nodes in a graph of YAML nodes if every alias were written out; infinite where one contains itself."""
-    if id(node) not in sizes:
-        sizes[id(node)] = math.inf
-        parts = node.value if isinstance(node.value, list) else []
-        sizes[id(node)] = 1 + sum(_written_out(n, sizes) for p in parts for n in (p if isinstance(p, tuple) else [p]))
-    return sizes[id(node)]
-
-
-def _without_reactions(text):
-    """Lines keep their numbers. Raises ValueError where more is left than can be read in a reasonable time."""
-    text = REACTIONS.sub(lambda section: "\n" * section[0].count("\n"), text)
-    if next(itertools.islice(WORD.finditer(text.strip()), MOST, None), None):
-        raise ValueError(f"more than {MOST} words and lines beside its reactions; leave out species that are not used")
-    return text
-
-
-def _parsed(text):
-    """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.max_depth = DEEPEST
-    constructor, _ = yaml.get_constructor_parser(text)
-    yaml.composer.warn_double_anchors = False  # it would quote the file
-    sizes: dict = {}
-    node = yaml.composer.get_single_node()
-    if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
-        raise ValueError("its aliases stand for too much, or for themselves")
-    return node and constructor.construct_document(node)
-
-
-def cantera_data():
-    """Cantera's data folder, None where Cantera is not installed. Nothing is imported."""
-    found = importlib.util.find_spec("cantera")
-    return Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
-
-
-def _located(path, beside):
-    """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
-    here, data = path if beside is None else beside / path, cantera_data()
-    return data / path if data and not os.path.exists(here) and os.path.isfile(data / path) else here
-
-
-def _searched(path):
-    where = "neither has Cantera's data folder such a file" if cantera_data() else "Cantera is not installed, in whose"
-    return f"; {where}{'' if cantera_data() else ' data folder it would be looked for too'}"
-
-
-class _File:
-    """A parsed YAML file and its sections of species, each parsed once."""
-
-    def __init__(self, path, beside=None):
-        self.path = _located(Path(path), beside)
-        path = self.path
-        try:
-            facts = self.path.stat()
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
-                raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
-            text = _without_reactions(self.path.read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
-        except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
-            told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
-            raise MixtureError(f"{told}{'' if os.path.exists(path) else _searched(path)}.") from None
-        try:
-            data = _parsed(_without_reactions(text))
-        except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
-            mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
-            told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
-            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            raise MixtureError(f"{path}: is not valid YAML: {told}{where}.") from None
-        if not isinstance(data, dict):
-            raise MixtureError(f"{path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
-        self.top = _Node(data, str(path), Units())
-
-    def section(self, name):
-        """{species name: _Node} in the order of the file. A first item that has only `units` sets the units of the
-        list."""
-        out, units = {}, self.top.units
-        for number, item in enumerate(self.top.items(name, "a list of species"), 1):
-            node = _Node(item, f"{self.path}: {name}, entry {number}", units)
-            if number == 1 and set(node.data) == {"units"}:
-                units = node.units
-                continue
-            key = node.text("name", "the name of the species")
-            self.top.refuse(key in out, f"species {_short(key)} is defined more than once in section {_short(name)}.")
-            node.where = f"{self.path}: species {_short(key)}"
-            out[key] = node
-        return out
-
-    def atomic_weights(self):
-        weights = dict(ATOMIC_WEIGHT)
-        items = self.top.data.get("elements") or []
-        if not isinstance(items, list):
-            self.top.fail(f"elements: got {_short(items)}, wanted a list of elements.")
-        for item in items:
-            node = _Node(item, f"{self.path}: elements", self.top.units)
-            weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
-        return weights
-
-
 GASES = (MODEL, RK, IDEAL)
 
 
 def gas_phases(path) -> list[tuple[str, str]]:
     """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
-    phases = _File(path).top.data.get("phases") or []
+    phases = File(path).top.data.get("phases") or []
     return [(str(p["name"]), p["thermo"]) for p in phases if isinstance(p, dict) and p.get("thermo") in GASES]
 
 
@@ -275,14 +82,14 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     ideal-gas is the first of the models they may be absent (nan). without: names of species to leave out.
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
-    file = _File(path)
+    file = File(path)
     node = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
     skip = bool(node.data.get("skip-undeclared-elements"))
     declared = node.data.get("elements")
     declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
     weights = file.atomic_weights()
-    rows, nodes = [], []
+    rows, nodes, atoms = [], [], {}
     rk = node.data["thermo"] == RK == models[0]
     ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
     choices, names, unusable, unidentified = choices or {}, [entry.data["name"] for entry in entries], {}, {}
@@ -302,6 +109,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
                 _species_row(entry, composition, weights, choices if fill else None, ideal, RK if rk else MODEL)
             )
             nodes.append(entry)
+            atoms[entry.data["name"]] = {e: composition.number(e) for e in composition.data}
         except Unusable as error:
             unusable[entry.data["name"]] = str(error)
         except Unidentified as error:
@@ -324,7 +132,10 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         where=str(path),
     )
     kij, own = _binary_rk(node, names, nodes, bare) if rk else (_binary(names, nodes, bare.a), None)
-    return dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own), node.data["name"]
+    left_out = tuple(name for name in (entry.data["name"] for entry in entries) if name not in atoms)
+    reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
+    species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
+    return species, node.data["name"]
 
 
 def _refuse_found(phase, unusable, unidentified):
@@ -354,7 +165,7 @@ def _refuse_found(phase, unusable, unidentified):
 def _choose_phase(file, wanted, models):
     nodes = {}
     for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
-        node = _Node(data, f"{file.path}: phase {number}", file.top.units)
+        node = Node(data, f"{file.path}: phase {number}", file.top.units)
         name = node.text("name", "the name of the phase")
         node.where = f"{file.path}: phase {_short(name)}"
         file.top.refuse(name in nodes, f"phase {_short(name)} is defined more than once.")
@@ -369,7 +180,7 @@ def _choose_phase(file, wanted, models):
 
 
 def _species_of(file, phase):
-    """The species entries [_Node] of a phase, in the order of the phase."""
+    """The species entries [Node] of a phase, in the order of the phase."""
     chosen = phase.data.get("species", "all")
     if chosen == "all":
         chosen = [{"species": "all"}]
@@ -380,7 +191,7 @@ def _species_of(file, phase):
     def pick(source, names):
         if source not in sections:
             folder, _, section = source.rpartition("/")
-            sections[source] = (_File(folder, file.path.parent) if folder else file).section(section)
+            sections[source] = (File(folder, file.path.parent) if folder else file).section(section)
         available = sections[source]
         names = list(available) if names == "all" else names
         text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
@@ -496,10 +307,10 @@ def _eos(node, model=MODEL):
     """The species' equation-of-state map for this model; an empty one where it has none."""
     models = node.data.get("equation-of-state")
     for data in models if isinstance(models, list) else [models] if models is not None else []:
-        block = _Node(data, f"{node.where}: equation-of-state", node.units)
+        block = Node(data, f"{node.where}: equation-of-state", node.units)
         if block.data.get("model") == model:
             return block
-    return _Node({}, node.where, node.units)
+    return Node({}, node.where, node.units)
 
 
 def _critical(node, model, choices, composition):

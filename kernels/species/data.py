@@ -1,5 +1,7 @@
 """Species data of a mixture. The constants of every model are computed from them."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import math
@@ -7,10 +9,15 @@ import resource
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import MixtureError, refuse
+from .reactions import Mechanism
+
+if TYPE_CHECKING:  # ruamel.yaml is needed for files only
+    from .cantera_reactions import ReactionText
 
 GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
@@ -123,10 +130,19 @@ class SpeciesData:
     liquid: np.ndarray | None = None
     # (2, ns, ns): a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2] of a Redlich-Kwong phase's own a_ij
     rk_a: np.ndarray | None = None
+    reactions: ReactionText | None = None  # unread; None where the species have none
 
     @property
     def ns(self):
         return len(self.names)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The reactions, read and checked at the first call. Raises MixtureError, which names the reaction and what is
+        wrong with it."""
+        if self.reactions is None:
+            raise MixtureError("the species have no reactions: their phase has no `kinetics`")
+        return self.reactions.read()
 
     liquid_T, liquid_p, liquid_density = (_column("liquid", k) for k in range(3))
 
@@ -378,7 +394,10 @@ class SpeciesData:
         )
         # Tc and pc keep the digits that were given; computed from a and b they could differ in the last one
         own = None if self.rk_a is None else self.rk_a[np.ix_((0, 1), pick, pick)]
-        return dataclasses.replace(out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]), rk_a=own)
+        reactions = self.reactions and self.reactions.only([self.names[s] for s in pick])
+        return dataclasses.replace(
+            out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]), rk_a=own, reactions=reactions
+        )
 
 
 class NoSpecies:

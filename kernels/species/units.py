@@ -56,6 +56,7 @@ _PREFIX = {
     "p": 1e-12,
     "f": 1e-15,
 }
+_R_KMOL, _AVOGADRO_KMOL = 8314.46261815324, 6.02214076e26
 _KINDS = {
     "mass": "kg",
     "length": "m",
@@ -65,7 +66,8 @@ _KINDS = {
     "energy": "J",
     "temperature": "K",
 }
-_IGNORED = ("activation-energy", "current")  # property data have no such units
+_IGNORED = ("current",)
+_PER_KMOL, _KELVIN = (1, 2, -2, 0, -1), (0, 0, 0, 1, 0)
 
 
 def short(value, limit=60):
@@ -116,11 +118,21 @@ def parse(text):
     return factor, tuple(powers)
 
 
-class Units:
-    """The default units at some place of a file. factors: unit name of _KINDS -> factor to SI with kmol."""
+def _over_R(unit):
+    """Factor from a unit of activation energies, (energy per quantity, temperature, or energy of a molecule), to K."""
+    factor, powers = parse(unit)
+    of_kind = {_PER_KMOL: 1 / _R_KMOL, _KELVIN: 1.0, tuple(_BASE["J"][1]): _AVOGADRO_KMOL / _R_KMOL}
+    refuse(powers not in of_kind, f"unit {short(unit)}, wanted one such as J/mol, K or eV", ValueError)
+    return factor * of_kind[powers]
 
-    def __init__(self, factors=None):
+
+class Units:
+    """The default units at some place of a file. factors: unit name of _KINDS -> factor to SI with kmol; activation:
+    factor from activation energies to K, None where they are energies per quantity."""
+
+    def __init__(self, factors=None, activation=None):
         self.factors = factors or dict.fromkeys(_KINDS.values(), 1.0)
+        self.activation = activation
 
     def inside(self, block):
         """The Units within `block`, a part of the file that may have its own `units` map. ValueError for a bad map."""
@@ -132,9 +144,12 @@ class Units:
             f"units are {short(chosen)}, wanted a map such as {{length: cm, quantity: mol}}",
             ValueError,
         )
-        factors = dict(self.factors)
+        factors, activation = dict(self.factors), self.activation
         for kind, unit in chosen.items():
             if kind in _IGNORED:
+                continue
+            if kind == "activation-energy":
+                activation = _over_R(str(unit))
                 continue
             refuse(
                 kind not in _KINDS or parse(str(unit))[1] != parse(_KINDS[kind])[1],
@@ -142,7 +157,15 @@ class Units:
                 ValueError,
             )
             factors[_KINDS[kind]] = parse(str(unit))[0]
-        return Units(factors)
+        return Units(factors, activation)
+
+    def energy_over_R(self, value):
+        """An activation energy, a number or text with or without a unit, over R [K]. ValueError where it is none."""
+        text, _, given = str(value).strip().partition(" ")
+        if given.strip() and not isinstance(value, bool):
+            return self.convert(text, "1") * _over_R(given.strip())
+        own = self.factors["J"] / self.factors["kmol"] / _R_KMOL
+        return self.convert(value, "1") * (own if self.activation is None else self.activation)
 
     def convert(self, value, unit):
         """`value`, a number or text with or without a unit, as a number in `unit` (made of K, Pa, m, kmol). ValueError
@@ -159,7 +182,8 @@ class Units:
             raise ValueError(f"got {short(value)}, wanted a number, or a number and a unit such as {unit}") from None
         if given.strip():
             factor, powers = parse(given.strip())
-            refuse(powers != parse(unit)[1], f"got {short(value)}, wanted a unit of the kind {unit}", ValueError)
+            other = any(abs(a - b) > 1e-9 for a, b in zip(powers, parse(unit)[1]))  # orders may be fractions
+            refuse(other, f"got {short(value)}, wanted a unit of the kind {unit}", ValueError)
             number *= factor
         else:
             for name, power in _tokens(unit):

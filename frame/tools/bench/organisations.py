@@ -38,7 +38,9 @@ def tune(given, mixture) -> None:
             "tune --mixture: organisations are those of CUDA launches; the CPU has one (FRAME_BACKEND, --backend)."
         )
     names = given.collections or [
-        c for c in declare.collections if {"T", "p", "Y"} <= set(declare.collections[c].given) <= {"T", "p", "Y", "rho"}
+        c.name
+        for c in declare.collections.values()
+        if {"T", "p", "Y"} <= set(c.given) <= {"T", "p", "Y", "rho"} and mixture.has_data_for(c.outputs, c.given)
     ]
     unknown = [name for name in names if name not in declare.collections]
     if unknown:
@@ -86,7 +88,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
     made = {q for k in declare.kernels.values() for q in k.writes if not k.given}
     for name in collection.given:  # what is no property of the state is a velocity or a change of Q or U
         if name not in state:
-            rows = declare.quantities[name].rows(mixture.ns)
+            rows = mixture.rows(name)
             state[name] = (
                 mixture.properties(name, backend=backend, **thermal)[name]
                 if name in made

@@ -11,7 +11,7 @@ import numpy as np
 from kernels.codegen import counting
 from kernels.codegen.plan import dtype_of
 from kernels.codegen.tune import seconds
-from kernels.declare import collections, quantities
+from kernels.declare import collections
 from kernels.mixture import Mixture
 from kernels.species.cantera_yaml import read_cantera_yaml
 
@@ -73,7 +73,7 @@ class Unfused:
         whole = mixture.program(outputs=c.outputs, given=c.given, backend=be)
         parts = [mixture.program(kernels=[name], backend=be) for name in whole.kernels]
         arrays = {
-            q: be.empty((quantities[q].rows(mixture.ns), be.pad(n)))
+            q: be.empty((mixture.rows(q), be.pad(n)))
             for q in dict.fromkeys(q for part in parts for q in part.plan.arguments)
         }
         fill(be, arrays, state)

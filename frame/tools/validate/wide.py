@@ -27,17 +27,7 @@ TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/po
 
 def reachable(mixture, given=GIVEN) -> list[str]:
     """Every quantity that this mixture can compute from `given`."""
-    out, lacks = [], mixture.lacks
-    for name in kernels.quantities:
-        if name in given:
-            continue
-        try:
-            order = kernels.registry.resolve((name,), given, mixture.options)
-        except kernels.ArgumentError:
-            continue
-        if not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants):
-            out.append(name)
-    return out
+    return [name for name in kernels.quantities if name not in given and mixture.has_data_for((name,), given)]
 
 
 def is_public(name) -> bool:

@@ -1,0 +1,361 @@
+// Finite-rate chemistry: rate coefficients, rates of reactions, net production of species. The mechanism is data, in
+// the tables that kinetics.py makes; one body serves any number of reactions.
+//
+// A reversible reaction costs no exponential of its own. With L_k = g_k/RT + ln(RT/p_ref) (and ln gamma_k, as option
+// kinetics says), I_k = exp(-L_k), D_k = c_k exp(L_k), the net rate is k_f (product of I) (product of D of reactants -
+// product of D of products), products over the reactants, which is k_f (prod c^nu' - prod c^nu''/Kc).
+#pragma once
+#include "point/derivatives.h"
+
+// Below COLDEST rate coefficients are those at COLDEST: exponentials would leave the range of doubles. FARTHEST bounds
+// L_k, so that no product of three does; REVERSE bounds ln(1/Kc), BLENDED ln of the reduced pressure.
+constexpr double COLDEST = 200.0, FARTHEST = 220.0, REVERSE = 600.0, BLENDED = 690.0;
+constexpr double INVERSE_LN10 = 0.43429448190325182765;
+
+template <class Given> struct is_given {
+    static constexpr bool value = true;
+};
+template <> struct is_given<Absent> {
+    static constexpr bool value = false;
+};
+
+// ln gamma_k, f_k = gamma_k C_k R T: gamma_k = phi_k Z
+template <class M, class R, class Phi, class Out>
+POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out &ln_gamma) {
+    const R ln_Z = log(Z);
+    FOR_SPECIES (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
+}
+
+// g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
+template <bool SHIFTED, class M, class R>
+POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+    const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
+    if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
+    else return g - m.reaction_shift[2 * M::NS];
+}
+
+// What the reactions of a point read. c: what reactants count with [mol/m3]; third: [M] of each collider, and 1; k:
+// rate coefficients, of which several reactions may share one.
+template <class M, class R> struct Reacting {
+    R c[M::NS], L[M::NS], D[M::NS], I[M::NS];
+    R third[M::RATE_COLLIDERS + 1], k[M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS];
+    R inv_T;
+};
+
+// ln F of a falloff: Lindemann (none here), Troe 1, Tsang 2, SRI 3; f: its numbers
+template <class R>
+POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
+    const R log_Pr = ln_Pr * INVERSE_LN10;
+    if (form == 3) {
+        R inside = f[2] * exp(-f[3] * inv_T);
+        if (f[4] > 0) inside = inside + exp(-f[4] * T);
+        return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
+    }
+    R centre = f[0] + R(0.0);
+    if (form == 2) centre = centre + f[1] * T;
+    else {
+        if (f[1] < 0 || f[1] > 0) centre = centre + f[1] * exp(-f[2] * T);
+        if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
+        if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
+    }
+    const R ln_centre = log(at_least(centre, SMALLEST)), L = ln_centre * INVERSE_LN10;
+    const R above = log_Pr - 0.4 - 0.67 * L, below = 0.75 - 1.27 * L - 0.14 * above;
+    return ln_centre * (below * below) / (below * below + above * above);
+}
+
+// ln k at one pressure of a P-log reaction, whose terms follow; `at` moves behind them
+template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const R inv_T) {
+    const int terms = int(at[2]);
+    at += 3;
+    if (terms == 1) {
+        const R ln_k = at[0] + at[1] * ln_T - at[2] * inv_T;
+        at += 3;
+        return ln_k;
+    }
+    R sum = R(0.0);
+    UNROLL_BY(1)
+    for (int t = 0; t < terms; ++t, at += 3) sum = sum + at[0] * exp(at[1] * ln_T - at[2] * inv_T);
+    return log(at_least(sum, SMALLEST));
+}
+
+template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
+    const R ln_T = log(T), inv_T = s.inv_T;
+    R *k = s.k;
+    UNROLL_BY(1)
+    for (int j = 0; j < M::RATE_EXPONENTS; ++j)
+        k[j] = exp(m.reaction_exponents[2 * j] * ln_T - m.reaction_exponents[2 * j + 1] * inv_T);
+    if constexpr (M::RATE_FALLOFFS > 0) {
+        R ln_third[M::RATE_LOGS + 1];
+        UNROLL_BY(1)
+        for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
+        // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
+        // chemically activated, form, its 7 numbers
+        const scalar *f = m.reaction_falloffs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
+            R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[int(f[5])];
+            ln_Pr = at_most(at_least(ln_Pr, -BLENDED), BLENDED);
+            const R Pr = exp(ln_Pr);
+            R rate = f[0] * k[int(f[1])] / (1.0 + Pr);
+            if (f[6] < 1) rate = rate * Pr;
+            if (f[7] > 0) rate = rate * exp(ln_blending(int(f[7]), f + 8, T, ln_T, inv_T, ln_Pr));
+            k[M::RATE_EXPONENTS + i] = rate;
+        }
+    }
+    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
+        const R ln_p = log(p);
+        R *out = k + M::RATE_EXPONENTS + M::RATE_FALLOFFS;
+        // factor, pressures; for each: ln p, 1/(ln p - that before), terms, each of them A (ln A of one alone), b, E
+        const scalar *at = m.reaction_plogs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_PLOGS; ++i) {
+            const scalar factor = at[0];
+            const int pressures = int(at[1]);
+            at += 2;
+            scalar ln_before = at[0];
+            R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
+            UNROLL_BY(1)
+            for (int j = 1; j < pressures; ++j) {
+                const scalar ln_here = at[0], inv_step = at[1];
+                const R here = plog_entry(at, ln_T, inv_T);
+                const auto beyond = ln_p > R(ln_before);
+                low = select(beyond, before, low), high = select(beyond, here, high);
+                share = select(beyond, (ln_p - ln_before) * inv_step, share);
+                before = here, ln_before = ln_here;
+            }
+            *out++ = factor * exp(low + (high - low) * at_most(share, 1.0));
+        }
+        // factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k
+        at = m.reaction_chebyshevs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
+            const int rows = int(at[1]), columns = int(at[2]);
+            R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
+            if constexpr (M::chebyshev_clamp) {
+                x = at_most(at_least(x, -1.0), 1.0);
+                y = at_most(at_least(y, -1.0), 1.0);
+            }
+            R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
+            UNROLL_BY(1)
+            for (int t = rows - 1; t >= 0; --t) {
+                R one = R(0.0), two = R(0.0);
+                UNROLL_BY(1)
+                for (int j = columns - 1; j > 0; --j) {
+                    const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
+                    two = one, one = next;
+                }
+                row = at[7 + t * columns] + y * one - two;
+                if (t > 0) {
+                    const R next = row + 2.0 * x * first - second;
+                    second = first, first = next;
+                }
+            }
+            *out++ = at[0] * exp(row + x * first - second);
+            at += 7 + rows * columns;
+        }
+    }
+}
+
+template <class M, class R, class Species, class Gamma>
+POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                       Reacting<M, R> &s) {
+    T = at_least(known_temperature(T), COLDEST);
+    const R ln_T = log(T), inv_T = 1.0 / T;
+    s.inv_T = inv_T;
+    R C[M::NS];
+    FOR_SPECIES (k, M::NS) {
+        C[k] = rho * (Y[k] * m.inv_W[k]);
+        s.c[k] = C[k];
+        R L = potential<true>(m, T, ln_T, inv_T, k);
+        if constexpr (is_given<Gamma>::value) {
+            if constexpr (M::kinetics_fugacity) s.c[k] = C[k] * exp(ln_gamma[k]);
+            else L += ln_gamma[k];
+        }
+        s.L[k] = L;
+        s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
+        s.D[k] = s.c[k] / s.I[k];
+    }
+    // four at a time, so that a concentration serves several
+    UNROLL_BY(1)
+    for (int j = 0; j < M::RATE_COLLIDERS; j += 4) {
+        const scalar *w = m.reaction_colliders + j * M::NS;
+        R sum[4];
+        UNROLL
+        for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            UNROLL
+            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + k] * C[k];
+        }
+        UNROLL
+        for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
+    }
+    s.third[M::RATE_COLLIDERS] = R(1.0);
+    rate_coefficients(m, T, p, s);
+}
+
+// use(number, forward, reverse, net, each_net, each_left, each_right) of those reactions with A reactants and B
+// products, all different on the two sides, that need no coefficient but 1 for each of these; each_*(add) calls
+// add(species, nu)
+template <int A, int B, class M, class R, class Use>
+POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
+    // factor, number, coefficient, collider, 1 where reversible, species
+    UNROLL_BY(1)
+    for (int i = 0; i < count; ++i, row += 5 + A + B) {
+        int at[A + B];
+        UNROLL
+        for (int j = 0; j < A + B; ++j) at[j] = int(row[5 + j]);
+        R scale = row[0] * s.k[int(row[2])] * s.third[int(row[3])] * s.I[at[0]], before = s.D[at[0]];
+        UNROLL
+        for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+        R after = row[4] * s.D[at[A]];
+        UNROLL
+        for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+        const auto left = [&](const auto &add, const double sign) {
+            UNROLL
+            for (int j = 0; j < A; ++j) add(at[j], sign);
+        };
+        const auto right = [&](const auto &add, const double sign) {
+            UNROLL
+            for (int j = A; j < A + B; ++j) add(at[j], sign);
+        };
+        use(
+            int(row[1]), scale * before, scale * after, scale * (before - after),
+            [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
+            [&](const auto &add) { right(add, 1.0); });
+    }
+    return row;
+}
+
+// product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
+// products with their sign, others are 0 where c <= 0
+template <class R> POINT_FN R factors(const R *c, const scalar *term, const int count, R product) {
+    UNROLL_BY(1)
+    for (int t = 0; t < count; ++t, term += 3) {
+        const R x = c[int(term[0])];
+        if (term[2] > 0) UNROLL_BY(1)
+        for (int n = int(term[1]); n > 0; --n) product = product * x;
+        else product = product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x); }
+    return product;
+}
+
+template <class M, class R, class Use>
+POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+    const scalar *row = m.reaction_pairs;
+    row = paired_reactions<1, 1, M, R>(s, row, M::RATE_PAIRS_11, use);
+    row = paired_reactions<1, 2, M, R>(s, row, M::RATE_PAIRS_12, use);
+    row = paired_reactions<1, 3, M, R>(s, row, M::RATE_PAIRS_13, use);
+    row = paired_reactions<2, 1, M, R>(s, row, M::RATE_PAIRS_21, use);
+    row = paired_reactions<2, 2, M, R>(s, row, M::RATE_PAIRS_22, use);
+    row = paired_reactions<2, 3, M, R>(s, row, M::RATE_PAIRS_23, use);
+    row = paired_reactions<3, 1, M, R>(s, row, M::RATE_PAIRS_31, use);
+    row = paired_reactions<3, 2, M, R>(s, row, M::RATE_PAIRS_32, use);
+    row = paired_reactions<3, 3, M, R>(s, row, M::RATE_PAIRS_33, use);
+    // all others. Factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance within
+    // the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
+    row = m.reaction_others;
+    UNROLL_BY(1)
+    for (int i = 0; i < M::RATE_OTHERS; ++i) {
+        const int forward = int(row[7]), reverse = int(row[8]), left = int(row[9]), right = int(row[10]),
+                  net = int(row[11]);
+        const scalar *const f = row + 12, *const r = f + 3 * forward, *const l = r + 3 * reverse,
+                            *const g = l + 2 * left, *const n = g + 2 * right;
+        const R k = row[0] * s.k[int(row[2])] * s.third[int(row[3])], there = factors(s.c, f, forward, k);
+        R back = 0.0 * there;
+        if (row[4] > 0) {
+            R ln = row[5] + row[6] * s.inv_T;
+            UNROLL_BY(1)
+            for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[int(n[2 * t])];
+            back = factors(s.c, r, reverse, k * exp(at_most(ln, REVERSE)));
+        }
+        const auto each = [](const scalar *from, const int count) {
+            return [=](const auto &add) {
+                UNROLL_BY(1)
+                for (int t = 0; t < count; ++t) add(int(from[2 * t]), from[2 * t + 1]);
+            };
+        };
+        use(int(row[1]), there, back, there - back, each(n, net), each(l, left), each(g, right));
+        row = n + 2 * net;
+    }
+}
+
+template <class M, class R, class Species, class Gamma, class Out>
+POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                             Out &omega_mol) {
+    Reacting<M, R> s;
+    reacting(m, T, p, rho, Y, ln_gamma, s);
+    R w[M::NS];
+    const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
+    FOR_SPECIES (k, M::NS) w[k] = start;
+    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+        net([&](int k, const scalar nu) { w[k] += nu * q; });
+    });
+    FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
+}
+
+template <class M, class Moles, class Out>
+POINT_FN void mass_production(const M &m, const Moles &omega_mol, Out &omega) {
+    FOR_SPECIES (k, M::NS) omega.set(k, omega_mol[k] * m.W[k]);
+}
+
+template <class M, class R, class Species, class Gamma, class OutC, class OutD>
+POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                               OutC &creation, OutD &destruction) {
+    Reacting<M, R> s;
+    reacting(m, T, p, rho, Y, ln_gamma, s);
+    R made[M::NS], gone[M::NS];
+    const R start = 0.0 * (rho * s.inv_T);
+    FOR_SPECIES (k, M::NS) made[k] = gone[k] = start;
+    for_reactions(m, s, [&](int, const R &f, const R &r, const R &, const auto &, const auto &left, const auto &right) {
+        left([&](int k, const scalar nu) { gone[k] += nu * f, made[k] += nu * r; });
+        right([&](int k, const scalar nu) { made[k] += nu * f, gone[k] += nu * r; });
+    });
+    FOR_SPECIES (k, M::NS) {
+        creation.set(k, made[k] * m.W[k]);
+        destruction.set(k, gone[k] * m.W[k]);
+    }
+}
+
+template <class M, class R, class Species, class Gamma, class OutF, class OutR, class OutN>
+POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                             OutF &rate_f, OutR &rate_r, OutN &rate_net) {
+    Reacting<M, R> s;
+    reacting(m, T, p, rho, Y, ln_gamma, s);
+    for_reactions(m, s, [&](int i, const R &f, const R &r, const R &q, const auto &, const auto &, const auto &) {
+        rate_f.set(i, f);
+        rate_r.set(i, r);
+        rate_net.set(i, q);
+    });
+}
+
+// in the file's order: count, then species and net coefficient of each
+template <class M, class R, class Out> POINT_FN void equilibrium_constants(const M &m, R T, Out &Kc) {
+    T = at_least(known_temperature(T), COLDEST);
+    const R ln_T = log(T), inv_T = 1.0 / T;
+    R g[M::NS];
+    FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);
+    const scalar *at = m.reaction_net;
+    UNROLL_BY(1)
+    for (int i = 0; i < M::NR; ++i) {
+        const int count = int(*at++);
+        R ln = 0.0 * inv_T;
+        UNROLL_BY(1)
+        for (int t = 0; t < count; ++t, at += 2) ln = ln - at[1] * g[int(at[0])];
+        Kc.set(i, exp(at_most(ln, BLENDED)));
+    }
+}
+
+template <class M, class Enthalpies, class Masses, class R>
+POINT_FN void chemical_heat(const M &, const Enthalpies &h_Y, const Masses &omega, R &heat_release) {
+    heat_release = R(0.0);
+    FOR_SPECIES (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
+}
+
+template <class M, class R, class Species, class Masses>
+POINT_FN void chemical_time(const M &, const R rho, const Species &Y, const Masses &destruction, R &tau_chem) {
+    R fastest = 1e-30 + 0.0 * rho;
+    FOR_SPECIES (k, M::NS) {
+        const R own = destruction[k] / (rho * at_least(Y[k], 1e-6));
+        fastest = select(Y[k] > 1e-6 && own > fastest, own, select(own < 1e300, fastest, own));
+    }
+    tau_chem = 1.0 / fastest;
+}

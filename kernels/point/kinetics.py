@@ -1,0 +1,272 @@
+"""Finite-rate chemistry: rates of the mixture's reactions, production of its species, heat release."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ..declare import Constants, constants, option, point_kernel, quantity
+from ..species import GAS_CONSTANT as R
+from ..species.reactions import Arrhenius, Chebyshev, Falloff, Plog, Reaction
+from .equations.records import FAMILY
+from .ideal_gas import NASA
+
+option(
+    "kinetics",
+    {
+        "consistent": r"$q = k_f \prod C^{\nu'} \left[1 - \prod (\gamma C)^{\nu}/K_c\right]$, $\gamma_k = \phi_k Z$: "
+        "measured rate constants as they are, and the equilibrium of the equation of state.",
+        "fugacity": r"$q = k_f \left[\prod (\gamma C)^{\nu'} - \prod (\gamma C)^{\nu''}/K_c\right]$: Cantera's, "
+        "fugacities on both sides.",
+        "concentration": r"$q = k_f \left[\prod C^{\nu'} - \prod C^{\nu''}/K_c\right]$: the ideal gas's, which most "
+        "flow solvers have; it settles at another equilibrium than that of a real gas.",
+    },
+    "what a real gas's rates go with; of an ideal gas the three are one",
+)
+option(
+    "chebyshev",
+    {
+        "extrapolate": "The polynomials as they are, also beyond their ranges of T and p (as Cantera).",
+        "clamp": "Beyond the ranges of a reaction the values at their ends.",
+    },
+    "Chebyshev rate coefficients beyond the ranges of T and p for which they are given",
+)
+
+for name, unit, what, *per in (
+    ("ln_gamma", "1", "ln of gamma_k = phi_k Z, fugacity over C_k R T; what rates of a real gas count with", "ns"),
+    ("omega_mol", "mol/m3/s", "net production of the species by reactions, in moles", "ns"),
+    ("omega", "kg/m3/s", "net production of the species by reactions", "ns"),
+    ("creation", "kg/m3/s", "production of the species, both directions of a reaction apart", "ns"),
+    ("destruction", "kg/m3/s", "consumption of the species, both directions of a reaction apart", "ns"),
+    ("heat_release", "W/m3", "heat release of the reactions at constant p, -sum h_Y omega"),
+    (
+        "tau_chem",
+        "s",
+        "smallest rho Y_k/destruction_k of species with Y_k > 1e-6; 1e30 where nothing is consumed",
+    ),
+    ("rate_f", "mol/m3/s", "forward rates of the reactions, in the file's order", "nr"),
+    ("rate_r", "mol/m3/s", "reverse rates of the reactions", "nr"),
+    ("rate_net", "mol/m3/s", "net rates of the reactions", "nr"),
+    ("Kc", "SI", "equilibrium constants of the reactions in concentrations, (mol/m3)^(sum nu)", "nr"),
+):
+    quantity(name, unit, what, *per)
+
+STATE = "T p rho Y ln_gamma?"
+TABLES = (
+    "reaction_shift reaction_exponents reaction_colliders reaction_falloffs reaction_plogs reaction_chebyshevs "
+    "reaction_pairs reaction_others reaction_net"
+)
+SOURCE = (
+    "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
+    "P-log, Chebyshev as Cantera 3.2 has them (originals not seen)"
+)
+VALID = "T >= 200 K; below, the coefficients at 200 K"
+DOUBLE = "rate coefficients and equilibrium constants are beyond the range of single precision"
+
+
+def kernel(name, reads, writes, source, valid, **more):
+    point_kernel(
+        name,
+        header="point/kinetics.h",
+        reads=reads,
+        writes=writes,
+        source=source,
+        valid=valid,
+        sweeps="states",
+        double_only=DOUBLE,
+        **more,
+    )
+
+
+def rates(name, reads, writes, source=SOURCE, tables=TABLES):
+    """A kernel that reads the tables of the mechanism."""
+    kernel(name, reads, writes, source, VALID, constants=f"inv_W W inv_p_ref {NASA} {tables}")
+
+
+kernel(
+    "activity_coefficients",
+    "Z ln_phi",
+    "ln_gamma",
+    "definition",
+    "Z > 0",
+    when={"equation": FAMILY, "kinetics": "consistent fugacity"},
+)
+rates("net_production", STATE, "omega_mol")
+rates("gross_production", STATE, "creation destruction")
+rates("reaction_rates", STATE, "rate_f rate_r rate_net")
+rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
+kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W")
+kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere")
+kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
+
+# ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
+T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
+FARTHEST = 200.0  # of |L_k| of kinetics.h, 20 less than its bound: ln gamma comes on top
+FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
+NEVER = 1e10  # 1/K: an exponential of -T times more is 0
+PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
+
+
+class _Numbered:
+    """Things in the order in which they were first asked for."""
+
+    def __init__(self):
+        self.places: dict[tuple, int] = {}
+
+    def __call__(self, thing) -> int:
+        return self.places.setdefault(thing, len(self.places))
+
+
+def _elements(species, mechanism):
+    """(L (ns, T), shift (2, ns)): g/RT + ln(RT/p_ref) less the nearest sum over atoms of alpha + beta/T, which cancels
+    in every reaction; and that sum's two coefficients for each species."""
+    ideal = [species.polynomial(s, T_GRID) for s in range(species.ns)]
+    g = np.array([h - entropy + np.log(R * T_GRID / species.p_ref) for _, h, entropy in ideal])
+    atoms = mechanism.composition
+    basis = np.stack([atoms[:, None] * np.ones_like(T_GRID)[:, None], atoms[:, None] / T_GRID[:, None]], axis=-1)
+    columns = basis.reshape(g.size, -1)
+    fit = np.linalg.lstsq(columns, g.ravel(), rcond=None)[0].reshape(-1, 2)
+    shift = atoms @ fit
+    return g - shift[:, :1] - shift[:, 1:] / T_GRID, shift.T
+
+
+def _blending(rate: Falloff):
+    """Seven numbers of ln_blending in kinetics.h."""
+    n = rate.numbers
+    if rate.form == "SRI":
+        a, b, c, d, e = n
+        return [np.log(d) if d > 0 else -1e3, e, a, b, 1 / c if c else 0.0, 0.0, 0.0]
+    if rate.form == "Tsang":
+        return [*n, 0.0, 0.0, 0.0, 0.0, 0.0]
+    if rate.form == "Lindemann":
+        return [0.0] * 7
+    a, T3, T1, T2 = n
+    constant, out = 0.0, []
+    for share, T in ((1 - a, T3), (a, T1)):
+        inverse = 1 / T if abs(T) >= 1e-300 else np.inf
+        if 0 <= inverse < 1e-25:
+            constant += share  # exp(-T/T1) is 1
+        gone = not 1e-25 <= abs(inverse) <= NEVER
+        out += [0.0, 0.0] if gone else [share, inverse]
+    return [constant, *out, float(bool(T2)), T2]
+
+
+def _paired(reaction: Reaction, far) -> bool:
+    """Whether the fast form serves: whole coefficients up to three a side, nothing on both sides, orders as they are,
+    exponentials in range."""
+    sides = reaction.reactants, reaction.products
+    return (
+        all(nu == round(nu) for side in sides for nu in side.values())
+        and all(1 <= sum(side.values()) <= 3 for side in sides)
+        and not set(sides[0]) & set(sides[1])
+        and reaction.orders == reaction.reactants
+        and not any(far[s] for side in sides for s in side)
+    )
+
+
+def mechanism(species, options) -> Constants:
+    """The reactions as tables. MixtureError where the species have none, or one cannot be read."""
+    mech = species.mechanism
+    reactions, ns = mech.reactions, species.ns
+    L, shift = _elements(species, mech)
+    far = np.abs(L).max(1) > FARTHEST
+    exponents, colliders = _Numbered(), _Numbered()
+    falloffs = [(r, r.rate) for r in reactions if isinstance(r.rate, Falloff)]
+    plogs = [(r, r.rate) for r in reactions if isinstance(r.rate, Plog)]
+    chebyshevs = [(r, r.rate) for r in reactions if isinstance(r.rate, Chebyshev)]
+    third = {r.number: colliders(tuple(r.collider.weights(ns))) for r, _ in falloffs if r.collider}
+    logs = len(colliders.places)  # the body needs their logarithms
+    third |= {r.number: colliders(tuple(r.collider.weights(ns))) for r in reactions if r.collider}
+    at = {r.number: exponents((r.rate.b, r.rate.E)) for r in reactions if isinstance(r.rate, Arrhenius)}
+    factor = {r.number: r.rate.A * r.multiplier for r in reactions if isinstance(r.rate, Arrhenius)}
+    limits = [rate.low if rate.activated else rate.high for _, rate in falloffs]
+    bases = [exponents((limit.b, limit.E)) for limit in limits]
+    for place, (r, _) in enumerate([*falloffs, *plogs, *chebyshevs], len(exponents.places)):
+        at[r.number], factor[r.number] = place, 1.0
+    most = -(-len(colliders.places) // 4) * 4  # the body sums four at a time
+    pairs: dict = {pattern: [] for pattern in PATTERNS}
+    others = []
+    for r in reactions:
+        multiplies = r.number in third and not isinstance(r.rate, Falloff)
+        head = [factor[r.number], r.number, at[r.number], third[r.number] if multiplies else most, r.reversible]
+        if _paired(r, far):
+            sides = [[s for s, nu in side.items() for _ in range(round(nu))] for side in (r.reactants, r.products)]
+            pairs[len(sides[0]), len(sides[1])].append([*head, *sides[0], *sides[1]])
+        else:
+            others.append(_other_row(r, head, shift))
+    nets = [[len(r.net), *(x for pair in r.net.items() for x in pair)] for r in reactions]
+    weights = np.zeros((most, ns))
+    for weight, j in colliders.places.items():
+        weights[j] = weight
+    flat = lambda rows: [x for row in rows for x in row] or [0.0]
+    ln_R = np.log(R / species.p_ref)
+    sizes = {
+        "NR": len(reactions),
+        "RATE_EXPONENTS": len(exponents.places),
+        "RATE_COLLIDERS": most,
+        "RATE_LOGS": logs,
+        "RATE_FALLOFFS": len(falloffs),
+        "RATE_PLOGS": len(plogs),
+        "RATE_CHEBYSHEVS": len(chebyshevs),
+        "RATE_OTHERS": len(others),
+    }
+    sizes |= {f"RATE_PAIRS_{a}{b}": len(pairs[a, b]) for a, b in PATTERNS}
+    return Constants(
+        dict(
+            reaction_shift=[*(shift[0] - ln_R), *shift[1], -ln_R],
+            reaction_exponents=flat(exponents.places),
+            reaction_colliders=flat(weights),
+            reaction_falloffs=flat(
+                _falloff_row(rate, r.multiplier, base, third[r.number]) for (r, rate), base in zip(falloffs, bases)
+            ),
+            reaction_plogs=flat(_plog_row(rate, r.multiplier) for r, rate in plogs),
+            reaction_chebyshevs=flat(_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs),
+            reaction_pairs=flat(row for pattern in PATTERNS for row in pairs[pattern]),
+            reaction_others=flat(others),
+            reaction_net=flat(nets),
+        ),
+        sizes=sizes,
+        notes=list(mech.notes),
+    )
+
+
+def _falloff_row(rate: Falloff, multiplier: float, base: int, collider: int):
+    low, high = rate.low, rate.high
+    if not low.A * high.A:  # one limit is 0, and so is the rate
+        return [0.0, base, 0.0, 0.0, 0.0, collider, 0.0, 0, *[0.0] * 7]
+    factor = (low.A if rate.activated else high.A) * multiplier
+    if rate.form == "SRI" and not rate.numbers[3]:
+        factor = 0.0
+    ratio = [np.log(low.A / high.A), low.b - high.b, low.E - high.E]
+    return [factor, base, *ratio, collider, rate.activated, FORMS[rate.form], *_blending(rate)]
+
+
+def _plog_row(rate: Plog, multiplier: float):
+    row: list[float] = [multiplier, len(rate.pressures)]
+    before = None
+    for p, terms in zip(rate.pressures, rate.terms):
+        row += [np.log(p), 1 / np.log(p / before) if before else 0.0, len(terms)]
+        before = p
+        row += [x for t in terms for x in (np.log(t.A) if len(terms) == 1 else t.A, t.b, t.E)]
+    return row
+
+
+def _chebyshev_row(rate: Chebyshev, multiplier: float):
+    (T0, T1), (p0, p1) = rate.temperatures, rate.pressures
+    x, y = 1 / T1 - 1 / T0, np.log(p1 / p0)
+    data = np.log(10) * np.array(rate.data)
+    along = [-(1 / T0 + 1 / T1) / x, 2 / x, -(np.log(p0) + np.log(p1)) / y, 2 / y]
+    return [multiplier, *data.shape, *along, *data.ravel()]
+
+
+def _other_row(r: Reaction, head, shift):
+    whole = lambda s, order, side: order == side.get(s) and order == round(order)
+    forward = [(s, order, whole(s, order, r.reactants)) for s, order in r.orders.items()]
+    reverse = [(s, nu, nu == round(nu)) for s, nu in r.products.items()]
+    left = sum(shift[:, s] * nu for s, nu in r.net.items()) if r.net else np.zeros(2)
+    lists = [forward, reverse, r.reactants.items(), r.products.items(), r.net.items()]
+    return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
+
+
+constants(TABLES, mechanism)

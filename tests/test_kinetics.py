@@ -1,0 +1,290 @@
+"""Reaction rates: each kernel alone against the oracle, the options, laws, Cantera, quadruple precision, bad states."""
+
+from functools import lru_cache
+
+import mechanisms_for_tests as mechanisms
+import numpy as np
+import pytest
+from kernel_cases import project_kernels
+from reference import kinetics
+from test_gpu import be  # noqa: F401
+
+import kernels
+from kernels import Mixture
+from kernels.species import GAS_CONSTANT
+
+# Of the gross rates. exp of sums up to 300 loses 300 eps; enthalpy and entropy cancel in g, and g over a reaction.
+# The largest seen is 1.5e-13, of reverse rates at 300 K.
+LIMIT = 1e-11
+CLOSE = 2e-13  # the median of single rates
+RATES = {  # kernel: what of the oracle it writes
+    "net_production": "omega_mol",
+    "gross_production": "creation destruction",
+    "reaction_rates": "rate_f rate_r rate_net",
+    "equilibrium_constants": "Kc",
+    "mass_production": "omega",
+    "activity_coefficients": "ln_gamma",
+    "chemical_heat": "heat_release",
+    "chemical_time": "tau_chem",
+}
+# two programs for every test of a mixture
+SOME = "omega_mol rate_f rate_r rate_net heat_release"
+ALL = f"{SOME} omega creation destruction tau_chem rho Kc"
+
+
+@lru_cache(None)
+def mixture(**options):
+    phase = "ideal" if options.get("equation") == "ideal" else "real"
+    return Mixture.from_yaml(mechanisms.path(), phase, **options)
+
+
+@lru_cache(None)
+def states(n=400, ns=7, coldest=250.0):
+    """T, p, Y: some species absent, some of 1e-18."""
+    rng = np.random.default_rng(5)
+    T, p = rng.uniform(coldest, 3500.0, n), 10 ** rng.uniform(3.5, 7.6, n)
+    Y = rng.dirichlet(np.full(ns, 0.5), n).T
+    Y[:, ::7] = 0
+    Y[:2, ::7] = 0.5
+    Y[3, ::14] = 1e-18
+    return T, p, np.ascontiguousarray(Y / Y.sum(0))
+
+
+def oracle(mix, T, p, Y, clamp=False):
+    """The oracle's rates at the densities, fugacities and enthalpies of other kernels."""
+    real = mix.options["equation"] != "ideal"
+    have = mix.properties(["rho", "h_Y", "Z", "ln_phi"], T=T, p=p, Y=Y)
+    C = have["rho"] * (Y / mix.species.W[:, None])
+    gamma = np.exp(np.asarray(have["ln_phi"], np.longdouble)) * have["Z"] if real else None
+    q = kinetics.evaluate(mix.species.mechanism, mix.species, T, p, C, gamma, mix.options["kinetics"], clamp)
+    q.rho, q.h_Y = have["rho"], have["h_Y"]
+    q.heat_release = -(q.h_Y * q.omega).sum(0)
+    gone, there = q.destruction, Y > 1e-6
+    times = np.where(there & (gone > 0), q.rho * Y / np.where(gone > 0, gone, 1), 1e30)
+    q.tau_chem = times.min(0)
+    if real:
+        q.ln_gamma = np.log(gamma)
+    return q
+
+
+def compare(mix, got, q):
+    """Every rate against the gross rates, Kc and times relative to themselves."""
+    W = mix.species.W[:, None]
+    scales = dict(
+        omega_mol=q.gross,
+        omega=q.gross * W,
+        creation=q.creation,
+        destruction=q.destruction,
+        rate_f=q.rate_f,
+        rate_r=q.rate_r,
+        rate_net=np.maximum(np.abs(q.rate_f), np.abs(q.rate_r)),
+        Kc=q.Kc,
+        tau_chem=q.tau_chem,
+        heat_release=(np.abs(q.h_Y) * q.gross * W).sum(0),
+        ln_gamma=1.0,
+        rho=q.rho,
+    )
+    for name, value in got.items():
+        wanted = getattr(q, name)
+        # 1e-200: products of exponentials that small underflow, and count as 0
+        error = np.abs(value - wanted) / np.maximum(np.abs(scales[name]), 1e-200)
+        assert error.max() < LIMIT, (name, float(error.max()), np.unravel_index(error.argmax(), error.shape))
+        if name in ("rate_f", "rate_r", "Kc"):
+            assert np.median(error) < CLOSE, name
+
+
+def test_every_kernel_of_rates_is_here():
+    declared = {name for name, kernel in project_kernels().items() if kernel.header.name == "kinetics.h"}
+    assert declared == set(RATES)
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_kernel_alone(name):
+    """With every kind of reaction; `consistent` rates of Peng-Robinson."""
+    mix, (T, p, Y) = mixture(), states()
+    q = oracle(mix, T, p, Y)
+    have = dict(T=T, p=p, Y=Y, rho=q.rho, h_Y=q.h_Y, **mix.properties("Z ln_phi", T=T, p=p, Y=Y))
+    have |= {key: getattr(q, key).astype(float) for key in ("omega_mol", "omega", "destruction", "ln_gamma")}
+    reads = kernels.registry.kernels[name].for_options(mix.options).reads
+    got = mix.kernel(name)(**{key: have[key] for key in reads})
+    assert set(got) == set(RATES[name].split())
+    compare(mix, got, q)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(equation="ideal"),
+        dict(equation="ideal", chebyshev="clamp"),
+        dict(kinetics="fugacity", alpha="cantera"),
+        dict(kinetics="concentration"),
+        dict(equation="srk", translation="peneloux"),
+        dict(equation="rk"),
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
+def test_options(options):
+    """Also with a translated volume: C is that of the translated density, and gamma C R T the same fugacity."""
+    mix, (T, p, Y) = mixture(**options), states()
+    got = mix.properties(SOME if mix.options["equation"] != "ideal" else ALL, T=T, p=p, Y=Y)
+    compare(mix, got, oracle(mix, T, p, Y, options.get("chebyshev") == "clamp"))
+
+
+def test_mass_and_elements_are_kept():
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    out = mix.properties(ALL, T=T, p=p, Y=Y)
+    gross = out["creation"] + out["destruction"]
+    assert (np.abs(out["omega"].sum(0)) <= 1e-14 * gross.sum(0)).all()  # 34 reactions, each rounded once or twice
+    atoms = mix.species.mechanism.composition.T
+    each = atoms @ (gross / mix.species.W[:, None])
+    assert (np.abs(atoms @ out["omega_mol"]) <= 1e-14 * each).all()
+    assert (np.abs(out["creation"] - out["destruction"] - out["omega"]) <= 1e-13 * gross).all()
+
+
+@pytest.mark.parametrize("options", [dict(equation="ideal"), {}, dict(kinetics="fugacity", alpha="cantera")], ids=str)
+def test_forward_and_reverse_agree_at_equilibrium(options):
+    """Of the mixture's own Gibbs energy: where g_Y W of every molecule is the sum of its atoms' potentials, each
+    reversible reaction stands still; with `concentration` of a real gas none does."""
+    mix = mixture(**options)
+    X, T, p = equilibrium(mix, 2800.0, 2e7)
+    Y = X * mix.species.W / (X @ mix.species.W)
+    rates = mix.properties(ALL if options.get("equation") else SOME, T=T, p=p, Y=Y)
+    both = [r.number for r in mix.species.mechanism.reactions if r.reversible and r.net]
+    f, r = (rates[name][both] for name in ("rate_f", "rate_r"))
+    np.testing.assert_allclose(r, f, rtol=1e-9)  # Newton's method below stops there
+    if not options:
+        other = mixture(kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
+        apart = np.abs(other["rate_r"][both] / other["rate_f"][both] - 1)
+        assert 1e-3 < apart.max() < 0.2
+
+
+def equilibrium(mix, T, p):
+    """Mole fractions where sum_e a_ke lambda_e = g_k, by Newton's method on ln n and lambda with phi from before."""
+    atoms, W = mix.species.mechanism.composition, mix.species.W
+    RT, total = GAS_CONSTANT * T, atoms.T @ np.full(mix.ns, 1 / mix.ns)
+    X = np.full(mix.ns, 1 / mix.ns)
+    for _ in range(60):
+        out = mix.properties("g_Y", T=T, p=p, X=X)
+        base = out["g_Y"] * W / RT - np.log(X)  # g0/RT + ln(phi p/p_ref)
+        n = X.copy()
+        lam = np.linalg.lstsq(atoms, base + np.log(X), rcond=None)[0]
+        for _ in range(200):
+            # element potentials and total moles: n_k = N exp(lambda.a_k - base_k)
+            x = np.exp(np.minimum(atoms @ lam - base, 50))
+            N = total[0] / (atoms[:, 0] @ x)
+            residual = np.append(atoms.T @ x * N - total, x.sum() - 1)
+            slope = np.zeros((len(residual), len(lam) + 1))
+            slope[:-1, :-1] = N * atoms.T @ (x[:, None] * atoms)
+            slope[:-1, -1] = atoms.T @ x
+            slope[-1, :-1] = x @ atoms
+            step = np.linalg.lstsq(slope, -residual, rcond=None)[0]
+            lam = lam + np.clip(step[:-1], -2, 2)
+            if np.abs(step[:-1]).max() < 1e-14:
+                break
+        n = x / x.sum()
+        if np.abs(n - X).max() < 1e-15:
+            break
+        X = n
+    return X, T, p
+
+
+def test_a_real_gas_becomes_ideal_at_low_pressure():
+    T, _, Y = states()
+    p = np.full(T.shape, 1.0)
+    real = mixture().properties(SOME, T=T, p=p, Y=Y)
+    ideal = mixture(equation="ideal").properties(ALL, T=T, p=p, Y=Y)
+    for name in ("rate_f", "rate_r"):
+        np.testing.assert_allclose(real[name], ideal[name], rtol=1e-6)  # a p/(RT)^2, of 1e-4 m3/mol, at 1 Pa
+
+
+def test_precise_in_quadruple():
+    """The body in quadruple precision, which knows nothing of rounding in its exponentials."""
+    mix, (T, p, Y) = mixture(), states()
+    some = dict(T=T[:40], p=p[:40], Y=Y[:, :40])
+    q = oracle(mix, *some.values())
+    wide = mix.properties(SOME, backend="cpu", precision="wide", **some)
+    compare(mix, wide, q)
+
+
+def test_states_that_are_none_give_nan_there_only():
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    T, p, Y = T.copy(), p.copy(), Y.copy()
+    before = mix.properties(ALL, T=T, p=p, Y=Y)
+    T[3], p[10], Y[0, 17], T[25] = -5.0, np.nan, 2.0, np.nan
+    after = mix.properties(ALL, T=T, p=p, Y=Y)
+    bad = [3, 10, 17, 25]
+    for name in ALL.split():
+        if name != "Kc":  # of T alone
+            assert np.isnan(after[name][..., bad]).all(), name
+        np.testing.assert_array_equal(np.delete(after[name], bad, -1), np.delete(before[name], bad, -1))
+
+
+def test_cold_liquids_do_not_react():
+    """LOX with hydrogen at 60 to 150 K, radicals absent: rates are 0 to rounding, and finite."""
+    mix = mixture()
+    T, p = np.linspace(60.0, 150.0, 20), np.full(20, 1e7)
+    X = np.zeros((7, 20))
+    X[0], X[1] = np.linspace(0, 1, 20), 1 - np.linspace(0, 1, 20)
+    W = mix.species.W[:, None]
+    out = mix.properties(SOME, T=T, p=p, Y=X * W / (X * W).sum(0))
+    assert all(np.isfinite(v).all() for v in out.values())
+    assert np.abs(out["omega_mol"]).max() < 1e-12
+
+
+def test_a_negative_concentration_keeps_its_sign():
+    """Whole orders multiply: rates are smooth through 0, for implicit solvers."""
+    mix, n = mixture(equation="ideal"), 21
+    Y = np.zeros((7, n))
+    Y[4] = np.linspace(-1e-6, 1e-6, n)
+    Y[1], Y[0] = 0.5, 0.5 - Y[4]
+    rate = mix.properties(ALL, T=1500.0, p=1e6, Y=Y)["rate_f"][0]  # H + O2
+    np.testing.assert_allclose(np.diff(rate), np.diff(rate).mean(), rtol=1e-4)
+    assert rate[0] < 0 < rate[-1]
+
+
+@pytest.mark.parametrize(
+    "phase, options", [("ideal", dict(equation="ideal")), ("real", dict(kinetics="fugacity", alpha="cantera"))]
+)
+def test_rates_are_cantera_s(phase, options):
+    ct = pytest.importorskip("cantera")
+    mix, gas = mixture(**options), ct.Solution(str(mechanisms.path()), phase)
+    same_as_cantera(mix, gas, *states(150))
+
+
+def test_gri30_is_cantera_s():
+    """53 species, 325 reactions: several panels of colliders, tables outside the struct of constants."""
+    ct = pytest.importorskip("cantera")
+    mix = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
+    same_as_cantera(mix, ct.Solution("gri30.yaml"), *states(60, 53))
+
+
+def same_as_cantera(mix, gas, T, p, Y):
+    out = mix.properties(ALL if mix.options["equation"] == "ideal" else SOME, T=T, p=p, Y=Y)
+    W = mix.species.W
+    for i in range(T.size):
+        gas.TPY = T[i], p[i], Y[:, i]
+        made, gone = gas.creation_rates * 1e3, gas.destruction_rates * 1e3
+        gross = made + gone
+        dn = (gas.product_stoich_coeffs - gas.reactant_stoich_coeffs).sum(0)
+        enthalpies = np.abs(gas.partial_molar_enthalpies / 1e3)
+        theirs = dict(
+            omega_mol=(gas.net_production_rates * 1e3, gross),
+            creation=(made * W, gross * W),
+            destruction=(gone * W, gross * W),
+            heat_release=(gas.heat_release_rate, enthalpies @ gross),
+            rate_f=(gas.forward_rates_of_progress * 1e3, None),
+            rate_r=(gas.reverse_rates_of_progress * 1e3, None),
+            Kc=(gas.equilibrium_constants * 1e3**dn, None),
+        )
+        for name in theirs.keys() & out.keys():
+            got, (wanted, scale) = out[name][..., i], theirs[name]
+            error = np.abs(got - wanted) / np.maximum(np.abs(wanted if scale is None else scale), 1e-200)
+            assert error.max() < LIMIT, (name, i, float(error.max()))
+
+
+def test_cuda(be):  # noqa: F811
+    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device."""
+    mix, (T, p, Y) = mixture(), states()
+    some = dict(T=T[:130], p=p[:130], Y=Y[:, :130])
+    names = f"{SOME} creation tau_chem Kc"
+    compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))

@@ -1,0 +1,250 @@
+"""Reading of reactions: against Cantera, reaction by reaction; what is refused, and by which words; and that nothing is
+read before a rate is asked for."""
+
+import warnings
+
+import mechanisms_for_tests as mechanisms
+import numpy as np
+import pytest
+from reference import kinetics
+
+from kernels import Mixture, MixtureError
+from kernels.species import cantera_reactions
+
+PLAIN = "- equation: H + O2 <=> O + OH\n  rate-constant: {A: 1e10, b: 0.5, Ea: 1000}\n"
+FALLOFF = (
+    "- equation: H + O2 (+M) <=> HO2 (+M)\n  type: falloff\n"
+    "  low-P-rate-constant: {A: 1e20, b: -1.7, Ea: 500}\n  high-P-rate-constant: {A: 1e12, b: 0.4, Ea: 0}\n"
+)
+
+
+def mixture(tmp_path, reactions, extra="", **options):
+    path = tmp_path / "own.yaml"
+    path.write_text(mechanisms.text(reactions, extra=extra))
+    return Mixture.from_yaml(path, "ideal", equation="ideal", **options)
+
+
+def read(tmp_path, reactions, extra="", **options):
+    return mixture(tmp_path, reactions, extra, **options).species.mechanism
+
+
+def same_as_cantera(mix, gas, states=3):
+    """Every reaction's species, orders, colliders and forward rate at some states; the reverse rate too."""
+    mechanism, names = mix.species.mechanism, mix.names
+    assert len(mechanism.reactions) == gas.n_reactions and tuple(gas.species_names) == names
+    for mine, theirs in zip(mechanism.reactions, gas.reactions()):
+        by_name = lambda side: {names[s]: nu for s, nu in side.items()}
+        assert (by_name(mine.reactants), by_name(mine.products)) == (theirs.reactants, theirs.products), mine.equation
+        assert by_name(mine.orders) == {
+            name: order for name, order in {**theirs.reactants, **theirs.orders}.items() if order
+        }
+        assert mine.reversible == theirs.reversible and mine.multiplier == gas.multiplier(mine.number)
+        third = theirs.third_body
+        assert (mine.collider is None) == (third is None), mine.equation
+        if third:
+            wanted = [third.efficiencies.get(name, third.default_efficiency) for name in names]
+            assert mine.collider.weights(len(names)).tolist() == wanted and mine.collider.name == third.name
+    rng = np.random.default_rng(3)
+    T, p = rng.uniform(400, 3000, states), 10 ** rng.uniform(4, 7, states)
+    X = rng.dirichlet(np.ones(len(names)), states).T
+    for i in range(states):
+        gas.TPX = T[i], p[i], X[:, i]
+        C = gas.concentrations[:, None] * 1e3
+        q = kinetics.evaluate(mechanism, mix.species, T[i : i + 1], p[i : i + 1], C)
+        # Cantera's k and Kc have exponents up to 300, of which eps is lost
+        np.testing.assert_allclose(q.rate_f[:, 0].astype(float), gas.forward_rates_of_progress * 1e3, rtol=5e-13)
+        np.testing.assert_allclose(q.rate_r[:, 0].astype(float), gas.reverse_rates_of_progress * 1e3, rtol=1e-12)
+
+
+def test_every_kind_of_reaction_is_cantera_s():
+    ct = pytest.importorskip("cantera")
+    path = mechanisms.path()
+    same_as_cantera(Mixture.from_yaml(path, "ideal", equation="ideal"), ct.Solution(str(path), "ideal"))
+
+
+@pytest.mark.parametrize(
+    "file, phase",
+    [
+        ("h2o2.yaml", "ohmech"),
+        ("gri30.yaml", "gri30"),
+        ("nDodecane_Reitz.yaml", "nDodecane_IG"),
+        ("ptcombust.yaml", "gas"),
+        ("example_data/ammonia-CO-H2-Alzueta-2023.yaml", "baseline"),
+    ],
+)
+def test_shipped_mechanisms_are_cantera_s(file, phase):
+    """Lindemann, Troe, P-log, duplicates, explicit colliders, declared-species, section units as they occur."""
+    ct = pytest.importorskip("cantera")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on polynomials that do not meet
+        mix = Mixture.from_yaml(file, phase, equation="ideal", takahashi="off")
+        same_as_cantera(mix, ct.Solution(file, phase))
+
+
+@pytest.mark.parametrize(
+    "units, Ea",
+    [
+        ("{length: cm, quantity: mol}", "1000"),
+        ("{length: cm, quantity: molec, energy: erg}", "2e-13"),
+        ("{activation-energy: K}", "500"),
+        ("{quantity: molec, activation-energy: eV}", "0.05"),
+        ("{time: min, energy: kJ}", "3000"),
+        ("{}", "4.2 kJ/mol"),
+        ("{}", "500 K"),
+    ],
+)
+def test_units_are_cantera_s(tmp_path, units, Ea):
+    """Of a reaction, below those of the file: an activation energy's own unit stays where the rest changes."""
+    ct = pytest.importorskip("cantera")
+    for kind in (PLAIN, FALLOFF):
+        reactions = kind.replace("1000", Ea).replace("  rate-", f"  units: {units}\n  rate-", 1)
+        reactions = reactions.replace("  type", f"  units: {units}\n  type")
+        mix = mixture(tmp_path, reactions)
+        same_as_cantera(mix, ct.Solution(str(tmp_path / "own.yaml"), "ideal"))
+
+
+def test_units_of_a_section(tmp_path):
+    ct = pytest.importorskip("cantera")
+    mix = mixture(tmp_path, "\n- units: {length: m, quantity: kmol, activation-energy: J/mol}\n" + PLAIN)
+    same_as_cantera(mix, ct.Solution(str(tmp_path / "own.yaml"), "ideal"))
+    assert mix.species.mechanism.reactions[0].rate.A == pytest.approx(1e7)  # 1e10 m3/kmol/s
+
+
+REFUSED = {
+    "unknown type": (PLAIN + "  type: Kooij\n", r"H \+ O2 <=> O \+ OH.*type is 'Kooij', wanted none or one of elem"),
+    "known type": (PLAIN + "  type: Blowers-Masel\n", "'Blowers-Masel' is not read by this program.*pressure-dep"),
+    "surface type": (PLAIN + "  type: sticking-Arrhenius\n", "'sticking-Arrhenius' is not read"),
+    "near key": (PLAIN + "  duplicat: true\n", "unknown key 'duplicat', did you mean 'duplicate'"),
+    "species": (PLAIN.replace("+ OH", "+ XH"), "species 'XH' is not in the phase"),
+    "balance": (PLAIN.replace("+ OH", "+ H2"), "H is not balanced: 1 on the left, 2 on the right"),
+    "arrow": (PLAIN.replace("<=>", "<->"), "wanted one of <=>, =, => between blanks"),
+    "coefficient": (PLAIN.replace("H + O2", "-1 H + O2"), "got '-1 H' in the equation"),
+    "no rate": ("- equation: H + O2 <=> O + OH\n", "rate-constant is missing"),
+    "A below 0": (PLAIN.replace("1e10", "-1e10"), "A is -10000000000.0, wanted `negative-A: true`"),
+    "unit of A": (PLAIN.replace("1e10", "1e10 cm/s"), "A: got '1e10 cm/s', wanted a unit of the kind"),
+    "unit of Ea": (PLAIN.replace("1000", "10 Pa"), "Ea: unit 'Pa', wanted one such as J/mol, K or eV"),
+    "falloff alone": (FALLOFF.replace(" (+M)", ""), r"a falloff reaction has \(\+M\)"),
+    "collider alone": (PLAIN.replace("+ OH", "+ OH (+M)").replace("O2 ", "O2 (+M) "), "belongs to the types falloff"),
+    "one side": (FALLOFF.replace("HO2 (+M)", "HO2"), r"\(\+M\) stands on one side only"),
+    "two forms": (FALLOFF + "  Troe: {A: 1, T3: 1, T1: 1}\n  Tsang: {A: 1, B: 0}\n", "has Troe and Tsang"),
+    "Tsang's B": (FALLOFF + "  Tsang: {A: 1}\n", "Tsang: B is missing"),
+    "signs": (FALLOFF.replace("1e20", "-1e20") + "  negative-A: true\n", "have different signs"),
+    "M alone": (PLAIN.replace("H + O2", "H + O2 + M"), "wanted one M on each side"),
+    "no collider": (PLAIN + "  type: three-body\n", "a three-body reaction has M, or one species, on both sides"),
+    "colliders": (PLAIN.replace("H + O2", "H + O2 + H2O").replace("OH\n", "OH + H2O\n") + "  efficiencies: {H2: 1}\n",
+        "H2O is the collider: wanted no other efficiencies"),
+    "orders": (PLAIN + "  orders: {H: 0.5}\n", "a reversible reaction has the orders of its"),
+    "other orders": (PLAIN.replace("<=>", "=>") + "  orders: {H2: 1}\n", "'H2' is no reactant, wanted `nonrea"),
+    "negative": (PLAIN.replace("<=>", "=>") + "  orders: {H: -1}\n", "H: got -1, wanted `negative-orders: true`"),
+    "twins": (PLAIN + PLAIN, r"reactions 1 and 2, H \+ O2 <=> O \+ OH, are duplicates; wanted `duplicate: true`"),
+    "turned twins": (PLAIN + PLAIN.replace("H + O2 <=> O + OH", "O + OH => H + O2"), "reactions 1 and 2.*duplicates"),
+    "no twin": (PLAIN + "  duplicate: true\n", "is marked duplicate and has no partner"),
+    "plog": ("- equation: H + O2 <=> O + OH\n  type: pressure-dependent-Arrhenius\n  rate-constants:\n"
+        "  - {P: 1 atm, A: 1e10, b: 0, Ea: 0}\n  - {P: 1 atm, A: -1e9, b: 0.5, Ea: 0}\n",
+        "at 101325 Pa their sum is not positive at 300 K"),
+    "no YAML": (PLAIN + "- equation: {H", "is not valid YAML: .*line 16"),
+    "chebyshev": ("- equation: H + O2 <=> O + OH\n  type: Chebyshev\n  temperature-range: [300, 200]\n"
+        "  pressure-range: [1, 2]\n  data: [[1.0]]\n", r"got \[300, 200\], wanted an ascending pair"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused_by_file_reaction_and_reason(tmp_path, what):
+    """Loading and properties do not notice; the first rate does, and each that follows."""
+    reactions, message = REFUSED[what]
+    mix = mixture(tmp_path, reactions)
+    for _ in range(2):
+        with pytest.raises(MixtureError, match=message) as caught:
+            mix.species.mechanism  # noqa: B018
+        assert str(tmp_path / "own.yaml") in str(caught.value)
+    assert mix.constant("W") is not None
+
+
+def test_unlike_keys_are_left_alone(tmp_path):
+    assert len(read(tmp_path, PLAIN + "  provenance: a thesis\n").reactions) == 1
+
+
+def test_reactions_are_read_at_the_first_rate(tmp_path, monkeypatch):
+    """And not before: not by loading, properties, constants of other models, or the table of launches."""
+    mix, calls = mixture(tmp_path, REFUSED["unknown type"][0]), []
+    read = cantera_reactions._Reader.mechanism
+    monkeypatch.setattr(cantera_reactions._Reader, "mechanism", lambda self: calls.append(1) or read(self))
+    Y = np.full(mix.ns, 1 / mix.ns)
+    assert mix.properties("rho", T=300.0, p=1e5, Y=Y)["rho"] > 0 and mix.structure and not calls
+    for _ in range(2):
+        with pytest.raises(ValueError, match="kernel 'net_production' cannot be used with this mixture: .*'Kooij'"):
+            mix.properties("omega", T=300.0, p=1e5, Y=Y)
+    with pytest.raises(MixtureError, match="'Kooij'"):
+        mix.nr  # noqa: B018
+    assert calls == [1]
+
+
+def test_a_phase_without_reactions_says_so(tmp_path):
+    with pytest.raises(ValueError, match="the species have no reactions: their phase has no `kinetics`"):
+        Mixture.from_yaml(mechanisms.SPECIES).properties("omega", T=300.0, p=1e5, X={"H2": 1})
+    path = tmp_path / "own.yaml"
+    for kinetics_, said in (("none", "has no kinetics, wanted gas or bulk"), ("surface", "kinetics is 'surface'")):
+        path.write_text(mechanisms.text(PLAIN).replace("kinetics: bulk", f"kinetics: {kinetics_}"))
+        with pytest.raises(MixtureError, match=said):
+            Mixture.from_yaml(path, "ideal", equation="ideal").species.mechanism  # noqa: B018
+
+
+def test_sections_rules_and_other_files(tmp_path):
+    (tmp_path / "more.yaml").write_text(f"units: {{length: cm, quantity: mol}}\nown-reactions:\n{PLAIN}some: 1\n")
+    foreign = PLAIN.replace("O + OH", "CO + OH").replace("O2", "CO2")
+    for given, wanted, notes in (
+        ("reactions: none", 0, 0),
+        ("reactions: [reactions, more.yaml/own-reactions]", 2, 0),
+        ("reactions: [{more.yaml/own-reactions: all}]", 1, 0),
+        ("reactions: [{reactions: none}, more.yaml/own-reactions]", 1, 0),
+        ("reactions: declared-species", 1, 1),
+    ):
+        own = FALLOFF + (foreign if "declared" in given else "")
+        factors = '\n  rate-multipliers: {default: 2.0, "0": 0.5}' if wanted else ""
+        (tmp_path / "own.yaml").write_text(mechanisms.text(own, extra=factors).replace("reactions: all", given))
+        mechanism = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism
+        assert [r.multiplier for r in mechanism.reactions] == [0.5, 2.0][:wanted] and len(mechanism.notes) == notes
+    (tmp_path / "own.yaml").write_text(mechanisms.text(PLAIN).replace("reactions: all", "reactions: some"))
+    with pytest.raises(MixtureError, match="reactions: got 'some', wanted all, declared-species, none or a list"):
+        Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism  # noqa: B018
+
+
+def test_a_multiplier_of_no_reaction_is_refused(tmp_path):
+    with pytest.raises(MixtureError, match="rate-multipliers: got '2', wanted default or the number of a reaction"):
+        read(tmp_path, PLAIN, mechanisms.MULTIPLIERS)
+
+
+def test_duplicates_with_explicit_colliders(tmp_path):
+    """M beside an explicit collider: as the phase says; and none where M has no efficiency of that species."""
+    general = "- equation: H + O2 + M <=> HO2 + M\n  rate-constant: {A: 1e16, b: 0, Ea: 0}\n"
+    special = general.replace(" M", " H2O")
+    rule = "\n  explicit-third-body-duplicates: "
+    assert "reactions 1 and 2" in read(tmp_path, general + special).notes[0]
+    assert not read(tmp_path, general + "  efficiencies: {H2O: 0.0}\n" + special).notes
+    assert not read(tmp_path, general + special, rule + "mark-duplicate").notes
+    changed = read(tmp_path, general + special, rule + "modify-efficiency")
+    H2O = changed.names.index("H2O")
+    assert changed.reactions[0].collider.weights(7)[H2O] == 0 and changed.reactions[1].collider.of == {H2O: 1.0}
+    with pytest.raises(MixtureError, match="reactions 1 and 2, H . O2 . H2O <=> HO2 . H2O, are duplicates"):
+        read(tmp_path, general + special, rule + "error")
+    with pytest.raises(MixtureError, match="explicit-third-body-duplicates is 'all', wanted warn, error"):
+        read(tmp_path, general + special, rule + "all")
+    marked = PLAIN + "  duplicate: true\n"  # a multiple counts, and so does the reverse
+    twice = marked.replace("H + O2 <=> O + OH", "2 O + 2 OH <=> 2 H + 2 O2")
+    assert len(read(tmp_path, marked + twice).reactions) == 2
+
+
+def test_species_left_out_take_their_reactions_along(tmp_path):
+    """Also a subset of a mixture; colliders lose them, and a note says which reactions went."""
+    reactions = PLAIN + FALLOFF + "  efficiencies: {H2O: 6.0, O: 2.0}\n"
+    mix = mixture(tmp_path, reactions, without="O")
+    (left,) = mix.species.mechanism.reactions
+    assert left.collider.of == {mix.names.index("H2O"): 6.0} and left.number == 0
+    (note,) = mix.species.mechanism.notes
+    assert note == "1 reactions left out, as the mixture leaves out their species: H + O2 <=> O + OH."
+    some = mixture(tmp_path, reactions).species.subset(["HO2", "O2", "H", "H2O"])
+    (left,) = some.mechanism.reactions
+    assert left.reactants == {2: 1.0, 1: 1.0} and left.products == {0: 1.0}
+    with pytest.raises(MixtureError, match="efficiencies: species 'XY' is not in the phase"):
+        read(tmp_path, FALLOFF + "  efficiencies: {XY: 6.0}\n")
+    assert read(tmp_path, FALLOFF + "  efficiencies: {XY: 6.0}\n", "\n  skip-undeclared-third-bodies: true")
