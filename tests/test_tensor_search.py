@@ -266,7 +266,8 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
     renamed, sizes = "v[e i] = a[e j] b[e i j]", dict(i=3, j=9)
     default = Contraction(renamed, sizes, backend="cpu")
     assert default.row is None
-    (row,) = organisations.rows(table).values()
+    row, *committed = organisations.rows(table).values()  # in front of those that were in force
+    assert [r.key for r in committed] == list(organisations.rows(organisations.COMMITTED))
     others = [c for c in Space(default).defaults if c.how.name != default.how.name]
     other = row._replace(order=others[0].order, how=organisations.written(others[0].how))
     organisations.write(table, [other, row])  # the first of two for one kernel counts
