@@ -246,6 +246,8 @@ def test_launch(capsys):
         "launch of one kernel from Python",
         "warm start of Python, first result",
         "eosthermalproperties, from Fortran",
+        "block call with 13 arrays of one point, from Fortran",
+        "block call for a slab of 3 x 64 x 64 points, ideal gas",
     } <= what
     for row in rows:
         assert tuple(row) == report.KEYS and row["seconds"] > 0 and row["bench"] == "launch"

@@ -23,6 +23,7 @@ from .report import Report, Row
 
 HERE = pathlib.Path(__file__).resolve().parent
 NITROGEN = ROOT / "examples" / "mixtures" / "n2.yaml"
+MIXTURE = ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
 POINTS = 16  # next to no work: what is left is the call
 CALLS = 2000
 NOTHING = Source(
@@ -50,6 +51,7 @@ def run(given, backend, say) -> Report:
     say("entry points from Fortran")
     try:
         rows += from_fortran(backend, given.repeats)
+        rows += small_blocks(backend)
     except BackendError as error:
         left_out.append(f"Entry points from Fortran are left out: {error}")
     notes = (
@@ -132,7 +134,7 @@ def python_starts(backend) -> list[Row]:
     ]
 
 
-def host(name: str = "entry_points.f90", module: bool = False) -> pathlib.Path:
+def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2") -> pathlib.Path:
     """A Fortran program of this folder, compiled and linked against libframe, which is built when it is not there.
     module: it uses frame_interface."""
     from ... import build
@@ -148,9 +150,27 @@ def host(name: str = "entry_points.f90", module: bool = False) -> pathlib.Path:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             used = pathlib.Path(folder) / "frame_interface.f90"
             used.write_text(interface)
-            fortran.run([program, "-O2", "-J", folder, *[used] * module, source, "-o", path, *link], source.name)
+            fortran.run(
+                [program, level, "-march=native", "-J", folder, *[used] * module, source, "-o", path, *link],
+                source.name,
+            )
 
-    return cache.entry(f"{source.stem}-{cache.key(source.read_bytes(), interface, version, library)}", ".exe", make)
+    return cache.entry(
+        f"{source.stem}-{cache.key(source.read_bytes(), interface, level, version, library)}", ".exe", make
+    )
+
+
+def small_blocks(backend) -> list[Row]:
+    """Block calls with next to no work, and of a slab of three points in x, beside a plain loop."""
+    program = host("small_blocks.f90", module=True, level="-O3")
+    given = MIXTURE, ROOT / "examples" / "own_kernel" / "air.py", 64
+    lines = timed([program, *given], FRAME_BACKEND=str(backend), FRAME_TIMERS="0", FRAME_CHECK="0")[1].split("\n")
+    told = {name: float(value) for name, value in (line.split() for line in lines if line)}
+    slab = "block call for a slab of 3 x 64 x 64 points, ideal gas"
+    return [
+        row("block call with 13 arrays of one point, from Fortran", backend, told["arrays"], 1),
+        row(slab, backend, told["slab"], 3 * 64**2, "plain Fortran, -O3", told["plain"]),
+    ]
 
 
 def from_fortran(backend, repeats: int) -> list[Row]:
