@@ -27,7 +27,7 @@ class Bounds:
 
 def jet(quick, pictures):
     """Cold dense oxygen and hydrogen into hot gas at 70 bar: 120 to 1000 K come in or are there at the start."""
-    for cells, end in (((24, 16), 1e-4),) if quick else (((48, 32), 6e-4), ((96, 64), 6e-4)):
+    for cells, end in (((24, 16), 6e-5),) if quick else (((48, 32), 6e-4), ((96, 64), 6e-4)):
         f = Flow(Case.from_file(CASES / "lox_h2_jet.toml", [f"domain.cells = {list(cells)}", f"time.end = {end}"]))
         start, seen = f.sums(), Bounds()
         advance(f, end, seen)
