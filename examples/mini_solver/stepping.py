@@ -59,6 +59,7 @@ class Stages:
         self.block, self.scheme, self.timers = block, scheme, timers
         self.fluxes, self.properties, self.limiter, self.sides, self.fill = fluxes, properties, limiter, sides, fill
         self._begin, self._update = bind("begin"), bind("update")
+        self.begun = False  # whether U0 holds the start of a step
         self._table = RUNGE_KUTTA[block.case.numerics["runge_kutta"]]
         # between devices, messages take less time than the launches that a rim of its own needs
         self._overlap = (
@@ -67,7 +68,7 @@ class Stages:
 
     def __call__(self, watch=None):
         """From one state to the next. The length of the step is read from memory. watch(number): after each stage."""
-        block = self.block
+        block, self.begun = self.block, True
         with self.timers.timed("update"):
             self._begin(*block.box())
         for number, ((w0, w1), share) in enumerate(zip(self._table, shares(self._table))):
@@ -176,10 +177,11 @@ class Failure:
     def text(self) -> str:
         """What to tell; the same on all ranks. Collective."""
         flow, ranks = self.flow, self.block.ranks
-        late, found = self._cells(self.bad()), None
-        self._restore()
-        before = self._cells(self.bad())
-        if not before:
+        late, found, before = self._cells(self.bad()), None, []
+        if flow.stages.begun:
+            self._restore()
+            before = self._cells(self.bad())
+        if flow.stages.begun and not before:
             last = self._numbers()
 
             class Found(Exception):
