@@ -256,7 +256,7 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
 #endif
     }
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
-    rough = select(shock <= 0.05 * p, rough, R(0.0));
+    rough = select(shock <= 0.2 * p, rough, R(0.0));
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
     put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), R(0.0)), count);
     if (!any_of(!calm)) return;
