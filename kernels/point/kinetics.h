@@ -193,37 +193,53 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
     rate_coefficients(m, T, p, s);
 }
 
-// use(number, forward, reverse, net, each_net, each_left, each_right) of those reactions with A reactants and B
-// products, all different on the two sides, that need no coefficient but 1 for each of these; each_*(add) calls
-// add(species, nu)
+// use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
+// all different on the two sides, that needs no coefficient but 1 for each of these; each_*(add) calls add(species, nu)
+template <int A, int B, class M, class R, class Species, class Use>
+POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int number, const scalar reversible,
+                              const Species &at, const Use &use) {
+    R scale = factor * s.I[at[0]], before = s.D[at[0]];
+    UNROLL
+    for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+    R after = reversible * s.D[at[A]];
+    UNROLL
+    for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+    const auto left = [&](const auto &add, const double sign) {
+        UNROLL
+        for (int j = 0; j < A; ++j) add(at[j], sign);
+    };
+    const auto right = [&](const auto &add, const double sign) {
+        UNROLL
+        for (int j = A; j < A + B; ++j) add(at[j], sign);
+    };
+    use(
+        number, scale * before, scale * after, scale * (before - after),
+        [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
+        [&](const auto &add) { right(add, 1.0); });
+}
+
+// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species
 template <int A, int B, class M, class R, class Use>
 POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
-    // factor, number, coefficient, collider, 1 where reversible, species
     UNROLL_BY(1)
     for (int i = 0; i < count; ++i, row += 5 + A + B) {
         int at[A + B];
         UNROLL
         for (int j = 0; j < A + B; ++j) at[j] = int(row[5 + j]);
-        R scale = row[0] * s.k[int(row[2])] * s.third[int(row[3])] * s.I[at[0]], before = s.D[at[0]];
-        UNROLL
-        for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
-        R after = row[4] * s.D[at[A]];
-        UNROLL
-        for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
-        const auto left = [&](const auto &add, const double sign) {
-            UNROLL
-            for (int j = 0; j < A; ++j) add(at[j], sign);
-        };
-        const auto right = [&](const auto &add, const double sign) {
-            UNROLL
-            for (int j = A; j < A + B; ++j) add(at[j], sign);
-        };
-        use(
-            int(row[1]), scale * before, scale * after, scale * (before - after),
-            [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
-            [&](const auto &add) { right(add, 1.0); });
+        const R factor = row[0] * s.k[int(row[2])] * s.third[int(row[3])];
+        paired_reaction<A, B>(s, factor, int(row[1]), row[4], at, use);
     }
     return row;
+}
+
+// one of those that the mixture writes out: known to the compiler are all indices
+template <class M, class R, class Use, int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
+POINT_FN void written_reaction(const Reacting<M, R> &s, const scalar factor,
+                               Indices<A, B, NUMBER, K, THIRD, REVERSIBLE, AT...>, const Use &use) {
+    constexpr int at[] = {AT...};
+    R all = factor * s.k[K];
+    if constexpr (THIRD < M::RATE_COLLIDERS) all = all * s.third[THIRD];
+    paired_reaction<A, B>(s, all, NUMBER, REVERSIBLE, at, use);
 }
 
 // product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
@@ -240,6 +256,9 @@ template <class R> POINT_FN R factors(const R *c, const scalar *term, const int 
 
 template <class M, class R, class Use>
 POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+    if constexpr (M::RATES_WRITTEN)
+        M::written_reactions(m.reaction_factors,
+                             [&](const scalar factor, auto indices) { written_reaction(s, factor, indices, use); });
     const scalar *row = m.reaction_pairs;
     row = paired_reactions<1, 1, M, R>(s, row, M::RATE_PAIRS_11, use);
     row = paired_reactions<1, 2, M, R>(s, row, M::RATE_PAIRS_12, use);
