@@ -104,9 +104,9 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
 FARTHEST = 200.0  # of |L_k| of kinetics.h, 20 less than its bound: ln gamma comes on top
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
-NEVER = 1e10  # 1/K: an exponential of -T times more is 0
-# So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state, written
-# and as a loop: 29 reactions 27 and 38, 325 reactions 563 and 487 (the code no longer fits its cache).
+NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
+# So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
+# written and as a loop: 29 reactions 27 and 38, 325 reactions 563 and 487 (the code no longer fits its cache).
 WRITTEN = 100
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 
@@ -139,7 +139,8 @@ def _blending(rate: Falloff):
     n = rate.numbers
     if rate.form == "SRI":
         a, b, c, d, e = n
-        return [np.log(d) if d > 0 else -1e3, e, a, b, 1 / c if c else 0.0, 0.0, 0.0]
+        second = 1 / c if c and 1 / c <= NEVER else 0.0
+        return [np.log(d) if d > 0 else -1e3, e, a if b < GONE else 0.0, min(b, GONE), second, 0.0, 0.0]
     if rate.form == "Tsang":
         return [*n, 0.0, 0.0, 0.0, 0.0, 0.0]
     if rate.form == "Lindemann":
@@ -152,7 +153,7 @@ def _blending(rate: Falloff):
             constant += share  # exp(-T/T1) is 1
         gone = not 1e-25 <= abs(inverse) <= NEVER
         out += [0.0, 0.0] if gone else [share, inverse]
-    return [constant, *out, float(bool(T2)), T2]
+    return [constant, *out, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
 
 
 def _paired(reaction: Reaction, far) -> bool:
