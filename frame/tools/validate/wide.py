@@ -93,7 +93,7 @@ def _compare(job, names, n) -> list[Row]:
             if public
             else "no tolerance: intermediates, whose own relative error does not matter to the results",
         )
-        nothing = (scale[name] == 0) & (exact[name] == 0)
+        nothing = (scale[name] == 0) & (np.abs(exact[name]) < 1e-200)  # a product of such rates is 0 in doubles
         # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of their boundary
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
         out.append(
