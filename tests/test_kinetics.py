@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kernel_cases import project_kernels
 from reference import kinetics
+from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 
 import kernels
@@ -301,3 +302,29 @@ def test_cuda(be):  # noqa: F811
     some = dict(T=T[:130], p=p[:130], Y=Y[:, :130])
     names = f"{SOME} creation tau_chem Kc"
     compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))
+
+
+def test_from_a_host(tmp_path):
+    """Collections and kernels by name, rates of every reaction in the last dimension; another mixture after."""
+    few = tmp_path / "few.yaml"
+    few.write_text(mechanisms.text("- equation: H + O2 <=> O + OH\n  rate-constant: [1e14, 0, 15000]\n"))
+    host, n = Host(ns=7, nq=12, mixture=None, equation="ideal"), 24
+    for path in (mechanisms.path(), few):
+        host.frame.load_mixture(str(path), "ideal")
+        mix = Mixture.from_yaml(path, "ideal", equation="ideal")
+        T, p, Y = (np.ascontiguousarray(x[..., :n]) for x in states())
+        Q = np.zeros((4, 3, 2, 12), order="F")
+        for place, row in zip((0, 4, *range(5, 12)), (p, T, *Y)):
+            Q[..., place] = row.reshape((4, 3, 2), order="F")
+        host.put("Q", Q)
+        host.launch("thermal_kinetics")
+        omega = host.get("omega", np.zeros((4, 3, 2, 7), order="F"))
+        host.launch("reaction_rates")
+        rates = host.get("rate_net", np.zeros((4, 3, 2, mix.nr), order="F"))
+        wanted = mix.properties("omega rate_net", T=T, p=p, Y=Y)
+        for got, name in ((omega, "omega"), (rates, "rate_net")):
+            scale = np.abs(wanted[name]).max(0)
+            error = np.abs(got.reshape((n, -1), order="F").T - wanted[name])
+            assert (error <= 1e-11 * scale).all(), name
+    with pytest.raises(kernels.ArgumentError):
+        host.get("rate_net", np.zeros((4, 3, 2, 34), order="F"))
