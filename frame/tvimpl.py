@@ -345,6 +345,9 @@ class TVImpl:
             for view in thread.views.values():  # results of an earlier mixture are void
                 if view.filled.basis:
                     view.filled = EMPTY
+            quantities = kernels.quantities
+            for name in [name for name in thread.views if name in quantities and quantities[name].per == "nr"]:
+                del thread.views[name]  # it has a row for each reaction of the mixture before
 
     def wait_for_all(self) -> None:
         """For what the calls of all threads have queued."""

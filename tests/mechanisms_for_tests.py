@@ -48,7 +48,7 @@ REACTIONS = """
   type: falloff
   low-P-rate-constant: {A: 6.37e+20, b: -1.72, Ea: 524.8}
   high-P-rate-constant: {A: 4.65e+12, b: 0.44, Ea: 0.0}
-  Troe: {A: 0.5, T3: 1.0e-30, T1: 1.0e+30}
+  Troe: {A: 0.5, T3: 1.0e-30, T1: 1.0e+30, T2: 1.0e+100}
 - equation: H + O (+O2) <=> OH (+O2)
   type: falloff
   low-P-rate-constant: {A: 1.0e+17, b: -0.7, Ea: 30.0}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kernel_cases import project_kernels
 from reference import kinetics
+from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 
 import kernels
@@ -126,8 +127,21 @@ def test_kernel_alone(name):
 def test_options(options):
     """Also with a translated volume: C is that of the translated density, and gamma C R T the same fugacity."""
     mix, (T, p, Y) = mixture(**options), states()
-    got = mix.properties(SOME if mix.options["equation"] != "ideal" else ALL, T=T, p=p, Y=Y)
+    names = "rate_f" if "chebyshev" in options else SOME if mix.options["equation"] != "ideal" else ALL
+    got = mix.properties(names, T=T, p=p, Y=Y)
     compare(mix, got, oracle(mix, T, p, Y, options.get("chebyshev") == "clamp"))
+
+
+def test_as_a_loop_over_tables(monkeypatch):
+    """How mechanisms of more than WRITTEN reactions run; here one that is otherwise written out: the same rates."""
+    mix, (T, p, Y) = mixture(kinetics="concentration"), states()
+    written = mix.properties(SOME, T=T, p=p, Y=Y)
+    monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)
+    assert mix.nr == 34
+    looped = Mixture.from_yaml(mechanisms.path(), "real", kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
+    for name in SOME.split():
+        scale = np.abs(written[name]).max() if name in ("omega_mol", "rate_net", "heat_release") else written[name]
+        assert (np.abs(looped[name] - written[name]) <= 1e-12 * np.abs(scale) + 1e-200).all(), name
 
 
 def test_mass_and_elements_are_kept():
@@ -288,3 +302,29 @@ def test_cuda(be):  # noqa: F811
     some = dict(T=T[:130], p=p[:130], Y=Y[:, :130])
     names = f"{SOME} creation tau_chem Kc"
     compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))
+
+
+def test_from_a_host(tmp_path):
+    """Collections and kernels by name, rates of every reaction in the last dimension; another mixture after."""
+    few = tmp_path / "few.yaml"
+    few.write_text(mechanisms.text("- equation: H + O2 <=> O + OH\n  rate-constant: [1e14, 0, 15000]\n"))
+    host, n = Host(ns=7, nq=12, mixture=None, equation="ideal"), 24
+    for path in (mechanisms.path(), few):
+        host.frame.load_mixture(str(path), "ideal")
+        mix = Mixture.from_yaml(path, "ideal", equation="ideal")
+        T, p, Y = (np.ascontiguousarray(x[..., :n]) for x in states())
+        Q = np.zeros((4, 3, 2, 12), order="F")
+        for place, row in zip((0, 4, *range(5, 12)), (p, T, *Y)):
+            Q[..., place] = row.reshape((4, 3, 2), order="F")
+        host.put("Q", Q)
+        host.launch("thermal_kinetics")
+        omega = host.get("omega", np.zeros((4, 3, 2, 7), order="F"))
+        host.launch("reaction_rates")
+        rates = host.get("rate_net", np.zeros((4, 3, 2, mix.nr), order="F"))
+        wanted = mix.properties("omega rate_net", T=T, p=p, Y=Y)
+        for got, name in ((omega, "omega"), (rates, "rate_net")):
+            scale = np.abs(wanted[name]).max(0)
+            error = np.abs(got.reshape((n, -1), order="F").T - wanted[name])
+            assert (error <= 1e-11 * scale).all(), name
+    with pytest.raises(kernels.ArgumentError):
+        host.get("rate_net", np.zeros((4, 3, 2, 34), order="F"))

@@ -131,7 +131,9 @@ def test_kernels_alone(backend, first):
     made |= {"T_start": made["T"], "V_p": made["c"], "dQ": np.ones((6, N)), "dU": np.ones((6, N))}
     ran = 0
     for kernel in list(declare.kernels.values())[first + (backend != "cpu") :: 6]:
-        if not kernel.serves(mix.options) or not all(read in made for read in kernel.reads):
+        of_reactions = kernel.header.name == "kinetics.h"  # this mixture has none
+        serves = kernel.serves(mix.options) and not of_reactions
+        if not serves or not all(read in made for read in kernel.reads):
             continue
         inputs = {q: made[q].astype(SINGLE) for q in kernel.reads}
         double, mixed = (

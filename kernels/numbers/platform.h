@@ -190,6 +190,7 @@ template <int I> struct Constant {
     static constexpr int value = I;
     POINT_FN constexpr operator int() const { return I; }
 };
+template <int...> struct Indices {}; // several of them in a type
 template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Work &work) {
     if constexpr (I < COUNT) {
         work(Constant<I>());

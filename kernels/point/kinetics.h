@@ -19,6 +19,9 @@ template <> struct is_given<Absent> {
     static constexpr bool value = false;
 };
 
+// A number of a table that is an index or a count, also where Mixture.moved has changed all constants a little
+POINT_FN int whole_number(const scalar x) { return int(x + scalar(0.5)); }
+
 // ln gamma_k, f_k = gamma_k C_k R T: gamma_k = phi_k Z
 template <class M, class R, class Phi, class Out>
 POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out &ln_gamma) {
@@ -65,7 +68,7 @@ POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T,
 
 // ln k at one pressure of a P-log reaction, whose terms follow; `at` moves behind them
 template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const R inv_T) {
-    const int terms = int(at[2]);
+    const int terms = whole_number(at[2]);
     at += 3;
     if (terms == 1) {
         const R ln_k = at[0] + at[1] * ln_T - at[2] * inv_T;
@@ -93,12 +96,12 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         const scalar *f = m.reaction_falloffs;
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
-            R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[int(f[5])];
+            R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
             ln_Pr = at_most(at_least(ln_Pr, -BLENDED), BLENDED);
             const R Pr = exp(ln_Pr);
-            R rate = f[0] * k[int(f[1])] / (1.0 + Pr);
+            R rate = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
             if (f[6] < 1) rate = rate * Pr;
-            if (f[7] > 0) rate = rate * exp(ln_blending(int(f[7]), f + 8, T, ln_T, inv_T, ln_Pr));
+            if (f[7] > 0) rate = rate * exp(ln_blending(whole_number(f[7]), f + 8, T, ln_T, inv_T, ln_Pr));
             k[M::RATE_EXPONENTS + i] = rate;
         }
     }
@@ -110,7 +113,7 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_PLOGS; ++i) {
             const scalar factor = at[0];
-            const int pressures = int(at[1]);
+            const int pressures = whole_number(at[1]);
             at += 2;
             scalar ln_before = at[0];
             R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
@@ -129,7 +132,7 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         at = m.reaction_chebyshevs;
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
-            const int rows = int(at[1]), columns = int(at[2]);
+            const int rows = whole_number(at[1]), columns = whole_number(at[2]);
             R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
             if constexpr (M::chebyshev_clamp) {
                 x = at_most(at_least(x, -1.0), 1.0);
@@ -193,37 +196,53 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
     rate_coefficients(m, T, p, s);
 }
 
-// use(number, forward, reverse, net, each_net, each_left, each_right) of those reactions with A reactants and B
-// products, all different on the two sides, that need no coefficient but 1 for each of these; each_*(add) calls
-// add(species, nu)
+// use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
+// all different on the two sides, that needs no coefficient but 1 for each of these; each_*(add) calls add(species, nu)
+template <int A, int B, class M, class R, class Species, class Use>
+POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int number, const scalar reversible,
+                              const Species &at, const Use &use) {
+    R scale = factor * s.I[at[0]], before = s.D[at[0]];
+    UNROLL
+    for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+    R after = reversible * s.D[at[A]];
+    UNROLL
+    for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+    const auto left = [&](const auto &add, const double sign) {
+        UNROLL
+        for (int j = 0; j < A; ++j) add(at[j], sign);
+    };
+    const auto right = [&](const auto &add, const double sign) {
+        UNROLL
+        for (int j = A; j < A + B; ++j) add(at[j], sign);
+    };
+    use(
+        number, scale * before, scale * after, scale * (before - after),
+        [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
+        [&](const auto &add) { right(add, 1.0); });
+}
+
+// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species
 template <int A, int B, class M, class R, class Use>
 POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
-    // factor, number, coefficient, collider, 1 where reversible, species
     UNROLL_BY(1)
     for (int i = 0; i < count; ++i, row += 5 + A + B) {
         int at[A + B];
         UNROLL
-        for (int j = 0; j < A + B; ++j) at[j] = int(row[5 + j]);
-        R scale = row[0] * s.k[int(row[2])] * s.third[int(row[3])] * s.I[at[0]], before = s.D[at[0]];
-        UNROLL
-        for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
-        R after = row[4] * s.D[at[A]];
-        UNROLL
-        for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
-        const auto left = [&](const auto &add, const double sign) {
-            UNROLL
-            for (int j = 0; j < A; ++j) add(at[j], sign);
-        };
-        const auto right = [&](const auto &add, const double sign) {
-            UNROLL
-            for (int j = A; j < A + B; ++j) add(at[j], sign);
-        };
-        use(
-            int(row[1]), scale * before, scale * after, scale * (before - after),
-            [&](const auto &add) { left(add, -1.0), right(add, 1.0); }, [&](const auto &add) { left(add, 1.0); },
-            [&](const auto &add) { right(add, 1.0); });
+        for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
+        const R factor = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])];
+        paired_reaction<A, B>(s, factor, whole_number(row[1]), row[4], at, use);
     }
     return row;
+}
+
+// one of those that the mixture writes out: known to the compiler are all indices
+template <class M, class R, class Use, int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
+POINT_FN void written_reaction(const Reacting<M, R> &s, const scalar factor,
+                               Indices<A, B, NUMBER, K, THIRD, REVERSIBLE, AT...>, const Use &use) {
+    constexpr int at[] = {AT...};
+    R all = factor * s.k[K];
+    if constexpr (THIRD < M::RATE_COLLIDERS) all = all * s.third[THIRD];
+    paired_reaction<A, B>(s, all, NUMBER, REVERSIBLE, at, use);
 }
 
 // product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
@@ -231,15 +250,18 @@ POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *r
 template <class R> POINT_FN R factors(const R *c, const scalar *term, const int count, R product) {
     UNROLL_BY(1)
     for (int t = 0; t < count; ++t, term += 3) {
-        const R x = c[int(term[0])];
+        const R x = c[whole_number(term[0])];
         if (term[2] > 0) UNROLL_BY(1)
-        for (int n = int(term[1]); n > 0; --n) product = product * x;
+        for (int n = whole_number(term[1]); n > 0; --n) product = product * x;
         else product = product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x); }
     return product;
 }
 
 template <class M, class R, class Use>
 POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+    if constexpr (M::RATES_WRITTEN)
+        M::written_reactions(m.reaction_factors,
+                             [&](const scalar factor, auto indices) { written_reaction(s, factor, indices, use); });
     const scalar *row = m.reaction_pairs;
     row = paired_reactions<1, 1, M, R>(s, row, M::RATE_PAIRS_11, use);
     row = paired_reactions<1, 2, M, R>(s, row, M::RATE_PAIRS_12, use);
@@ -255,25 +277,26 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
     row = m.reaction_others;
     UNROLL_BY(1)
     for (int i = 0; i < M::RATE_OTHERS; ++i) {
-        const int forward = int(row[7]), reverse = int(row[8]), left = int(row[9]), right = int(row[10]),
-                  net = int(row[11]);
+        const int forward = whole_number(row[7]), reverse = whole_number(row[8]), left = whole_number(row[9]),
+                  right = whole_number(row[10]), net = whole_number(row[11]);
         const scalar *const f = row + 12, *const r = f + 3 * forward, *const l = r + 3 * reverse,
                             *const g = l + 2 * left, *const n = g + 2 * right;
-        const R k = row[0] * s.k[int(row[2])] * s.third[int(row[3])], there = factors(s.c, f, forward, k);
+        const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])],
+                there = factors(s.c, f, forward, k);
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             UNROLL_BY(1)
-            for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[int(n[2 * t])];
+            for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[whole_number(n[2 * t])];
             back = factors(s.c, r, reverse, k * exp(at_most(ln, REVERSE)));
         }
         const auto each = [](const scalar *from, const int count) {
             return [=](const auto &add) {
                 UNROLL_BY(1)
-                for (int t = 0; t < count; ++t) add(int(from[2 * t]), from[2 * t + 1]);
+                for (int t = 0; t < count; ++t) add(whole_number(from[2 * t]), from[2 * t + 1]);
             };
         };
-        use(int(row[1]), there, back, there - back, each(n, net), each(l, left), each(g, right));
+        use(whole_number(row[1]), there, back, there - back, each(n, net), each(l, left), each(g, right));
         row = n + 2 * net;
     }
 }
@@ -336,10 +359,10 @@ template <class M, class R, class Out> POINT_FN void equilibrium_constants(const
     const scalar *at = m.reaction_net;
     UNROLL_BY(1)
     for (int i = 0; i < M::NR; ++i) {
-        const int count = int(*at++);
+        const int count = whole_number(*at++);
         R ln = 0.0 * inv_T;
         UNROLL_BY(1)
-        for (int t = 0; t < count; ++t, at += 2) ln = ln - at[1] * g[int(at[0])];
+        for (int t = 0; t < count; ++t, at += 2) ln = ln - at[1] * g[whole_number(at[0])];
         Kc.set(i, exp(at_most(ln, BLENDED)));
     }
 }

@@ -55,7 +55,7 @@ for name, unit, what, *per in (
 STATE = "T p rho Y ln_gamma?"
 TABLES = (
     "reaction_shift reaction_exponents reaction_colliders reaction_falloffs reaction_plogs reaction_chebyshevs "
-    "reaction_pairs reaction_others reaction_net"
+    "reaction_factors reaction_pairs reaction_others reaction_net"
 )
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -104,7 +104,10 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
 FARTHEST = 200.0  # of |L_k| of kinetics.h, 20 less than its bound: ln gamma comes on top
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
-NEVER = 1e10  # 1/K: an exponential of -T times more is 0
+NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
+# So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
+# written and as a loop: 29 reactions 27 and 38, 325 reactions 563 and 487 (the code no longer fits its cache).
+WRITTEN = 100
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 
 
@@ -136,7 +139,8 @@ def _blending(rate: Falloff):
     n = rate.numbers
     if rate.form == "SRI":
         a, b, c, d, e = n
-        return [np.log(d) if d > 0 else -1e3, e, a, b, 1 / c if c else 0.0, 0.0, 0.0]
+        second = 1 / c if c and 1 / c <= NEVER else 0.0
+        return [np.log(d) if d > 0 else -1e3, e, a if b < GONE else 0.0, min(b, GONE), second, 0.0, 0.0]
     if rate.form == "Tsang":
         return [*n, 0.0, 0.0, 0.0, 0.0, 0.0]
     if rate.form == "Lindemann":
@@ -149,7 +153,7 @@ def _blending(rate: Falloff):
             constant += share  # exp(-T/T1) is 1
         gone = not 1e-25 <= abs(inverse) <= NEVER
         out += [0.0, 0.0] if gone else [share, inverse]
-    return [constant, *out, float(bool(T2)), T2]
+    return [constant, *out, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
 
 
 def _paired(reaction: Reaction, far) -> bool:
@@ -211,7 +215,10 @@ def mechanism(species, options) -> Constants:
         "RATE_CHEBYSHEVS": len(chebyshevs),
         "RATE_OTHERS": len(others),
     }
-    sizes |= {f"RATE_PAIRS_{a}{b}": len(pairs[a, b]) for a, b in PATTERNS}
+    written = len(reactions) <= WRITTEN
+    factors, members = _written(pairs) if written else ([], "")
+    sizes |= {"RATES_WRITTEN": written}
+    sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
     return Constants(
         dict(
             reaction_shift=[*(shift[0] - ln_R), *shift[1], -ln_R],
@@ -222,13 +229,26 @@ def mechanism(species, options) -> Constants:
             ),
             reaction_plogs=flat(_plog_row(rate, r.multiplier) for r, rate in plogs),
             reaction_chebyshevs=flat(_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs),
-            reaction_pairs=flat(row for pattern in PATTERNS for row in pairs[pattern]),
+            reaction_factors=factors or [0.0],
+            reaction_pairs=[0.0] if written else flat(row for pattern in PATTERNS for row in pairs[pattern]),
             reaction_others=flat(others),
             reaction_net=flat(nets),
         ),
         sizes=sizes,
+        members=members,
         notes=list(mech.notes),
     )
+
+
+def _written(pairs):
+    """Factors of the reactions, and C++ text that calls use(factor, indices) for each."""
+    rows = [(pattern, row) for pattern in PATTERNS for row in pairs[pattern]]
+    calls = "".join(
+        f"    use(factor[{i}], Indices<{', '.join(str(int(x)) for x in (*pattern, *row[1:]))}>());\n"
+        for i, (pattern, row) in enumerate(rows)
+    )
+    head = "template <class Use> static POINT_FN void written_reactions(const scalar *factor, const Use &use) {\n"
+    return [row[0] for _, row in rows], f"{head}    (void)factor, (void)use;\n{calls}}}\n"
 
 
 def _falloff_row(rate: Falloff, multiplier: float, base: int, collider: int):

@@ -40,7 +40,13 @@ def run(job) -> list[Row]:
     """Rows for each public quantity: the errors that are judged, and for information the relative deviation from double
     that a user sees."""
     mixture = job.mixture
-    names = [name for name in reachable(mixture) if is_public(name) and "*" not in kernels.quantities[name].per]
+    names = [
+        name
+        for name in reachable(mixture)
+        if is_public(name)
+        and "*" not in kernels.quantities[name].per
+        and not any(k.double_only for k in kernels.registry.resolve((name,), GIVEN, mixture.options))
+    ]
     rows = {
         (kind, name): Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
         for kind, label, tolerance, unit, why in (

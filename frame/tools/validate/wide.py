@@ -22,6 +22,7 @@ NUMBERS = 500_000  # largest count of numbers of quantities that are matrices
 # is v: in a cold liquid v - b is 1/20 of it, so its rounding counts 20 times: 20 for that, and as much again for the
 # rest.
 TOLERANCE = 48.0
+NOTHING = 1e-200  # rates so small are products that left the range of doubles, and count as 0
 TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/point/transport/diffusion.py
 
 
@@ -93,10 +94,10 @@ def _compare(job, names, n) -> list[Row]:
             if public
             else "no tolerance: intermediates, whose own relative error does not matter to the results",
         )
-        nothing = (scale[name] == 0) & (exact[name] == 0)
+        nothing = (scale[name] == 0) & (np.abs(exact[name]) < NOTHING)
+        error = double[name] - exact[name]
+        error = np.where(np.abs(error) < NOTHING, 0, error)
         # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of their boundary
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
-        out.append(
-            row.add(double[name] - exact[name], np.where(nothing, 1, EPS * scale[name]), states, undecided | refused)
-        )
+        out.append(row.add(error, np.where(nothing, 1, EPS * scale[name]), states, undecided | refused))
     return out
