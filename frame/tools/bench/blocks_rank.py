@@ -27,7 +27,7 @@ SAMPLE = 64  # points whose values are compared
 
 class Rank:
     def __init__(self):
-        self.frame, self._key, self._arrays, self._pinned = Frame(), None, {}, False
+        self.frame, self._key, self._arrays, self._pinned = Frame(), None, {}, []
 
     def facts(self) -> str:
         self.frame.initialize(-1, 32, 1, 1, 0)
@@ -41,6 +41,7 @@ class Rank:
         shape, fringe = extents[:3], extents[3:]
         if self._key != (ns, chunk):
             self.frame.finalize()
+            self._pinned = []
             self.frame.initialize(-1, chunk, ns, 1, 0)
             self.frame.properties.impl.set_mixture(inputs.mixture(ns, "dense"))
             self._key = ns, chunk
@@ -77,13 +78,14 @@ class Rank:
             self._fields[name] = field
             if self.memory == "pinned":
                 self.frame.properties.pin_array([field])
+                self._pinned.append(field)
         self._box = (1, 1, 1, None), (*shape, None)
         self._whole = whole
 
     def release(self):
-        if self.memory == "pinned":
-            for field in self._fields.values():
-                self.frame.properties.unpin_array([field])
+        for field in self._pinned:
+            self.frame.properties.unpin_array([field])
+        self._pinned = []
 
     def once(self):
         host, (lo, hi) = self.frame.properties, self._box
