@@ -68,6 +68,20 @@ def pytest_collection_modifyitems(config, items):
         raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
 
+@pytest.fixture
+def registry():
+    """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
+    made of."""
+    from kernels import declare
+
+    stores = (declare.kernels, declare.quantities, declare.collections, declare.settable, declare._values)
+    before = [dict(store) for store in stores]
+    yield
+    for store, then in zip(stores, before):
+        store.clear()
+        store.update(then)
+
+
 def used():
     """CPU seconds of this process and of those that it started and that have ended."""
     return sum(

@@ -43,15 +43,7 @@ class Target(cuda.CudaTarget):
 SM_90 = Target("sm_90")
 
 
-@pytest.fixture(autouse=True)
-def registry():
-    """The registry belongs to the process: it is put back."""
-    stores = (declare.kernels, declare.quantities, declare.collections, declare.settable, declare._values)
-    before = [dict(store) for store in stores]
-    yield
-    for store, then in zip(stores, before):
-        store.clear()
-        store.update(then)
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 def own(folder: pathlib.Path, name: str, body: str, declaration: str = "", head: str = HEAD, header: str = "own.h"):
@@ -440,7 +432,7 @@ def test_without_a_mixture_the_cache_is_filled(viscosity):
     done = run(host, viscosity, **bare)
     assert "launch =  1.13000E+02" in done.stdout and "block changed =  1.17" in done.stdout, done.stdout
     nothing = subprocess.run([sys.executable, "-m", "frame", "compile"], cwd=ROOT, capture_output=True, text=True)
-    assert nothing.returncode == 2 and "give --mixture FILE, --register FILE, or both" in nothing.stderr
+    assert nothing.returncode == 2 and "give some of --mixture FILE, --register FILE, --contraction" in nothing.stderr
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------
