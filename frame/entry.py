@@ -107,6 +107,19 @@ def _eos(name, collection, doc):
     return Entry(f"tvproperties_{name}", (_ACTIVE,), name, doc, short=name, launches=collection)
 
 
+# Arrays of the host, given as lists: the rest of a call that names them in a text.
+LISTED_ARRAYS = (
+    Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
+    _int("n", "number of arrays", 1, 256),
+    Arg(
+        "extents",
+        "ints",
+        "of all arrays, one array after the other, the fastest index first; they have no gaps",
+        dims=("m",),
+    ),
+    _int("m", "number of extents", 0, 4096),
+    _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+)
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         "initialize",
@@ -336,16 +349,7 @@ ENTRIES: tuple[Entry, ...] = (
         (
             Arg("tag", "tag", "a registered name, or one of Intrepid's nine"),
             Arg("names", "text", "names of all arrays of the text, separated by commas"),
-            Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
-            _int("n", "number of arrays", 1, 256),
-            Arg(
-                "extents",
-                "ints",
-                "of all arrays, one array after the other, the fastest index first; they have no gaps",
-                dims=("m",),
-            ),
-            _int("m", "number of extents", 0, 4096),
-            _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+            *LISTED_ARRAYS,
         ),
         "contract_arrays",
         "Evaluate a tensor expression on the host's arrays. What the text adds to (+=) is read too.",
@@ -357,16 +361,7 @@ ENTRIES: tuple[Entry, ...] = (
         (
             Arg("tag", "tag", "name of a team kernel of the host's own"),
             Arg("names", "text", "names of its arrays and sums, separated by commas"),
-            Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
-            _int("n", "number of arrays", 1, 256),
-            Arg(
-                "extents",
-                "ints",
-                "of all arrays, one array after the other, the fastest index first; they have no gaps",
-                dims=("m",),
-            ),
-            _int("m", "number of extents", 0, 4096),
-            _int("bytes", "of a number: 8 double precision, 4 single", 1, 16),
+            *LISTED_ARRAYS,
         ),
         "team_arrays",
         "Run a team kernel on the host's arrays. What it writes is told by its declaration.",
