@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from test_tensor_values import LG3, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
+from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
 
 from kernels import Contraction, get_backend
 from kernels.backend.base import Source
@@ -111,6 +111,48 @@ def test_every_parameter_gives_the_same_numbers(stand_in, n):  # noqa: F811
     check_variants(stand_in, FIELD, dict(l=20, r=19, p=45 + n), fields, wanted, 2)
 
 
+def ax_one(arrays):
+    """Ax of elements that are neither turned nor stretched: the three directions with one factor."""
+    there = [arrays["g"] * np.einsum(text, arrays["D"], arrays["u"]) for text in LG3.values()]
+    return sum(np.einsum(text, arrays["D"], x) for text, x in zip(LG3T, there))
+
+
+@pytest.mark.parametrize("n", [8, 5, 13])
+def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # noqa: F811
+    """Of Ax with one factor, no derivative is stored: three pairs of products, what lies between stays in registers. An
+    infinite number makes the lines through it infinite or NaN, and no other."""
+    arrays, sizes = nekbone(n, 3, whole=True)
+    arrays = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
+    options = named.TEXTS["ax_one"].options
+    plan = Contraction(named.AX_ONE, sizes, backend=stand_in, how="stages", quick=True, **options)
+    made = stages.Stages(plan.program, plan.how)
+    assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
+    assert len(made.inner) == 3 and not made.inner & set(made.held)
+    check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
+    arrays["u"][1, 0, n - 1, n - 1] = np.inf
+    found = run(plan, {**arrays, **empty(plan, 3)}, 3)["w"]
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(np.isfinite(found), np.isfinite(ax_one(arrays)))
+
+
+def test_a_local_that_two_products_read_is_stored(stand_in):  # noqa: F811
+    """Registers serve one reader in the same rows: here are two, and one whose rows are other ones."""
+    sizes = dict.fromkeys("ijkl", 8)
+    arrays, _ = nekbone(8, 2, whole=True)
+    arrays = {"D": arrays["D"], "u": arrays["u"]}
+    both = "t[e k j i] = D[i l] u[e k j l]; w[e k j i] = D[l i] t[e k j l] + D[l j] t[e k l i]"
+    other = "t[e k j i] = D[i l] u[e k j l]; w[e k j i] = D[j l] t[e k l i]"
+    first = np.einsum("il,ekjl->ekji", arrays["D"], arrays["u"])
+    wanted = {
+        both: np.einsum("li,ekjl->ekji", arrays["D"], first) + np.einsum("lj,ekli->ekji", arrays["D"], first),
+        other: np.einsum("jl,ekli->ekji", arrays["D"], first),
+    }
+    for text, w in wanted.items():
+        plan = Contraction(text, sizes, backend=stand_in, how="stages", quick=True, batch="e", local="t", constant="D")
+        assert not stages.Stages(plan.program, plan.how).inner
+        assert np.array_equal(run(plan, {**arrays, **empty(plan, 2)}, 2)["w"], w)
+
+
 def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
     """Arrays that begin at an odd place are read number by number; a NaN stays in its entry, also where tiles are
     filled up."""
@@ -160,6 +202,8 @@ def test_on_a_gpu(monkeypatch):
     for n in (5, 8, 12, 16):
         arrays, sizes = nekbone(n, 19, whole=True)
         check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
+        one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
+        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}

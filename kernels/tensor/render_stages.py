@@ -15,18 +15,9 @@ import math
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
 from .plan import FAR, Loop, Program, joined, pointers, step_text, steps, view
+from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
 from .text import Reference, Statement
-
-
-@dataclasses.dataclass
-class Access:
-    """Where a reference is read: a pointer to what the team has, and the step of each index."""
-
-    pointer: str
-    steps: dict[str, int]
-    ld: str
-    shared: bool
 
 
 class Writer:
@@ -67,28 +58,8 @@ class Writer:
             lines.append(f"{kind} *const {name} = {' + '.join(parts)};")
         return lines
 
-    # ---- offsets
     def loops(self, indices, accesses) -> tuple[Loop, ...]:
         return joined([Loop(self.p.sizes[i], tuple(x.steps.get(i, 0) for x in accesses)) for i in indices])
-
-    @staticmethod
-    def digits(loops, number: str, letter: str) -> list[str]:
-        lines, size = [], 1
-        for d in reversed(range(len(loops))):
-            over = f" / {size}" if size > 1 else ""
-            size *= loops[d].extent
-            rest = f" % {loops[d].extent}" if d else ""
-            lines.append(f"const int {letter}{d} = {number if not over else f'({number}){over}'}{rest};")
-        return lines
-
-    @staticmethod
-    def offset(loops, letter: str, k: int, access: Access) -> str:
-        parts = []
-        for d, loop in enumerate(loops):
-            if loop.step[k]:
-                step = step_text(loop.step[k], access.ld)
-                parts.append(f"{letter}{d}" if step == "1" else f"{letter}{d} * ({step})")
-        return " + ".join(parts) or "0"
 
     # ---- statements number by number
     def each(self, number: int, step: Step) -> tuple[list[str], list[str]]:
@@ -100,9 +71,9 @@ class Writer:
         accesses = {r: self.access(r) for r in refs}
         order = list(accesses.values())
         loops = self.loops(own, order)
-        split = self.digits(loops, "x", "x")
+        split = digits(loops, "x", "x")
         place = {r: k for k, r in enumerate(refs)}
-        where = lambda r: f"{accesses[r].pointer}[{self.offset(loops, 'x', place[r], accesses[r])}]"
+        where = lambda r: f"{accesses[r].pointer}[{offset(loops, 'x', place[r], accesses[r])}]"
         plain = not any(t.sums(s.out) for s in step.statements for t in s.terms)
         outs = {s.out.name for s in step.statements}
         elsewhere = {s.out.name for other in plan.steps if other is not step for s in other.statements}
@@ -147,9 +118,9 @@ class Writer:
                     body += [f"for (int k{d} = 0; k{d} < {loop.extent}; ++k{d})" for d, loop in enumerate(turns)]
                     words = []
                     for q, f in enumerate(t.factors):
-                        k_part = self.offset(turns, "k", q, inner[q])
+                        k_part = offset(turns, "k", q, inner[q])
                         words.append(
-                            f"{accesses[f].pointer}[{self.offset(loops, 'x', place[f], accesses[f])} + {k_part}]"
+                            f"{accesses[f].pointer}[{offset(loops, 'x', place[f], accesses[f])} + {k_part}]"
                         )
                 words = [*([repr(t.number)] if abs(t.number) != 1 or not words else []), *words]
                 body.append(f"sum{j} {'-' if t.number == -1 and t.factors else '+'}= {' * '.join(words)};")
@@ -177,8 +148,8 @@ class Writer:
         to = Access(f"h_{s.out.name}", {}, "", True)
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(self.digits(turned, 'x', 'x'))} "
-            f"bulk(h_{s.out.name} + {self.offset(turned, 'x', 1, to)}, {x.pointer} + {self.offset(turned, 'x', 0, x)}, "
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(digits(turned, 'x', 'x'))} "
+            f"bulk(h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}, "
             f"{run}, gate); }}",
         ]
 
@@ -189,189 +160,31 @@ class Writer:
         return f"leave(&{where}, {value});"
 
     # ---- products on the units
-    def units(self, number: int, step: Step) -> list[str]:
-        plan = self.plan
-        (s,) = step.statements
-        others, rows, columns, terms = plan.layout(s)
-        scale = plan.scale(s)
-        points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in terms)]
-        refs = [s.out, *(r for _, f, g, _ in terms for r in (f, g)), *(f for t in points for f in t.factors)]
-        refs = list(dict.fromkeys([*refs, *([scale] if scale else [])]))
-        accesses = {r: self.access(r) for r in refs}
-        order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
-        row_loops, column_loops, other_loops = (self.loops(x, order) for x in (rows, columns, others))
-        m, n, q = (plan._extent(x) for x in (rows, columns, others))
-        tiles, all_columns = -(-m // 16), -(-n // 8)
-        width = min(all_columns, self.how.columns)
-        chunks = -(-all_columns // width)
-        jobs = tiles * q * chunks
-        at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
-        hoisted = plan._kept_in_registers(columns, terms) and chunks == 1 and q == 1
-        lines = [f"// {s}"]
-        column = lambda t, chunk: f"min(({chunk} * {width} + {t}) * 8 + column_of(row), {n - 1})"
-        k_loops = [self.loops(sums, [accesses[f], accesses[g]]) for _, f, g, sums in terms]
-        extents = [math.prod(loop.extent for loop in loops) for loops in k_loops]
-        paired = [
-            self.pairs(f, g, accesses, loops, row_loops, column_loops, other_loops, place)
-            for (_, f, g, _), loops in zip(terms, k_loops)
-        ]
-        count = [2 * -(-k // 8) if pair_ else -(-k // 4) for k, pair_ in zip(extents, paired)]
-
-        def block(j, first, steps_, guarded, what):
-            """Loads of `steps_` steps from sum number `first`: what: "a", "b"."""
-            sign, f, g, _ = terms[j]
-            loops, pair_ = k_loops[j], paired[j]
-            r = f if what == "a" else g
-            base = {"a": ("row_a", "row_b"), "b": tuple(f"column{t}" for t in range(width))}[what]
-            made = []
-            vector = pair_ and r in pair_
-            for step_ in range(0, steps_, 2 if vector else 1):
-                k = f"{first} + {8 * (step_ // 2)} + 2 * c + {step_ % 2}" if pair_ else f"{first} + {4 * step_} + c"
-                inside = f"k < {extents[j]}" if guarded else ""
-                put = [*([f"const int k = {k};"] if loops or inside else []), *self.digits(loops, "k", "k")]
-                away = self.offset(loops, "k", 0 if what == "a" else 1, accesses[r])
-                for t, b in enumerate(base):
-                    to = f"fa[{step_}][{t}]" if what == "a" else f"fb{j}[{t}][{step_}]"
-                    after = f"fa[{step_ + 1}][{t}]" if what == "a" else f"fb{j}[{t}][{step_ + 1}]"
-                    from_ = f"{accesses[r].pointer} + {b}_{j} + {away}"
-                    if vector:
-                        load = f"pair({from_}, {to}, {after});"
-                        if what == "b" and sign != 1:
-                            load += f" {to} *= {sign!r}, {after} *= {sign!r};"
-                        put.append(f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load)
-                    else:
-                        read = f"*({from_})"
-                        if what == "b" and sign != 1:
-                            read = f"-{read}" if sign == -1 else f"{sign!r} * {read}"
-                        put.append(f"{to} = {inside + ' ? ' if inside else ''}{read}{' : 0' if inside else ''};")
-                made.append("{ " + " ".join(put) + " }")
-            return made
-
-        def column_bases(j, chunk):
-            g = terms[j][2]
-            made = []
-            for t in range(width):
-                made.append(
-                    f"long column{t}_{j}; {{ const int n = {column(t, chunk)}; (void)n; "
-                    f"{' '.join(self.digits(column_loops, 'n', 'n'))} column{t}_{j} = {at(g, column_loops, 'n')}"
-                    f"{'' if hoisted else ' + ' + at(g, other_loops, 'o')}; }}"
-                )
-            return made
-
-        if hoisted:
-            for j in range(len(terms)):
-                lines.append(f"double fb{j}[{width}][{count[j]}];")
-                guarded = extents[j] % (8 if paired[j] else 4) != 0
-                lines.append("{ " + "\n".join([*column_bases(j, "0"), *block(j, "0", count[j], guarded, "b")]) + " }")
-        turns = -(-jobs // self.how.warps)
-        exact = jobs % self.how.warps == 0
+    def units(self, step: Step) -> list[str]:
+        """A warp's tiles, one after the other. Of two statements the second goes on with the numbers of the first."""
+        *first, last = step.statements
+        inner = [Tile(self, s, "_before") for s in first]
+        tile = Tile(self, last, given=bool(first))
+        made = [tile, *inner]
+        lines = [f"// {'; '.join(map(str, step.statements))}"]
+        for t in made:
+            lines += t.hoist()
+        turns = -(-tile.jobs // self.how.warps)
+        exact = tile.jobs % self.how.warps == 0
         lines.append(
             f"UNROLL_BY({min(turns, self.how.ahead)}) for (int turn = 0; turn < {turns}; ++turn) {{ "
-            f"const int job = warp + turn * {self.how.warps};" + ("" if exact else f" if (job < {jobs}) {{")
+            f"const int job = warp + turn * {self.how.warps};" + ("" if exact else f" if (job < {tile.jobs}) {{")
         )
         lines.append(
-            f"const int tile = job % {tiles}, chunk = job / {tiles} % {chunks}, other = job / {tiles * chunks};"
+            f"const int tile = job % {tile.tiles}, chunk = job / {tile.tiles} % {tile.chunks}, "
+            f"other = job / {tile.tiles * tile.chunks};"
         )
-        lines.append("(void)chunk, (void)other;")
-        lines += self.digits(other_loops, "other", "o")
-        lines.append("const int m_a = tile * 16 + row, m_b = m_a + 8;")
-        for half in "ab":
-            bound = f"min(m_{half}, {m - 1})" if m % 16 else f"m_{half}"
-            lines.append(f"const int m{half} = {bound}; (void)m{half};")
-            lines += self.digits(row_loops, f"m{half}", f"r{half}")
-            for j, (_, f, _, _) in enumerate(terms):
-                from_ = f"{at(f, row_loops, f'r{half}')} + {at(f, other_loops, 'o')}"
-                lines.append(f"const long row_{half}_{j} = {from_}; (void)row_{half}_{j};")
-        # where a lane's four numbers of a tile lie
-        lines.append(f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else ""))
-        stores = []
-        for t in range(width):
-            for i in range(4):
-                half, second = "ab"[i // 2], i % 2
-                first_column = t * 8 + 4 * second
-                if chunks == 1 and first_column >= n:
-                    lines.append(f"acc[{t}][{i}] = 0;")
-                    continue
-                tests = []
-                if m % 16:
-                    tests.append(f"m_{half} < {m}")
-                if chunks > 1 or first_column + 3 >= n:
-                    tests.append(f"nn < {n}")
-                head = f"const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; (void)nn; "
-                find = " ".join(self.digits(column_loops, "nn", "n"))
-                spot = lambda r, half=half: (
-                    f"{accesses[r].pointer}[{at(r, row_loops, f'r{half}')} + {at(r, column_loops, 'n')} + "
-                    f"{at(r, other_loops, 'o')}]"
-                )
-                start = [*([spot(s.out)] if s.add and not scale else [])]
-                for p_ in points:
-                    words = [*([repr(p_.number)] if p_.number != 1 or not p_.factors else []), *map(spot, p_.factors)]
-                    start.append(" * ".join(words))
-                mine = f"acc[{t}][{i}]"
-                where_inside = f"if ({' && '.join(tests)})" if tests else ""
-                lines.append(f"{mine} = 0;")
-                if start:
-                    value = " + ".join(start)
-                    lines.append(f"{{ {head}{where_inside} {{ {find} {mine} = {value}; }} }}")
-                if scale:
-                    mine = f"{f'{spot(s.out)} + ' if s.add else ''}scaled[{t}][{i}] * {mine}"
-                    ahead = f"scaled[{t}][{i}] = {spot(scale)};"
-                    lines.append(f"{{ {head}{where_inside} {{ {find} {ahead} }} }}")
-                write = self.store(s.out, spot(s.out), mine)
-                stores.append(f"{{ {head}{where_inside} {{ {find} {write} }} }}")
-        for j in range(len(terms)):
-            k, size = extents[j], count[j]
-            lines.append("{")
-            if not hoisted:
-                lines += column_bases(j, "chunk")
-            per = size if hoisted or size <= self.how.batch else self.how.batch
-            full = k // (4 * per) if per < size or k % (4 * per) == 0 else 0
-            unit = 8 if paired[j] else 4
-
-            def body(first, steps_, guarded, j=j):
-                made = [f"double fa[{steps_}][2];", *([] if hoisted else [f"double fb{j}[{width}][{steps_}];"])]
-                made += block(j, first, steps_, guarded, "a")
-                if not hoisted:
-                    made += block(j, first, steps_, guarded, "b")
-                made.append(f"UNROLL for (int t = 0; t < {width}; ++t) multiply_add<{steps_}>(acc[t], fa, fb{j}[t]);")
-                return made
-
-            if full > 1:
-                lines += [
-                    f"UNROLL_BY(1) for (int k0 = 0; k0 < {full * 4 * per}; k0 += {4 * per}) {{",
-                    *body("k0", per, False),
-                    "}",
-                ]
-            elif full == 1:
-                lines += ["{", *body("0", per, False), "}"]
-            left = k - full * 4 * per
-            if left:
-                steps_ = (2 if paired[j] else 1) * -(-left // unit)
-                lines += ["{", *body(str(full * 4 * per), steps_, left % unit != 0), "}"]
-            lines.append("}")
-        lines += stores
+        lines += ["(void)chunk, (void)other;", "const int m_a = tile * 16 + row, m_b = m_a + 8;"]
+        for t in inner:
+            lines += [f"double given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
+        lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         lines.append("}" if exact else "} }")
         return lines
-
-    def pairs(self, f, g, accesses, loops, row_loops, column_loops, other_loops, place):
-        """Factors of which a lane reads two neighbours at once: arguments whose sum runs along memory, and whose rows
-        begin at even places. None: the sum is read number by number."""
-        if not self.how.paired or len(loops) != 1 or loops[0].extent % 2:
-            return None
-        found = []
-        for k, r in enumerate((f, g)):
-            x = accesses[r]
-            if x.shared or loops[0].step[k] != 1:
-                continue
-            near = [loop.step[place[r]] for group in (row_loops, column_loops, other_loops) for loop in group]
-            a = self.plan.arrays[r.name]
-            near += [s for i, s in steps(r, a, self.plan.batch, far=True).items() if i in self.plan.entry]
-            if a.mixed and self.plan.batch in r.indices:
-                near.append(self.plan.batch_step(r))
-            if all((s % FAR) % 2 == 0 for s in near):
-                found.append(r)
-        self.even |= {r.name for r in found}
-        return found or None
 
     # ---- all orders of an entry's indices
     def place_of(self, r: Reference, values: dict[str, str]) -> str:
@@ -442,16 +255,16 @@ class Writer:
         m, n, width = plan._extent(rows), plan._extent(columns), self.how.columns
         tiles, chunks = -(-m // 16), -(-n // (8 * width))
         jobs, warps = tiles * chunks, self.how.warps
-        at = lambda r, what, letter: self.offset(what, letter, place[r], accesses[r])
+        at = lambda r, what, letter: offset(what, letter, place[r], accesses[r])
         lines = [f"UNROLL_BY(1) for (int job = warp; job < {jobs}; job += {warps}) {{"]
         lines += [f"const int chunk = job % {chunks}, tile = job / {chunks}; (void)chunk;"]
         for half in "ab":
             row = "row" if half == "a" else "row + 8"
             lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
-            lines += self.digits(row_loops, f"m{half}", f"r{half}")
+            lines += digits(row_loops, f"m{half}", f"r{half}")
         for t in range(width):
             lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
-            lines += self.digits(column_loops, f"n_{t}", f"c{t}_")
+            lines += digits(column_loops, f"n_{t}", f"c{t}_")
         lines.append(f"double acc[{len(all_orders)}][{width}][4];")
         lines.append(
             f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
@@ -460,7 +273,7 @@ class Writer:
         for sign, f, g, sums in terms:
             k_loops = self.loops(sums, [accesses[f], accesses[g]])
             k = math.prod(loop.extent for loop in k_loops)
-            paired = self.pairs(f, g, accesses, k_loops, row_loops, column_loops, (), place)
+            paired = pairs(self, f, g, accesses, k_loops, (row_loops, column_loops), place)
             count = 2 * -(-k // 8) if paired else -(-k // 4)
             uneven = k % (8 if paired else 4) != 0
 
@@ -469,8 +282,8 @@ class Writer:
                 vector, made = bool(paired) and r in paired, []
                 for step_ in range(0, count, 2 if vector else 1):
                     k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
-                    put = [f"const int k = {k_text}; (void)k;", *self.digits(k_loops, "k", "k")]
-                    from_ = f"{base} + {self.offset(k_loops, 'k', which, accesses[r])}"
+                    put = [f"const int k = {k_text}; (void)k;", *digits(k_loops, "k", "k")]
+                    from_ = f"{base} + {offset(k_loops, 'k', which, accesses[r])}"
                     inside = f"k < {k}" if uneven else ""
                     if vector:
                         both = f"pair({from_}, {to(step_)}, {to(step_ + 1)});"
@@ -515,7 +328,7 @@ class Writer:
                     both = f"if ({' && '.join(test)})" if test else ""
                     lines.append(
                         f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
-                        f"{' '.join(self.digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
+                        f"{' '.join(digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
                         f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
                     )
         return [*lines, "}"]
@@ -529,9 +342,9 @@ class Writer:
         refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
         accesses = {r: self.access(r) for r in refs}
         loops = self.loops(plan.own(s), list(accesses.values()))
-        split = self.digits(loops, "x", "x")
+        split = digits(loops, "x", "x")
         place = {r: k for k, r in enumerate(refs)}
-        away = lambda r: self.offset(loops, "x", place[r], accesses[r])
+        away = lambda r: offset(loops, "x", place[r], accesses[r])
         lines = []
         guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
         for o, values in enumerate(all_orders):
@@ -556,7 +369,7 @@ class Writer:
         early, bodies = [], []
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
-                bodies.append(self.units(k, step))
+                bodies.append(self.units(step))
             elif step.kind == "copy":
                 bodies.append(self.copy(step))
             else:

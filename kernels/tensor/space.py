@@ -303,11 +303,12 @@ def _of_units(p: Program, how: Staged) -> tuple[float, float, int, int]:
             others, rows, columns, terms = made.layout(s)
             e, n = made._extent(others), made._extent(columns)
             tiles, columns_of_8 = -(-made._extent(rows) // 16), -(-n // 8)
-            for *_, sums in terms:
+            for _, f, _, sums in terms:
                 k = -(-made._extent(sums) // 4) * 4
                 units += e * tiles * 16 * columns_of_8 * 8 * k * 2
-                lanes += e * k * tiles * (16 * -(-columns_of_8 // how.columns) + columns_of_8 * 8 / how.ahead)
-            lanes += made.numbers(s.out)
+                rows_read = 0 if f.name in made.inner else 16 * -(-columns_of_8 // how.columns)
+                lanes += e * k * tiles * (rows_read + columns_of_8 * 8 / how.ahead)
+            lanes += 0 if s.out.name in made.inner else made.numbers(s.out)
     return lanes * made.teams, units * made.teams / UNITS, made.bytes, 32 * how.warps * made.entries
 
 

@@ -5,6 +5,9 @@ lie in shared memory. A product with a sum is a matrix product: the indices of t
 rows, those that only the other has are columns. A tile of 16 rows and all columns is a warp's. All other statements are
 done number by number, a thread each.
 
+A product that sums over the columns of the product before it, in the same rows, goes on with that one's numbers while
+they are in registers: such a local is never stored, and no warp waits for another there.
+
 What comes several times is staged: a factor that several products read is copied into shared memory first. Sums that
 are equal up to names are added up first (orders.gathered). With `walk` a block stays: it takes one value of that index
 after the other, and factors without it are staged once for all. With `orbit` a block has the entries of all orders of
@@ -97,7 +100,8 @@ class Held:
 
 @dataclasses.dataclass
 class Step:
-    """kind: "units", "each" or "copy" (before the walk). statements: one, of "each" several over the same numbers."""
+    """kind: "units", "each" or "copy" (before the walk). statements: one; of "each" several over the same numbers; of
+    "units" two where the second goes on with the numbers of the first."""
 
     kind: str
     statements: list[Statement]
@@ -169,9 +173,11 @@ class Stages:
             raise Unable("no product with a sum, rows and columns")
         self.held: dict[str, Held] = {}
         self.copies = 1  # of every array in shared memory
+        self.inner: set[str] = set()  # locals that stay in registers
         if how.orbit:
             self.orbit = self._orbit()
         else:
+            self._go_on()
             self._stage()
             self._join()
         self._place()
@@ -333,6 +339,48 @@ class Stages:
         others = [i for i in own if i not in rows and i not in columns]
         return others, pick(rows), pick(columns), made
 
+    def hoisted(self, *statements: Statement) -> bool:
+        """Whether a lane keeps its numbers of the columns' factors in registers for all tiles, for all statements."""
+        held = 0
+        for s in statements:
+            others, _, columns, terms = self.layout(s)
+            tiles = -(-self._extent(columns) // 8)
+            held += sum(-(-self._extent(sums) // 4) * tiles for *_, sums in terms)
+            if tiles > self.how.columns or self._extent(others) > 1:
+                return False
+        return held <= HELD
+
+    def _go_on(self) -> None:
+        """A product joins the step of the one that reads its numbers, where a lane has of the first what it gives for
+        the second: sums over the columns of the first, in the same rows."""
+        for step in list(self.steps):
+            if step.kind != "units" or len(step.statements) > 1:
+                continue
+            (s,) = step.statements
+            others, rows, columns, terms = self.layout(s)
+            if len(terms) != 1:
+                continue
+            _, f, _, sums = terms[0]
+            number = sum(g.name == f.name for x in self.steps for y in x.statements for t in y.terms for g in t.factors)
+            writers = [x for x in self.steps if any(y.out.name == f.name for y in x.statements)]
+            if number != 1 or len(writers) != 1 or self.arrays[f.name].kind != "local":
+                continue
+            (before,) = writers
+            a, *more = before.statements
+            if more or before.kind != "units" or a.add:
+                continue
+            first_others, first_rows, first_columns, _ = self.layout(a)
+            turn = dict(zip(sums, first_columns))
+            alike = tuple(turn.get(i, i) for i in f.indices) == a.out.indices and len(sums) == len(first_columns)
+            between = self.steps[self.steps.index(before) + 1 : self.steps.index(step)]
+            changed = {x.out.name for y in between for x in y.statements}
+            reads = {g.name for t in a.terms for g in t.factors}
+            if alike and (first_others, first_rows) == (others, rows) and not changed & reads and self.hoisted(a, s):
+                step.statements = [a, s]
+                self.steps.remove(before)
+                self.inner.add(f.name)
+                self.written.discard(f.name)
+
     # ---- orders of the entry
     def _orbit(self):
         """(indices, products, {order: number}): a local is the sum over orders of the entry's indices of the number
@@ -366,17 +414,18 @@ class Stages:
         """Copies of what several products read, and of what stays through a walk; the products read those."""
         count: dict[tuple, int] = {}  # of a slice: an array, at this entry
         for step in self.steps:
-            if step.kind == "units":
-                others, rows, columns, terms = self.layout(step.statements[0])
-                many = -(-self._extent(rows) // 16) > 1 and not self._kept_in_registers(columns, terms)
-                for _, f, g, _ in terms:
-                    count[self.slice(f)] = count.get(self.slice(f), 0) + 1
-                    count[self.slice(g)] = count.get(self.slice(g), 0) + 1 + many
+            for s in step.statements if step.kind == "units" else ():
+                _, rows, _, terms = self.layout(s)
+                many = -(-self._extent(rows) // 16) > 1 and not self.hoisted(s)
+                scale = self.scale(s)
+                reads = [(f, 1) for _, f, _, _ in terms] + [(g, 1 + many) for _, _, g, _ in terms]
+                for r, times in [*reads, *([(scale, 1)] if scale else [])]:
+                    count[self.slice(r)] = count.get(self.slice(r), 0) + times
         known = {self.slice(f): f for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
         room = LIMIT - 9 * self._most_alive()
         stays: list[tuple[int, tuple]] = []
         for key, r in known.items():
-            if r.name in self.written or key not in count:
+            if r.name in self.written or r.name in self.inner or key not in count:
                 continue
             depends = self.batch in r.indices or any(i in r.indices for i in self.entry)
             size = self.numbers(r)
@@ -442,10 +491,6 @@ class Stages:
         sizes = {x: self.numbers(Reference(x, self.arrays[x].indices)) for x in life}
         alive = (sum(sizes[x] for x, (a, b) in life.items() if a <= k <= b) for k in range(len(self.steps)))
         return max(alive, default=0)
-
-    def _kept_in_registers(self, columns, terms) -> bool:
-        tiles = -(-self._extent(columns) // 8)
-        return sum(-(-self._extent(sums) // 4) * tiles for *_, sums in terms) <= HELD and tiles <= self.how.columns
 
     def _join(self) -> None:
         """Neighbouring "each" steps over the same numbers become one: a thread does all for its numbers."""
@@ -542,7 +587,7 @@ class Stages:
         _, f, _, (k,) = terms[0]
         turned = tuple(columns[0] if i == k else i for i in f.indices)
         alone = sum(g.name == f.name for g in reads) == 1 and -(-self._extent(columns) // 8) <= self.how.columns
-        whole = -(-self.p.sizes[k] // 4) <= self.how.batch or self._kept_in_registers(columns, terms)
+        whole = -(-self.p.sizes[k] // 4) <= self.how.batch or self.hoisted(s)
         return [f] if f.name in self.held and turned == s.out.indices and alone and whole else []
 
     def _patterns(self, step: Step) -> None:
@@ -577,7 +622,9 @@ class Stages:
             lanes = [(lane >> 2, lane & 3) for lane in range(16)]
             for first in (0, 4):
                 row = lambda r: split(rows, min(first + r, m - 1))
-                for r in (s.out, *(t.factors[0] for t in s.terms if len(t.factors) == 1)):
+                scale = self.scale(s)
+                points = [t.factors[0] for t in s.terms if len(t.factors) == 1]
+                for r in (s.out, *points, *([scale] if scale else [])):
                     note(r, [{**row(r_), **split(columns, min(c, n - 1))} for r_, c in lanes], tiles * -(-n // 4))
                 for _, f, g, sums in terms:
                     k = self._extent(sums)
@@ -614,8 +661,8 @@ class Stages:
         """Share of the units' multiplications that belong to the products."""
         useful = done = 0
         for step in self.steps:
-            if step.kind == "units":
-                _, rows, columns, terms = self.layout(step.statements[0])
+            for s in step.statements if step.kind == "units" else ():
+                _, rows, columns, terms = self.layout(s)
                 m, n = self._extent(rows), self._extent(columns)
                 for *_, sums in terms:
                     k = self._extent(sums)
