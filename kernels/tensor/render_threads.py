@@ -34,8 +34,8 @@ RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memor
 @dataclasses.dataclass(frozen=True)
 class Threads:
     """An organisation. threads: of a block. entries: of the batch in a block of teams. tile: rows, columns and sums of
-    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: turns of a
-    thread, of the last loop (sums), of the loop before it (flat)."""
+    a block's tile. lanes: for one number. near: numbers side by side that are read or written at once. jam: of the loop
+    before the last, turns of a thread."""
 
     name: str
     threads: int
@@ -245,7 +245,7 @@ def launch(plan, arrays, values, n: int):
     if how.name == "flat":
         items = n * (max(x.size for x in nests(p)) // how.near // (how.jam if how.near > 1 else 1))
     elif how.name == "sums":
-        items = n * (nests(p)[0].size // how.jam) * how.lanes
+        items = n * nests(p)[0].size * how.lanes
     elif how.name in ("tiles", "slices"):
         shape, items = Shape(how.threads, 1, tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
     else:
@@ -315,24 +315,20 @@ def _block(lines) -> str:
 
 
 def _sums(p: Program, how: Threads) -> list[str]:
-    """Lanes of a warp share the sums of a number of the output, or of `jam` numbers side by side: those of a factor
-    that stays are read once."""
-    (n,), w, v, jam = nests(p), how.lanes, how.near, how.jam
+    """Lanes of a warp share the sums of a number of the output."""
+    (n,), w, v = nests(p), how.lanes, how.near
     names = [f"x{d}" for d in range(len(n.loops))]
-    parts = _in_turns(n.loops, jam)
     lines = [
         f"KERNEL(contraction, Arguments, {how.threads}) {{",
         "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
         f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
         f"const int lane = threadIdx.x % {w};",
-        f"const long b = item / {n.size // jam};\nconst int x = int(item % {n.size // jam});\n(void)b, (void)x;",
+        f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
         *pointers(p, "b"),
         f"// {n.statement}",
-        *_split(parts, "x", names if jam == 1 else [*names[:-1], "first"]),
-        f"scalar sum[{jam}] = {{}};",
+        *_split(n.loops, "x", names),
+        "scalar sum = 0;",
     ]
-    turn = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ "
-    turn += f"const int {names[-1]} = first * {jam} + turn; " if jam > 1 else ""
     for q in n.products:
         many = _size(q.sums)
         turns = [f"k{d}" for d in range(len(q.sums))]
@@ -346,24 +342,17 @@ def _sums(p: Program, how: Threads) -> list[str]:
         if v > 1:
             loads = " ".join(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where))
             product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
-            add = f"{loads} UNROLL for (int s = 0; s < {v}; ++s) sum[turn] {sign}= {number}{product};"
+            lines.append(f"{tail} {{ {loads} UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product}; }} }}")
         else:
             product = " * ".join(f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where))
-            add = f"{' '.join(_split(q.sums, 'k', turns))} sum[turn] {sign}= {number}{product};"
-        lines.append(f"{tail} {turn}{add} }} }}")
+            lines.append(f"{tail} {{ {' '.join(_split(q.sums, 'k', turns))} sum {sign}= {number}{product}; }} }}")
     lines += [
-        f"UNROLL for (int turn = 0; turn < {jam}; ++turn) sum[turn] = over_lanes<{w}>(sum[turn]);",
-        f"{turn} if (on && lane == turn % {w}) {{",
-        f"scalar &to = at_{n.names[0]}[{_offset(n, 0, n.loops, names)}];",
-        f"to = {'to + ' if n.statement.add else ''}sum[turn]; }} }}",
+        f"sum = over_lanes<{w}>(sum);",
+        f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{_offset(n, 0, n.loops, names)}];",
+        f"to = {'to + ' if n.statement.add else ''}sum; }}",
         "}",
     ]
     return lines
-
-
-def _in_turns(loops, jam: int):
-    """The loops without the turns that a thread takes of the last one."""
-    return loops if jam == 1 else (*loops[:-1], loops[-1]._replace(extent=loops[-1].extent // jam))
 
 
 def _near(n: Nest, v: int, jam: int) -> list[str]:

@@ -114,7 +114,7 @@ class Space:
                 return False
             if how.name in ("team", "lines"):
                 return how.name != "lines" or render_threads.team_bytes(p, how) <= render_threads.SHARED
-            return _fits(p, how)
+            return all(how.near == 1 or ok for ok in _near_values(p, how))
         return False
 
     def neighbours(self, c: Candidate) -> list[Candidate]:
@@ -201,14 +201,8 @@ def _of_threads(p: Program, how: Threads) -> dict[str, tuple]:
         turns = n.loops[-2].extent if len(n.loops) > 1 else 1
         return {"threads": (64, 128, 256, 512), "near": near, "jam": tuple(j for j in (1, 2, 4, 8) if turns % j == 0)}
     if how.name == "sums":
-        n = render_threads.nests(p)[0]
-        wide, turns = render_threads.lanes_for(n, p.dtype).near, n.loops[-1].extent if n.loops else 1
-        return {
-            "threads": (64, 128, 256, 512),
-            "lanes": (2, 4, 8, 16, 32),
-            "near": tuple(sorted({1, wide})),
-            "jam": tuple(j for j in (1, 2, 4, 8) if turns % j == 0),
-        }
+        wide = render_threads.lanes_for(render_threads.nests(p)[0], p.dtype).near
+        return {"threads": (64, 128, 256, 512), "lanes": (2, 4, 8, 16, 32), "near": tuple(sorted({1, wide}))}
     if how.name == "tiles":
         return {"m": (4, 8, 16, 32), "c": (4, 8, 16, 32), "k": (4, 8, 16, 32)}
     if how.name == "slices":
@@ -259,23 +253,22 @@ def _moved(how, name: str, value):
             return dataclasses.replace(how, threads=value * how.entries)
         if name == "entries":
             return dataclasses.replace(how, entries=value, threads=how.threads // how.entries * value)
-        if name == "jam" and how.name == "flat" and how.near == 1 and value > 1:
+        if name == "jam" and how.near == 1 and value > 1:
             raise Unable("turns are of neighbours")
-        if name == "near" and value == 1 and how.name == "flat":
+        if name == "near" and value == 1:
             return dataclasses.replace(how, near=1, jam=1)
     return dataclasses.replace(how, **{name: value})
 
 
-def _fits(p: Program, how: Threads) -> bool:
+def _near_values(p: Program, how: Threads) -> list[bool]:
     """Whether neighbours and turns fit the program."""
     n = render_threads.nests(p)[0]
-    if how.name == "flat" and how.near > 1:
+    if how.name == "flat":
         turns = n.loops[-2].extent if len(n.loops) > 1 else 1
-        return render_threads.neighbours([n], how.near, p.dtype) and turns % how.jam == 0
+        return [render_threads.neighbours([n], how.near, p.dtype), turns % how.jam == 0]
     if how.name == "sums":
-        turns = n.loops[-1].extent if n.loops else 1
-        return how.near in (1, render_threads.lanes_for(n, p.dtype).near) and turns % how.jam == 0
-    return True
+        return [render_threads.lanes_for(n, p.dtype).near == how.near]
+    return [True]
 
 
 def _numbers(value, like) -> list[float]:
@@ -333,8 +326,7 @@ def _of_lanes(p: Program, how: Threads) -> tuple[float, float, int, int]:
                 lanes += n.size / line[2].extent * (many + line[2].extent * (1 + many / 32))
             elif how.name == "sums":
                 turn = how.lanes * how.near
-                moves = sum(1.0 if n.loops and n.loops[-1].step[f] else 1 / how.jam for f in q.factors)
-                lanes += n.size * (-(-many // turn) * turn * moves + how.lanes * math.log2(how.lanes))
+                lanes += n.size * (-(-many // turn) * turn * len(q.factors) + how.lanes * math.log2(how.lanes))
             else:
                 near = lambda f, n=n: how.near if n.loops and n.loops[-1].step[f] % FAR == 0 else 1
                 lanes += n.size * many * sum(1 / near(f) for f in q.factors)
