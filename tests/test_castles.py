@@ -20,7 +20,7 @@ CHANGES = {
     "chunk": "250",
     "takahashi": "'table'",
     "tolerance": "1e-11",
-    "mixture": f"'{ROOT}/examples/mixtures/ch4_o2.yaml'",
+    "mixture": f"'{ROOT}/examples/mixtures/ch4_o2_4.yaml'",
 }
 
 
@@ -49,7 +49,7 @@ def solver(tmp_path_factory):
     return folder / "castles"
 
 
-def run(solver, folder, ranks=1, file="castles.nml", **changes):
+def run(solver, folder, ranks=1, file="castles_4.nml", **changes):
     text = (STUB / file).read_text()
     for key, value in (CHANGES | changes).items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
@@ -67,7 +67,7 @@ def means(out):
 
 def test_same_answers_on_any_ranks(solver, tmp_path):
     found = {}
-    for ranks in (1, 2, 4):
+    for ranks in (1, 4):
         done = run(solver, tmp_path, ranks)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "10 x 8 x 4 cells at the end" in done.stdout
@@ -80,11 +80,9 @@ def test_same_answers_on_any_ranks(solver, tmp_path):
         assert 0 < max(worst) < 1e-11  # 0 would mean that one of them did not run
         found[ranks] = means(done.stdout)
         assert set(found[ranks]) == {"fortran", "frame"}
-    for ranks in (2, 4):  # the same field on any number of ranks: only the order of the sums for the means differs
-        assert found[ranks]["fortran"] == pytest.approx(found[1]["fortran"], rel=1e-13)
-        assert found[ranks]["frame"] == pytest.approx(
-            found[1]["frame"], rel=1e-11
-        )  # a point's lane depends on its rank
+    # the same field on any number of ranks: only the order of the sums for the means differs
+    assert found[4]["fortran"] == pytest.approx(found[1]["fortran"], rel=1e-13)
+    assert found[4]["frame"] == pytest.approx(found[1]["frame"], rel=1e-11)  # a point's lane depends on its rank
 
 
 def test_the_ratios_are_those_of_the_times(solver, tmp_path):
@@ -126,7 +124,15 @@ def test_one_source_alone(solver, tmp_path, which):
 def test_a_uniform_stream_stays(solver, tmp_path):
     """The stream has no gradients. T at the inlet follows from (h, p) and must equal that of the stream, so that the
     field changes only at the walls."""
-    text = dict(u_low="50.0", u_high="50.0", T_low="300.0", T_high="300.0", Y_low="10*0.1", Y_high="10*0.1", steps="2")
+    text = dict(
+        u_low="50.0",
+        u_high="50.0",
+        T_low="300.0",
+        T_high="300.0",
+        Y_low="0.3, 0.7, 2*0.0",
+        Y_high="0.3, 0.7, 2*0.0",
+        steps="2",
+    )
     done = run(solver, tmp_path, **text)
     assert done.returncode == 0, done.stdout + done.stderr
     for p, _, T in means(done.stdout).values():
@@ -157,8 +163,15 @@ def test_bad_input_is_refused(solver, tmp_path, changes, says):
     assert done.returncode == 2 and says in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("file", ["castles_4.nml", "castles_20.nml"])
+MIXTURES = {
+    "castles_4.nml": "examples/mixtures/ch4_o2_4.yaml",
+    "castles.nml": "examples/mixtures/ch4_o2.yaml",
+    "castles_20.nml": "tests/data/gri53.yaml",
+}
+
+
+@pytest.mark.parametrize("file", MIXTURES)
 def test_other_mixtures(solver, tmp_path, file):
-    mixture = ROOT / ("tests/data/gri53.yaml" if "20" in file else "examples/mixtures/ch4_o2_4.yaml")
-    done = run(solver, tmp_path, file=file, mixture=f"'{mixture}'", steps="2")
+    """As shipped: other options too."""
+    done = run(solver, tmp_path, file=file, mixture=f"'{ROOT / MIXTURES[file]}'", takahashi="'smooth'", steps="2")
     assert done.returncode == 0, done.stdout + done.stderr

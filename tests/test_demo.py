@@ -92,10 +92,12 @@ def test_other_collections(host, tmp_path, collection, missing):
     assert list(table(done.stdout)) == [name for name in QUANTITIES if name not in missing]
 
 
-def test_model_options_reach_both_sides(host, tmp_path):
+@pytest.mark.parametrize("file", ["demo.nml", "demo_h2_o2.nml"])
+def test_model_options_reach_both_sides(host, tmp_path, file):
     done = run(
         host,
         tmp_path,
+        file=STUB / file,
         root="'vapour'",
         alpha="'cantera'",
         mixing="'vdw'",

@@ -733,9 +733,9 @@ def test_mixtures_that_come_and_go_leave_no_memory():
         gc.collect()
         return resident(), len(Path("/proc/self/maps").read_text().splitlines())
 
-    before, mapped = change(60)
-    after, mapped_after = change(200)
-    assert mapped_after <= mapped + 2 and after - before < 200 * 4000
+    before, mapped = change(30)
+    after, mapped_after = change(100)
+    assert mapped_after <= mapped + 2 and after - before < 100 * 4000
 
 
 # ---- timers -------------------------------------------------------------------------------------------------------

@@ -443,7 +443,10 @@ class _D(np.lib.mixins.NDArrayOperatorsMixin):
         self.v = np.asarray(v, np.float64)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return _D(ufunc(*[x.v if isinstance(x, _D) else np.float64(x) for x in inputs]))
+        values = [x.v if isinstance(x, _D) else np.float64(x) for x in inputs]
+        if ufunc is np.cbrt:  # some C libraries' cbrt is wrong by up to 4 units; the bound is of a rounded one
+            values = [values[0].astype(LD)]
+        return _D(ufunc(*values))
 
 
 def test_grid_and_states_cover_what_they_promise():
