@@ -207,7 +207,8 @@ class CpuBackend(Backend):
 
     @property
     def compiler(self):
-        return f"{pathlib.Path(compiler()).name} {target()}"
+        """The program that the command leads to, whose name has the version (x86_64-linux-gnu-g++-12), and the target."""
+        return f"{(_version(compiler()) or pathlib.Path(compiler()).name).split()[0]} {target()}"
 
     @functools.cached_property
     def product(self):
