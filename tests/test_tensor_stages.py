@@ -88,6 +88,10 @@ VARIANTS = (
     dict(bulk=False, stage=1, tight=False, warps=2, ahead=2),
     dict(paired=False, columns=1, batch=2),
 )
+RINGS = (
+    dict(bulk=True, stage=1, warps=3, ring=2),
+    dict(bulk=True, stage=1, warps=2, ring=3, tight=True),
+)
 
 
 def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS, **options):
@@ -153,6 +157,33 @@ def test_a_local_that_two_products_read_is_stored(stand_in):  # noqa: F811
         assert np.array_equal(run(plan, {**arrays, **empty(plan, 2)}, 2)["w"], w)
 
 
+def check_rings(backend, n, batch):
+    """Blocks that stay: Ax with one factor, whose parts all come by bulk copies; rows of a field."""
+    arrays, sizes = nekbone(n, batch, whole=True)
+    one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
+    check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, batch, RINGS, **named.TEXTS["ax_one"].options)
+    rng = np.random.default_rng(n)
+    fields = {"a": whole(rng, batch, 20, 46), "b": whole(rng, batch, 18, 46)}
+    wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
+    check_variants(backend, FIELD, dict(l=20, r=18, p=46), fields, wanted, batch, RINGS)
+
+
+def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
+    """Two blocks share seven entries: more turns than room, each gate opens several times; and fewer entries than
+    room."""
+    check_rings(stand_in, 8, 7)
+    check_rings(stand_in, 6, 1)
+
+
+def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
+    """Where rows are odd there are none; arrays off 16 bytes are read without a ring."""
+    how = stages.Staged(2, stage=1, ring=2)
+    plan = Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, quick=True)
+    with pytest.raises(stages.Unable, match="ring"):
+        stages.Stages(plan.program, how)
+    assert how.singly.ring == 1 and not how.singly.paired
+
+
 def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
     """Arrays that begin at an odd place are read number by number; a NaN stays in its entry, also where tiles are
     filled up."""
@@ -204,6 +235,8 @@ def test_on_a_gpu(monkeypatch):
         check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
         one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
         check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
+        if n % 2 == 0:
+            check_rings(backend, n, 1000)
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}

@@ -207,7 +207,7 @@ class CpuBackend(Backend):
 
     @property
     def compiler(self):
-        """The program that the command leads to, whose name has the version (x86_64-linux-gnu-g++-12), and the target."""
+        """The program that the command leads to, by a name that has its version (g++-12), and the target."""
         return f"{(_version(compiler()) or pathlib.Path(compiler()).name).split()[0]} {target()}"
 
     @functools.cached_property

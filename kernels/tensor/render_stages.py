@@ -1,20 +1,18 @@
 """The text of a tensor program by stages (see stages.py): what its teams of warps do, around what stages.h has.
 
-A warp reads what the matrix units want straight from where it lies: a lane its number of 16 rows, of 8 columns, of four
-values of the sum. Columns of a tile are numbered so that the results of four lanes lie side by side. Bulk copies are
-asked for first and waited for where they are read; barriers stand where steps meet in memory.
+Products are render_units.py's. Bulk copies are asked for first and waited for where they are read; barriers stand where
+steps meet in memory. In a ring a block asks for the copies of its next entries before it works on this one.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from .plan import FAR, Loop, Program, joined, pointers, step_text, steps, view
+from .plan import Loop, Program, joined, pointers, step_text, steps, view
 from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
 from .text import Reference, Statement
@@ -119,9 +117,7 @@ class Writer:
                     words = []
                     for q, f in enumerate(t.factors):
                         k_part = offset(turns, "k", q, inner[q])
-                        words.append(
-                            f"{accesses[f].pointer}[{offset(loops, 'x', place[f], accesses[f])} + {k_part}]"
-                        )
+                        words.append(f"{accesses[f].pointer}[{offset(loops, 'x', place[f], accesses[f])} + {k_part}]")
                 words = [*([repr(t.number)] if abs(t.number) != 1 or not words else []), *words]
                 body.append(f"sum{j} {'-' if t.number == -1 and t.factors else '+'}= {' * '.join(words)};")
             done[s.out.name] = f"sum{j}"
@@ -382,39 +378,41 @@ class Writer:
             f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",
             "(void)warp, (void)row, (void)c;",
-            "const long g = blockIdx.x"
-            + (f" * {plan.entries}L + threadIdx.x / {self.team};" if plan.entries > 1 else ";"),
-            "if (g >= items) return;",
         ]
-        spread = [i for i in plan.entry if i != plan.walk]
-        size, begins = 1, []
-        if plan.walk:
-            begins.append(f"const int part = int(g % {how.parts});")
-            size = how.parts
-        for i in reversed(spread):
-            extent = self.p.sizes[i]
-            begins.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
-            size *= extent
-        lines += [*begins, f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
-        lines += [f"double *const h_{x} = shared_memory + {h.at};" for x, h in plan.held.items()]
-        lines += self.pointer_lines(walk=False)
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
-        if copies:  # asked for first, waited for where they are read
-            numbers = sum(math.prod(plan.held[plan.steps[k].statements[0].out.name].extents) for k in copies)
+        copied = {plan.steps[k].statements[0].out.name for k in copies}
+        numbers = sum(math.prod(plan.held[x].extents) for x in copied)
+        ask = [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
+        ask += [line for k in copies for line in ("{", *bodies[k], "}")]
+        open_ = "unsigned long long *const gates = (unsigned long long *)(shared_memory + " + f"{plan.gate});"
+        opened = [open_, f"if (me == 0) for (int x = 0; x < {how.ring}; ++x) gate_open(gates + x);", "__syncthreads();"]
+        slots = [f"double *const h_{x} = shared_memory + {plan.held[x].at} + slot * {plan.slot(x)};" for x in copied]
+        if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
+            lines += [*opened, "const auto ask = [&](long g, int slot) {", *self.begins(), *slots]
+            lines += ["unsigned long long *const gate = gates + slot;", *ask, "};"]
+            lines.append(
+                f"for (int x = 0; x < {how.ring - 1}; ++x) if (blockIdx.x + x * (long)gridDim.x < items) "
+                "ask(blockIdx.x + x * (long)gridDim.x, x);\nint lap = 0;"
+            )
             lines += [
-                f"unsigned long long *const gate = (unsigned long long *)(shared_memory + {plan.gate});",
-                "if (me == 0) gate_open(gate);",
-                "__syncthreads();",
-                f"if (me == 0) gate_expect(gate, {numbers});",
-                "__syncwarp();",
+                "UNROLL_BY(1) for (long g = blockIdx.x; g < items; g += gridDim.x, ++lap) {",
+                f"const long next = g + {how.ring - 1} * (long)gridDim.x;",
+                f"if (next < items) ask(next, (lap + {how.ring - 1}) % {how.ring});",
+                f"const int slot = lap % {how.ring};\nunsigned long long *const gate = gates + slot;",
             ]
-            for k in copies:
-                lines += ["{", *bodies[k], "}"]
+        else:
+            team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
+            lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
+        lines += self.begins()
+        lines += slots if how.ring > 1 else []
+        held = [x for x in plan.held if how.ring == 1 or x not in copied]
+        lines += [f"double *const h_{x} = shared_memory + {plan.held[x].at};" for x in held]
+        if copies and how.ring == 1:  # asked for first, waited for where they are read
+            lines += [*opened, "unsigned long long *const gate = gates;", *ask]
+        arrived = f"gate_wait(gate, {'0' if how.ring == 1 else f'lap / {how.ring} & 1'});"
         waited = not copies
         dirty_read: list = []
         dirty_write: list = []
-
-        copied = {plan.steps[k].statements[0].out.name for k in copies}
 
         def guarded(k):
             """A barrier where a step touches what others of the team have read or written since the last one; the wait
@@ -423,7 +421,7 @@ class Writer:
             step = plan.steps[k]
             wait = []
             if not waited and copied & {f.name for s in step.statements for t in s.terms for f in t.factors}:
-                waited, wait = True, ["gate_wait(gate, 0);"]
+                waited, wait = True, [arrived]
             reads = [self.memory(f) for s in step.statements for t in s.terms for f in t.factors]
             reads += [self.memory(s.out) for s in step.statements if s.add]
             writes = [self.memory(s.out) for s in step.statements]
@@ -444,8 +442,8 @@ class Writer:
                 inner += [*guarded(k), "{", *bodies[k], "}"]
         if plan.walk:
             if copies:
-                lines.append("gate_wait(gate, 0);")
-                inner = [line for line in inner if line != "gate_wait(gate, 0);"]
+                lines.append(arrived)
+                inner = [line for line in inner if line != arrived]
             extent = self.p.sizes[plan.walk]
             per = -(-extent // how.parts)
             i = f"e_{plan.walk}"
@@ -454,8 +452,21 @@ class Writer:
             )
             lines += [*self.pointer_lines(walk=True), *early, *inner, "__syncthreads();", "}"]
         else:
-            lines += [*early, *inner]
+            lines += [*early, *inner, *(["__syncthreads();", "}"] if how.ring > 1 else [])]
         return [*lines, "}"]
+
+    def begins(self) -> list[str]:
+        """Which entry item g is, and where its arrays begin."""
+        plan, size, lines = self.plan, 1, []
+        if plan.walk:
+            lines.append(f"const int part = int(g % {self.how.parts});")
+            size = self.how.parts
+        for i in reversed([i for i in plan.entry if i != plan.walk]):
+            extent = self.p.sizes[i]
+            lines.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
+            size *= extent
+        lines += [f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
+        return lines + self.pointer_lines(walk=False)
 
     def memory(self, r: Reference):
         """(kind, begin, end) of what other threads of the team may touch too; None for what is only read."""
@@ -484,11 +495,11 @@ def launch(plan, arrays, values, n: int, members: str):
     writer = Writer(Stages(plan.program, how))
     writer.text()
     if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % 2 or values[f"ld_{x}"] % 2 for x in writer.even):
-        how = dataclasses.replace(how, paired=False)
+        how = how.singly
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
-    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes)
+    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(
         module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items

@@ -222,7 +222,7 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
 def stand_ins(p: Program, how) -> list:
     """The organisation, and those that take its place for arrays that do not lie as it needs."""
     if isinstance(how, stages.Staged):
-        return [how, dataclasses.replace(how, paired=False)] if how.paired else [how]
+        return [how, how.singly] if how.paired else [how]
     if isinstance(how, Threads) and how.near > 1:
         return [how, dataclasses.replace(how, near=1)]
     return [how]

@@ -1,8 +1,8 @@
 """The text of products on the FP64 matrix units: what a warp does for 16 rows of a statement (see stages.py).
 
-A lane reads what the units want from it straight from where it lies: its number of 16 rows, of 8 columns, of four values
-of the sum. Columns of a tile are numbered so that the results of four lanes lie side by side. So a lane's results are
-also what it has to give where a second product sums over them: they stay in registers.
+A lane reads what the units want from it straight from where it lies: its number of 16 rows, of 8 columns, of four
+values of the sum. Columns of a tile are numbered so that the results of four lanes lie side by side. So a lane's
+results are also what it has to give where a second product sums over them: they stay in registers.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class Tile:
         self.jobs = self.tiles * self.q * self.chunks
         self.hoisted = plan.hoisted(s)
         self.k_loops = [
-            writer.loops(sums, [self.accesses[r] for r in (f, g) if r in self.accesses])
-            for _, f, g, sums in self.terms
+            writer.loops(sums, [self.accesses[r] for r in (f, g) if r in self.accesses]) for _, f, g, sums in self.terms
         ]
         self.extents = [math.prod(loop.extent for loop in loops) for loops in self.k_loops]
         sides = (self.row_loops, self.column_loops, self.other_loops)

@@ -225,6 +225,7 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "stage": (1, 2),
         "bulk": (False, True),
         "tight": (False, True),
+        "ring": (1, 2, 3, 4),
     }
     if how.walk:
         found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(how.walk, 1))

@@ -36,27 +36,38 @@ POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 // Bulk copies into shared memory: one thread asks, all wait. `gate` counts the bytes that have come; phases follow each
 // other, the first one is 0. The copied bytes are there for a thread after its own wait.
 #ifdef FRAME_STAND_IN
-// The numbers are poison until a wait finds that all are on their way.
-static struct {
-    double *to;
-    const double *from;
-    int numbers;
-} asked[4096];
-static int copies_asked, numbers_expected, numbers_asked;
-static inline void gate_open(unsigned long long *) { copies_asked = numbers_expected = numbers_asked = 0; }
-static inline void gate_expect(unsigned long long *, int numbers) { numbers_expected += numbers; }
-static inline void bulk(double *to, const double *from, int numbers, unsigned long long *) {
+// The numbers are poison until a wait finds that all of the gate's phase are on their way.
+// Where the device has a gate's counter, its number stands: blocks in flight have their own.
+static struct Gate {
+    int phase, expected, asked, copies;
+    struct {
+        double *to;
+        const double *from;
+        int numbers;
+    } copy[1024];
+} all_gates[64];
+static inline Gate &gate_of(unsigned long long *at) { return all_gates[*at]; }
+static inline void gate_open(unsigned long long *at) {
+    static unsigned long long opened;
+    Gate &g = all_gates[*at = opened++ % 64];
+    g.phase = g.expected = g.asked = g.copies = 0;
+}
+static inline void gate_expect(unsigned long long *at, int numbers) { gate_of(at).expected += numbers; }
+static inline void bulk(double *to, const double *from, int numbers, unsigned long long *at) {
     if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers % 2) __builtin_trap(); // as the device does
     for (int i = 0; i < numbers; ++i) to[i] = NOT_A_NUMBER;
-    asked[copies_asked++] = {to, from, numbers};
-    numbers_asked += numbers;
+    Gate &g = gate_of(at);
+    if (g.copies == 1024) __builtin_trap();
+    g.copy[g.copies++] = {to, from, numbers};
+    g.asked += numbers;
 }
-static inline void gate_wait(unsigned long long *, int) {
-    while (numbers_asked < numbers_expected || !numbers_expected) give_way();
-    for (; copies_asked; --copies_asked) {
-        auto &copy = asked[copies_asked - 1];
-        for (int i = 0; i < copy.numbers; ++i) copy.to[i] = copy.from[i];
-    }
+static inline void gate_wait(unsigned long long *at, int phase) {
+    Gate &g = gate_of(at);
+    while (g.phase == phase && (!g.expected || g.asked < g.expected)) give_way();
+    if (g.phase != phase) return; // a thread that came before has found it complete
+    for (int k = 0; k < g.copies; ++k)
+        for (int i = 0; i < g.copy[k].numbers; ++i) g.copy[k].to[i] = g.copy[k].from[i];
+    g.phase ^= 1, g.expected = g.asked = g.copies = 0;
 }
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }

@@ -47,7 +47,8 @@ class Staged:
     paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
     orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
     often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
-    tight: less shared memory, for more bank conflicts and barriers."""
+    tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies have room at the
+    same time; with more than one a block stays, and works on an entry while the next ones come."""
 
     warps: int
     entries: int = 1
@@ -62,10 +63,16 @@ class Staged:
     stage: int = 2
     bulk: bool = True
     tight: bool = False
+    ring: int = 1
 
     @property
     def name(self) -> str:
         return "orbits" if self.orbit else "stays" if self.walk else "stages"
+
+    @property
+    def singly(self) -> Staged:
+        """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
+        return dataclasses.replace(self, paired=False, ring=1)
 
     def __str__(self):
         told = [f"{self.warps} warps"]
@@ -74,6 +81,7 @@ class Staged:
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
+        told += [f"ring of {self.ring}"] * (self.ring > 1)
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -180,6 +188,8 @@ class Stages:
             self._go_on()
             self._stage()
             self._join()
+        if how.ring > 1 and (self.walk or how.orbit or not any(step.kind == "copy" for step in self.steps)):
+            raise Unable("a ring is of bulk copies, one for each entry")
         self._place()
 
     def _merge(self) -> None:
@@ -527,7 +537,7 @@ class Stages:
                             extents = tuple(self.p.sizes[r.indices[d]] for d in kept)
                             h = self.held[r.name] = Held(r.name, kept, extents, first=k, place=r.name)
                         h.last = max(h.last, k)
-                        if step.before:
+                        if step.before or step.kind == "copy" and self.how.ring > 1:
                             h.first, h.last = -1, len(self.steps)
         for k, step in enumerate(self.steps):  # a result may take the place of what is read for the last time
             for s in step.statements:
@@ -555,7 +565,9 @@ class Stages:
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
-            size, at = -(-members[0].size // 2) * 2, 0  # bulk copies begin at 16 bytes
+            size, at = self.slot(members[0].name), 0
+            if members[0].name in {step.statements[0].out.name for step in self.steps if step.kind == "copy"}:
+                size *= self.how.ring
             for begin, end in sorted((b, e) for f, l, b, e in put if f <= last and first <= l):
                 if at + size <= begin:
                     break
@@ -568,9 +580,13 @@ class Stages:
         self.gate = 0  # place of the bulk copies' counter
         if any(step.kind == "copy" for step in self.steps):
             self.gate = self.room
-            self.bytes += 16
+            self.bytes += -(-self.how.ring // 2) * 16
         if self.bytes > LIMIT:
             raise Unable(f"{self.bytes} bytes of shared memory")
+
+    def slot(self, name: str) -> int:
+        """Numbers of room of a held array, of one entry; bulk copies begin at 16 bytes."""
+        return -(-self.held[name].size // 2) * 2
 
     def _overwritten(self, step: Step, s: Statement) -> list[Reference]:
         """What a statement's result may overwrite as it is made. Of numbers: what a thread reads at the same place. Of
