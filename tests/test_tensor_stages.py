@@ -162,6 +162,7 @@ def check_rings(backend, n, batch):
     arrays, sizes = nekbone(n, batch, whole=True)
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, batch, RINGS, **named.TEXTS["ax_one"].options)
+    check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, batch, RINGS[:1], **named.TEXTS["ax"].options)
     rng = np.random.default_rng(n)
     fields = {"a": whole(rng, batch, 20, 46), "b": whole(rng, batch, 18, 46)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}

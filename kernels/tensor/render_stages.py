@@ -40,10 +40,13 @@ class Writer:
         own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
         return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
 
-    def pointer_lines(self, walk: bool) -> list[str]:
-        """Of every reference to an argument, at this team's entry. walk: of those that have the index of the walk."""
+    def pointer_lines(self, walk: bool, only=None) -> list[str]:
+        """Of every reference to an argument, or of some, at this team's entry. walk: of those that have the index of
+        the walk."""
         lines = []
         for r, name in self.pointers.items():
+            if only is not None and r not in only:
+                continue
             if (bool(self.plan.walk) and self.plan.walk in r.indices) != walk:
                 continue
             a = self.plan.arrays[r.name]
@@ -387,17 +390,18 @@ class Writer:
         open_ = "unsigned long long *const gates = (unsigned long long *)(shared_memory + " + f"{plan.gate});"
         opened = [open_, f"if (me == 0) for (int x = 0; x < {how.ring}; ++x) gate_open(gates + x);", "__syncthreads();"]
         slots = [f"double *const h_{x} = shared_memory + {plan.held[x].at} + slot * {plan.slot(x)};" for x in copied]
+        sources = {plan.steps[k].statements[0].terms[0].factors[0] for k in copies}
         if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
-            lines += [*opened, "const auto ask = [&](long g, int slot) {", *self.begins(), *slots]
+            lines += [*opened, "const auto fetch = [&](long g, int slot) {", *self.begins(sources), *slots]
             lines += ["unsigned long long *const gate = gates + slot;", *ask, "};"]
             lines.append(
                 f"for (int x = 0; x < {how.ring - 1}; ++x) if (blockIdx.x + x * (long)gridDim.x < items) "
-                "ask(blockIdx.x + x * (long)gridDim.x, x);\nint lap = 0;"
+                "fetch(blockIdx.x + x * (long)gridDim.x, x);\nint lap = 0;"
             )
             lines += [
                 "UNROLL_BY(1) for (long g = blockIdx.x; g < items; g += gridDim.x, ++lap) {",
                 f"const long next = g + {how.ring - 1} * (long)gridDim.x;",
-                f"if (next < items) ask(next, (lap + {how.ring - 1}) % {how.ring});",
+                f"if (next < items) fetch(next, (lap + {how.ring - 1}) % {how.ring});",
                 f"const int slot = lap % {how.ring};\nunsigned long long *const gate = gates + slot;",
             ]
         else:
@@ -455,8 +459,8 @@ class Writer:
             lines += [*early, *inner, *(["__syncthreads();", "}"] if how.ring > 1 else [])]
         return [*lines, "}"]
 
-    def begins(self) -> list[str]:
-        """Which entry item g is, and where its arrays begin."""
+    def begins(self, only=None) -> list[str]:
+        """Which entry item g is, and where its arrays begin; only: those references."""
         plan, size, lines = self.plan, 1, []
         if plan.walk:
             lines.append(f"const int part = int(g % {self.how.parts});")
@@ -466,7 +470,7 @@ class Writer:
             lines.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
             size *= extent
         lines += [f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
-        return lines + self.pointer_lines(walk=False)
+        return lines + self.pointer_lines(False, only)
 
     def memory(self, r: Reference):
         """(kind, begin, end) of what other threads of the team may touch too; None for what is only read."""
