@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from ruamel.yaml import YAML
 
+from frame.tools.validate.cantera import GETTERS
 from kernels.species import SpeciesData
 from kernels.species.cantera_yaml import read_cantera_yaml
 
@@ -16,22 +17,12 @@ FILES = {
     10: ROOT / "examples/mixtures/ch4_o2.yaml",
     53: ROOT / "tests/data/gri53.yaml",
 }
-CANTERA_NAMES = dict(  # of the attributes of a cantera.Solution
+CANTERA_NAMES = GETTERS | dict(  # of the attributes of a cantera.Solution
     P="P",
     W="mean_molecular_weight",
     rho="density",
-    h="enthalpy_mass",
-    e="int_energy_mass",
-    s="entropy_mass",
-    cp="cp_mass",
-    cv="cv_mass",
-    c="sound_speed",
-    mu="viscosity",
-    lam="thermal_conductivity",
-    D="mix_diff_coeffs",
     D_mole="mix_diff_coeffs_mole",
     D_mass="mix_diff_coeffs_mass",
-    D_ij="binary_diff_coeffs",
     Tc_mix="critical_temperature",
     pc_mix="critical_pressure",
 )
