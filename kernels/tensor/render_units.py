@@ -179,21 +179,21 @@ class Tile:
         return lines
 
     def spots(self):
-        """Of a lane's four numbers of each tile of columns: (tile, number, half, what finds the place, the test that
-        it exists); None for the test where no lane's does."""
+        """Of a lane's four numbers of each tile of columns: (tile, number, half, what finds the column and its indices,
+        the test that it exists); None for the test where no lane's does."""
         for t in range(self.width):
             for i in range(4):
                 half, second = "ab"[i // 2], i % 2
                 first_column = t * 8 + 4 * second
                 if self.chunks == 1 and first_column >= self.n:
-                    yield t, i, half, "", None
+                    yield t, i, half, ("", ""), None
                     continue
                 tests = [f"m_{half} < {self.m}"] if self.m % 16 else []
                 if self.chunks > 1 or first_column + 3 >= self.n:
                     tests.append(f"nn < {self.n}")
                 head = f"const int nn = (chunk * {self.width} + {t}) * 8 + {4 * second} + c; (void)nn; "
                 find = " ".join(digits(self.column_loops, "nn", "n"))
-                yield t, i, half, f"{head}%s{find}", f"if ({' && '.join(tests)}) " if tests else ""
+                yield t, i, half, (head, find), f"if ({' && '.join(tests)}) " if tests else ""
 
     def spot(self, r: Reference, half: str) -> str:
         return (
@@ -220,8 +220,10 @@ class Tile:
         return lines
 
     @staticmethod
-    def inside(find: str, test: str, body: str) -> str:
-        return f"{{ {find % (test + '{ ')} {body} }} }}"
+    def inside(find: tuple[str, str], test: str, body: str) -> str:
+        """The body where the test holds; find: the column's number, and its indices."""
+        number, indices = find
+        return f"{{ {number} {test}{{ {indices} {body} }} }}"
 
     def value(self, t: int, i: int, half: str) -> str:
         if not self.scale:

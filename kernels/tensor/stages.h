@@ -49,7 +49,8 @@ static struct Gate {
 static inline Gate &gate_of(unsigned long long *at) { return all_gates[*at]; }
 static inline void gate_open(unsigned long long *at) {
     static unsigned long long opened;
-    Gate &g = all_gates[*at = opened++ % 64];
+    *at = opened++ % 64;
+    Gate &g = all_gates[*at];
     g.phase = g.expected = g.asked = g.copies = 0;
 }
 static inline void gate_expect(unsigned long long *at, int numbers) { gate_of(at).expected += numbers; }
