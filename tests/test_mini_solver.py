@@ -55,6 +55,7 @@ steps = {steps}
 [output]
 report = 2
 restart = {restart}
+averages = 1
 """
 
 
@@ -87,7 +88,7 @@ def run(*arguments, ranks=0, **more):
 
 def restart_of(folder):
     with h5py.File(folder / "restart.h5") as file:
-        return {k: file[k][:] for k in "UQ"} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
+        return {k: values[:] for k, values in file.items()} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
 
 
 def same(a, b):
@@ -523,10 +524,8 @@ def test_fields_frames_and_the_report(tmp_path):
     assert len(list(tmp_path.glob("frame-*.png"))) == 2
 
 
-@pytest.mark.parametrize("cells", [[6], [6, 5], [6, 5, 4]])
-def test_meshio_reads_the_fields(tmp_path, cells):
-    """Each cell's value lies at the middle of its corners."""
-    meshio = pytest.importorskip("meshio")
+def sloping_field(tmp_path, cells, precision):
+    """A run that leaves fields; T = 300 + 10 x + 20 y + 40 z at the start."""
     d = len(cells)
     data = dict(
         mixture={"file": "examples/mixtures/n2.yaml"},
@@ -534,9 +533,17 @@ def test_meshio_reads_the_fields(tmp_path, cells):
         initial=dict(p=5e6, T="300 + 10*x" + " + 20*y" * (d > 1) + " + 40*z" * (d > 2)),
         boundary=dict.fromkeys("xyz"[:d], "slip_wall"),
         time={"steps": 1},
-        output=dict(fields=1, precision="double"),
+        output=dict(fields=1, averages=1, precision=precision),
     )
     assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
+
+
+@pytest.mark.parametrize("cells", [[6], [6, 5], [6, 5, 4]])
+def test_meshio_reads_the_fields(tmp_path, cells):
+    """Each cell's value lies at the middle of its corners."""
+    meshio = pytest.importorskip("meshio")
+    d = len(cells)
+    sloping_field(tmp_path, cells, "double")
     with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xmf") as reader:
         points, blocks = reader.read_points_cells()
         assert reader.num_steps == 2
@@ -546,6 +553,39 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     assert np.abs(fields["T"][0] - (300 + middle @ [10, 20, 40])).max() < 1e-9
     sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
     assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
+    with meshio.xdmf.TimeSeriesReader(tmp_path / "averages.xmf") as reader:
+        reader.read_points_cells()
+        assert np.abs(reader.read_data(0)[2]["mean_T"][0] - fields["T"][0]).max() < 1
+
+
+@pytest.mark.parametrize("cells, precision", [([6], "single"), ([6, 5], "single"), ([6, 5, 4], "double")])
+def test_vtk_reads_the_fields(tmp_path, cells, precision):
+    """The reader of vtk, on which ParaView is built: times, types, values at the middle of the cells."""
+    vtk_xdmf = pytest.importorskip("vtkmodules.vtkIOXdmf2")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+    from vtkmodules.vtkFiltersCore import vtkCellCenters
+
+    sloping_field(tmp_path, cells, precision)
+    found = {}
+    for name in ("fields", "averages"):
+        reader = vtk_xdmf.vtkXdmfReader()
+        reader.SetFileName(str(tmp_path / f"{name}.xmf"))
+        reader.UpdateInformation()
+        times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+        reader.UpdateTimeStep(times[0])
+        found[name] = times, reader.GetOutputDataObject(0)
+    times, grid = found["fields"]
+    assert len(times) == 2 and times[0] == 0 < times[1] == found["averages"][0][0]
+    centres = vtkCellCenters()
+    centres.SetInputData(grid)
+    centres.Update()
+    middle = vtk_to_numpy(centres.GetOutput().GetPoints().GetData())
+    T = grid.GetCellData().GetArray("T")
+    assert T.GetDataTypeAsString() == {"single": "float", "double": "double"}[precision]
+    assert len(middle) == np.prod(cells)
+    assert np.abs(vtk_to_numpy(T) - (300 + middle @ [10, 20, 40])).max() < 1e-9 + 400 * 1.2e-7 * (precision == "single")
+    assert found["averages"][1].GetCellData().GetArray("mean_rho").GetNumberOfTuples() == len(middle)
 
 
 def test_history_and_probes(tmp_path):
@@ -578,6 +618,57 @@ def test_history_and_probes(tmp_path):
         Run(Case(data), folder=tmp_path / "other", out=io.StringIO())
 
 
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_averages_in_time(tmp_path, scheme):
+    """Means, fluctuations and covariances of every second state against NumPy's over the same states; a run in two
+    parts has the same bits, a later beginning leaves out what was before."""
+    layer = "0.5*(1 - tanh((y - 0.5 + 0.1*sin(2*pi*x))/0.1))"
+    data = dict(
+        mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+        domain=dict(cells=[12, 10], upper=[1.0, 1.0]),
+        initial=dict(T=f"300 - 100*{layer}", p=1e7, u=f"60*{layer}", w=5, X={"O2": layer, "CH4": "rest"}),
+        numerics=dict(scheme=scheme),
+        time={"steps": 9},
+        output=dict(averages=2, restart=5, precision="double"),
+    )
+    run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+    names, states, flow = ["rho", "u", "v", "p", "T", "Y_CH4", "Y_O2"], [], run.flow
+    add = flow.averages.add
+    flow.averages.add = lambda: (states.append((flow.time, [flow.field(n) for n in names])), add())
+    assert run() == 0 and len(states) == 4
+    weights = np.diff([0.0, *(time for time, _ in states)])
+    weights /= weights.sum()
+    q = dict(zip(names, np.moveaxis([fields for _, fields in states], 1, 0)))
+    over = lambda values: np.tensordot(weights, values, 1)
+    mean = {n: over(q[n]) for n in names}
+    away = {n: q[n] - mean[n] for n in names}
+    with h5py.File(tmp_path / "averages.h5") as file:
+        found = {n: values[:].reshape(q["rho"].shape[1:]) for n, values in file.items()}
+    wanted = {f"mean_{n}": mean[n] for n in names} | {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in "uvT"}
+    wanted |= {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in names[-2:]}
+    assert found.keys() - wanted.keys() == {"cov_u_v", *(f"rms_{n}" for n in names)}
+    largest = lambda n: np.abs(q[n.split("_", 1)[1]]).max()
+    for n, values in wanted.items():  # four states: some ten roundings of the field
+        assert np.abs(found[n] - values).max() <= 10 * 2.2e-16 * largest(n), n
+    # a fluctuation is known to roundings of its field, its square to those times the fluctuation
+    for n in names:
+        error = np.abs(found[f"rms_{n}"] ** 2 - over(away[n] ** 2))
+        assert (error <= 40 * 2.2e-16 * largest(f"_{n}") * np.abs(away[n]).max() + 1e-30).all(), n
+        assert found[f"rms_{n}"].max() > 1e-5 * np.abs(q[n]).max()
+    error = np.abs(found["cov_u_v"] - over(away["u"] * away["v"]))
+    assert error.max() <= 40 * 2.2e-16 * largest("_u") * np.abs([away["u"], away["v"]]).max()
+
+    whole = restart_of(tmp_path)
+    again = Run(Case(data), folder=tmp_path / "rest", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
+    assert again.flow.steps == 5 and again() == 0 and same(whole, restart_of(tmp_path / "rest"))
+    data["output"]["averages_from"] = states[2][0]
+    late = Run(Case(data), folder=tmp_path / "late", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
+    assert late() == 0 and late.flow.averages.weight == pytest.approx(states[3][0] - states[2][0], rel=1e-12)
+    assert late.flow.averages.fields(["p"])["rms_p"].max() < 1e-15 * 1e7  # of one state
+    assert np.array_equal(late.flow.averages.fields(["p"])["mean_p"], states[3][1][3])
+    assert (tmp_path / "late/averages.xmf").read_text().count("mean_Y_O2") == 2
+
+
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
     case = small(tmp_path, steps=4)
     (tmp_path / "file").write_text("")
@@ -590,7 +681,7 @@ def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
 def test_a_full_disk_ends_the_run_in_a_line_and_keeps_the_last_restart(tmp_path):
     """Files may have 300 kB: a restart of the smaller grid fits, the larger one's does not. HDF5 itself would crash."""
     limits = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))"
-    small_case = (small(tmp_path), "--folder", tmp_path / "out")
+    small_case = (small(tmp_path), "--folder", tmp_path / "out", "--set", "output.averages=0")
     assert broken(tmp_path, small_case, limits, 0).returncode == 0
     kept = restart_of(tmp_path / "out")
     large = (*small_case, "--overwrite", "--set", "domain.cells=[40, 30, 20]")

@@ -121,6 +121,8 @@ SCHEMA = {
         "precision": (("single", "double"), "single"),
         "history": (COUNT, 0),
         "probes": ("a list of points", []),
+        "averages": (COUNT, 0),
+        "averages_from": (NOT_NEGATIVE, 0.0),
         "frames": (COUNT, 0),
         "frames_time": (POSITIVE, 0.0),
         "frame": ("a list of fields to draw", ["rho"]),

@@ -21,6 +21,8 @@ RESULTS = (
     "frame-????????.png",
     "frames.gif",
     "history.h5",
+    "averages.h5",
+    "averages.xmf",
 )
 
 
@@ -123,7 +125,7 @@ def save(path, data):
 def writes(case) -> bool:
     """Whether this case leaves files (a signal makes it write a restart in any case)."""
     o = case.output
-    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history"))
+    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history", "averages"))
 
 
 def prepare(flow, folder, continued, overwrite):
@@ -166,9 +168,13 @@ def write_restart(flow, folder):
         start_sums=flow.balance.start,
         passed=flow.balance.passed(),
     )
+    blocks = flow.state()
+    if flow.averages:
+        attributes |= flow.averages.numbers()
+        blocks |= flow.averages.state()
     folder = pathlib.Path(folder)
     # with a check sum of each chunk: a damaged file is refused when it is read
-    write_file(flow, folder / "restart-new.h5", flow.state().items(), attributes, dtype="f8", fletcher32=True)
+    write_file(flow, folder / "restart-new.h5", blocks.items(), attributes, dtype="f8", fletcher32=True)
     if flow.ranks.rank == 0:
         try:
             if (folder / RESTART).is_file():
@@ -204,7 +210,8 @@ def _read(file, flow, path):
         said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
         wanted(have == asked, said)
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
-    U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
+    part = lambda name: file[name][(slice(None), *box)]
+    U, Q = part("U"), part("Q")
     time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
     start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)
     balance = flow.balance
@@ -212,6 +219,10 @@ def _read(file, flow, path):
     usable = usable and np.isfinite([time, dt, *start, *passed]).all()
     wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {start}).")
     flow.time, flow.steps, flow.dt, balance.start, balance.before = time, steps, dt, start, passed
+    if flow.averages and "averages_weight" in a:
+        flow.averages.set_state({name: part(name) for name in ("mean", "moments")}, a)
+    elif flow.averages:
+        flow.averages.begin(time)
     return U, Q
 
 
@@ -252,25 +263,16 @@ def mesh(case):
     return ("Quadrilateral", "Hexahedron")[d - 2], points, np.stack([c.ravel() for c in corners], -1)
 
 
-class FieldFiles:
-    """fields-<step>.h5 (each field a line of numbers, x fastest), mesh.h5 and one fields.xmf over all of them: XDMF 3,
-    which ParaView and meshio read. One rank writes."""
+class Xdmf:
+    """Files <name>.h5 of fields (each a line of numbers, x fastest), with mesh.h5 and an index in XDMF 3, which
+    ParaView, vtk and meshio read."""
 
-    def __init__(self, flow, folder, continued):
-        self.folder, self.written, self._mesh = pathlib.Path(folder), [], None
+    def __init__(self, flow, folder, index):
+        self.folder, self.index, self._mesh = pathlib.Path(folder), index, None
         self._type, self._bytes = ("f8", 8) if flow.case.output["precision"] == "double" else ("f4", 4)
-        for path in earlier(flow, folder, "fields-????????.h5", continued):
-            try:
-                with _h5py().File(path) as file:
-                    self.written.append((float(file.attrs["time"]), path.name))
-            except (OSError, KeyError) as error:
-                raise CaseError(f"'{path}', of the run that is continued, cannot be read ({error}).") from None
 
-    def write(self, flow):
-        name = f"fields-{flow.steps:08d}.h5"
-        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
-        if flow.ranks.rank:
-            return
+    def save(self, flow, name, fields):
+        """Fields of the whole domain, on rank 0."""
         told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
         save(self.folder / name, image({k: v.ravel().astype(self._type) for k, v in fields.items()}, told))
         if self._mesh is None:
@@ -281,12 +283,11 @@ class FieldFiles:
 </Topology><Geometry GeometryType="XYZ">
 <DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="{len(points)} 3">mesh.h5:/points</DataItem></Geometry>
 """  # noqa: E501
-        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
-        self._index(list(fields), int(np.prod(flow.case.cells)))
 
-    def _index(self, names, cells):
+    def save_index(self, files, names, cells):
+        """files: (time, name) of each."""
         grids = []
-        for time, file in self.written:
+        for time, file in files:
             fields = "".join(
                 f'<Attribute Name="{f}" AttributeType="Scalar" Center="Cell"><DataItem Format="HDF" NumberType="Float" '
                 f'Precision="{self._bytes}" Dimensions="{cells}">{file}:/{f}</DataItem></Attribute>\n'
@@ -299,7 +300,48 @@ class FieldFiles:
             '<?xml version="1.0"?>\n<Xdmf Version="3.0"><Domain><Grid Name="run" GridType="Collection" '
             'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
         )
-        save(self.folder / "fields.xmf", text.encode())
+        save(self.folder / self.index, text.encode())
+
+
+class FieldFiles(Xdmf):
+    """fields-<step>.h5 and one fields.xmf over all of them."""
+
+    def __init__(self, flow, folder, continued):
+        super().__init__(flow, folder, "fields.xmf")
+        self.written = []
+        for path in earlier(flow, folder, "fields-????????.h5", continued):
+            try:
+                with _h5py().File(path) as file:
+                    self.written.append((float(file.attrs["time"]), path.name))
+            except (OSError, KeyError) as error:
+                raise CaseError(f"'{path}', of the run that is continued, cannot be read ({error}).") from None
+
+    def write(self, flow):
+        name = f"fields-{flow.steps:08d}.h5"
+        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
+        if flow.ranks.rank:
+            return
+        self.save(flow, name, fields)
+        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
+        self.save_index(self.written, list(fields), int(np.prod(flow.case.cells)))
+
+
+class AverageFile(Xdmf):
+    """averages.h5 and averages.xmf: what is known so far (averages.py has the names)."""
+
+    def __init__(self, flow, folder):
+        super().__init__(flow, folder, "averages.xmf")
+        self.path = self.folder / "averages.h5"
+
+    def write(self, flow):
+        """Nothing where no time has passed since averages began. Nothing of a flow that has failed."""
+        if not flow.averages.weight:
+            return
+        flow.check()
+        fields = {name: whole(flow, part) for name, part in flow.averages.fields(output_names(flow)).items()}
+        if flow.ranks.rank == 0:
+            self.save(flow, self.path.name, fields)
+            self.save_index([(flow.time, self.path.name)], list(fields), int(np.prod(flow.case.cells)))
 
 
 # ---------------------------------------------------------------- history
