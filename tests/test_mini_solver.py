@@ -189,6 +189,39 @@ def advected(limiter, **how):
     return verify.flow_of([32], [0.0], [1.0], case, 1e-3, mixture=mixture, limiter=limiter, **how)
 
 
+GAP = dict(viscous=True, mu=1e-3, lam=0.1)  # dense N2 in a gap of 1 um
+
+
+def test_an_adiabatic_wall_keeps_the_heat_of_friction():
+    """Couette flow between a wall at 300 K and one that moves and is adiabatic: T = 300 K + mu V^2/lam (s - s^2/2) is
+    steady, 18 K at the latter. It starts there and has a third of the gap's thermal time to leave it."""
+    H, N, V = 1e-6, 10, 60.0
+    rise = 1e-3 * V * V / 0.1
+    start = dict(p=5e6, v=f"{V / H!r}*x", T=f"300 + {rise}*(x/{H} - (x/{H})**2/2)")
+    walls = {"x_low": {"kind": "wall", "T": 300.0}, "x_high": {"kind": "wall", "velocity": [0, V, 0]}}
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=walls, **GAP)
+    verify.advance(f, 0.33 * H * H * float(f.field("cv_vol").mean()) / 0.1)
+    s, T = (np.arange(N) + 0.5) / N, f.field("T")[0, 0]
+    # walls are of second order: rise/(8 N^2), which is what a parabola differs by from its chord over a cell
+    assert np.abs(T - 300 - rise * (s - s * s / 2)).max() < rise / (8 * N * N)
+    assert np.abs(f.field("v")[0, 0] / V - s).max() < 2e-3
+
+
+def test_a_wall_that_swings_in_its_plane():
+    """Stokes' second problem, u = U cos(w t - k y) exp(-k y) with k^2 = w rho/(2 mu): a wall's formula of t."""
+    H, N, U, k = 1e-6, 36, 2.0, 6e6
+    start, far = dict(p=5e6, T=300, v=f"{U}*exp(-{k}*x)*cos({k}*x)"), "slip_wall"
+    rho = float(verify.nitrogen_of_layer("rho", 300.0)["rho"])
+    w = 2 * k * k * 1e-3 / rho
+    walls = {"x_low": {"kind": "wall", "velocity": [0, f"{U}*cos({w!r}*t)", 0]}, "x_high": far}
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=walls, **GAP)
+    verify.advance(f, 1.5 / w)
+    x = (np.arange(N) + 0.5) * H / N
+    exact = U * np.cos(1.5 - k * x) * np.exp(-k * x)
+    # walls are of second order: 0.033, 0.0091, 0.0024 of U with 18, 36, 72 cells; the formula lags by half a step
+    assert np.abs(f.field("v")[0, 0] - exact).max() < U * (0.5 * (k * H / N) ** 2 + 0.5 * w * f.dt)
+
+
 @pytest.mark.parametrize("how", [{}, {"runge_kutta": "ssp43", "cfl": 1.2}, {"viscous": True, "D": 1e-3, "mu": 1e-5}])
 def test_species_stay_within_0_and_1(how):
     """Without dissipation and limiter they do not; with the limiter mass is kept and p and u stay uniform, too."""
@@ -256,6 +289,39 @@ def test_several_boundaries_on_a_side_and_what_they_let_in():
     assert f.field("Y_O2")[0, 8, 0] > 0.3 and f.field("Y_O2")[0, :2].max() < 1e-3  # beside the faceplate next to none
     assert passed[1] == pytest.approx(0.5 * rho * entered, rel=6e-2)  # the density follows the pressure inside
     assert np.abs(changed[2:4] - passed[2:4]).max() < 1e-12 * np.abs(passed[2:4]).max()
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_an_inlet_with_sigma_comes_to_its_velocity_as_its_relaxation_says(scheme):
+    """u - u_given = (u_0 - u_given) exp(-K t), K = sigma c (1 - M^2)/(2 length), while no wave comes back."""
+    inlet = {"kind": "inlet", "T": 300, "velocity": [33, 7, 0], "sigma": 0.27, "length": 0.1}
+    start, sides = dict(T=300, p=5e6, u=30), {"x_low": inlet, "x_high": {"kind": "outlet", "p": 5e6}}
+    f = verify.flow_of([60], [0.0], [1.0], start, 1.0, scheme=scheme, boundary=sides)
+    c, rho = f.field("mach").mean(), f.field("rho").mean()
+    c = 30 / c
+    for end in (0.25, 0.5, 1.0):
+        verify.advance(f, end / c)
+        u, p = f.field("u")[0, 0, 0], f.field("p")[0, 0, 0]
+        left = np.exp(-0.135 * c * (1 - (u / c) ** 2) / 0.1 * f.time)
+        assert (33 - u) / 3 == pytest.approx(left, abs=2e-3)  # a cell of 60 is crossed in 2 % of the time 1/K
+        assert p - 5e6 == pytest.approx(rho * c * (u - 30), rel=1e-2)  # a wave that goes in; M changes by 0.9 %
+    assert f.field("v")[0, 0, 0] == pytest.approx(7, rel=2e-2)  # 5.5 cells have come in: exp(-5.5) is left
+
+
+def test_what_comes_in_by_an_inlet_with_sigma():
+    """Cold oxygen behind warm methane: p and u stay uniform, temperatures between the two, balances close."""
+    inlet = {"kind": "inlet", "T": 160, "velocity": [50, 0, 0], "X": {"O2": 0.9, "CH4": 0.1}, "sigma": 0.27}
+    sides = {"x_low": inlet, "x_high": {"kind": "outlet", "p": 1e7}}
+    start = dict(p=1e7, T=300, u=50, X={"CH4": 1})
+    f = verify.flow_of([60], [0.0], [1.0], start, 1.0, mixture=verify.OXYGEN_METHANE, boundary=sides)
+    before, T = f.sums(), []
+    verify.advance(f, 0.2 / 50, lambda f: T.append([f.field("T").min(), f.field("T").max()]))
+    assert np.abs(f.field("p") / 1e7 - 1).max() < 1e-11 and np.abs(f.field("u") / 50 - 1).max() < 1e-11
+    assert 159 < np.min(T) and np.max(T) < 301
+    Y = 0.9 * f.mixture.species.W[1] / (f.mixture.species.W @ [0.1, 0.9])
+    assert np.abs(f.field("Y_O2")[0, 0, :3] / Y - 1).max() < 1e-3 and abs(f.field("T")[0, 0, 0] - 160) < 0.1
+    changed = f.sums()[:3] - before[:3] - f.balance.passed()[:3]
+    assert np.abs(changed[:2]).max() < 1e-13 * before[:2].sum() and abs(changed[2]) < 1e-13 * 1e7 * f.time
 
 
 def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):

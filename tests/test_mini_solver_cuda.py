@@ -114,8 +114,9 @@ INLET = dict(
     "scheme, viscous, boundary", [("double_flux", True, WALLS), ("apec", True, {}), ("double_flux", False, INLET)]
 )
 def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):  # noqa: F811
-    if "x_low" in boundary:
-        boundary = {**boundary, "x_low": {**boundary["x_low"], "h": enthalpy()}}
+    if "x_low" in boundary:  # an inlet that lets waves out beside one that holds its velocity
+        held = {**boundary["x_low"], "h": enthalpy()}
+        boundary = {**boundary, "x_low": [{**held, "where": "y < 0.5e-3", "sigma": 0.27}, held]}
     fields = {}
     for name, backend in (("cpu", get_backend("cpu")), ("cuda", be)):
         f = flow_module.Flow(case(scheme, viscous, **boundary), backend=backend)

@@ -140,6 +140,8 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "velocity": ("3 numbers or expressions", None),
         "X": ("a table by species", {}),
         "Y": ("a table by species", {}),
+        "sigma": (NOT_NEGATIVE, 0.0),
+        "length": (POSITIVE, 0.0),
     },
     "supersonic_inlet": {
         "T": (EXPRESSION, None),

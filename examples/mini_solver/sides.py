@@ -159,7 +159,7 @@ class Side:
                 p = value("p")[here]
                 wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
                 given[PRESSURE][here] = p
-            if kind == "outlet":
+            if "sigma" in part:
                 d = self.d
                 given[SIGMA][here] = part["sigma"]
                 given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])
