@@ -590,6 +590,41 @@ def test_fields_frames_and_the_report(tmp_path):
     assert len(list(tmp_path.glob("frame-*.png"))) == 2
 
 
+def test_limits_of_pictures(tmp_path):
+    """A frame has the limits of its own field; where the case fixes them below it, the map has one colour."""
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[24, 24], upper=[1.0, 1.0]),
+        initial=dict(p=5e6, T="300 + 20*sin(2*pi*x)"),
+        time={"steps": 1},
+        output=dict(frames=10, frame=["T"]),
+    )
+    colours = {}
+    for name, limits in (("own", {}), ("fixed", {"T": [100, 200]})):
+        data["output"]["frame_limits"] = limits
+        assert Run(Case(data), folder=tmp_path / name, out=io.StringIO())() == 0
+        with Image.open(tmp_path / name / "frame-00000000.png") as picture:
+            wide, high = picture.size
+            middle = picture.convert("RGB").crop((wide // 3, high // 3, wide // 2, high * 2 // 3))
+        colours[name] = {pixel for _, pixel in middle.getcolors(10**6)}
+    assert len(colours["own"]) > 50 and len(colours["fixed"]) == 1
+
+
+def test_a_mixture_beside_the_case_file(tmp_path, monkeypatch):
+    """The file beside the case comes before one of that name in the working folder."""
+    (tmp_path / "case").mkdir()
+    text = (ROOT / "examples/mixtures/n2.yaml").read_text()
+    (tmp_path / "case/mine.yaml").write_text(text)
+    (tmp_path / "mine.yaml").write_text("nothing")
+    case = '[mixture]\nfile = "mine.yaml"\n[domain]\ncells = [6]\nupper = [1.0]\n[initial]\nT = 300\np = 5e6\n'
+    (tmp_path / "case/it.toml").write_text(case + "[time]\nsteps = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert Case.from_file("case/it.toml").make_mixture().names == ("N2",)
+
+
 def sloping_field(tmp_path, cells, precision):
     """A run that leaves fields; T = 300 + 10 x + 20 y + 40 z at the start."""
     d = len(cells)
@@ -829,6 +864,7 @@ GOOD = dict(
         ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
         ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
         ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
+        ({"numerics.scheme": "doubleflux"}, "did you mean 'double_flux'"),
         ({"numerics.order": 5}, "wanted one of 4, 6"),
         ({"numerics.cfl": -1}, "a positive number"),
         ({"numerics.cfl": 1.1}, "unstable beyond 1.09"),
@@ -876,6 +912,10 @@ GOOD = dict(
         ({"initial.T": -5}, "wanted positive"),
         ({"initial.rho": 5}, "two of T, p and rho"),
         ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
+        ({"initial.X": {"ch4": 1}}, "which has CH4, O2, did you mean 'CH4'"),
+        ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),
+        ({"boundary": {"x": {"knd": "wall"}}}, "x_low: unknown key 'knd', did you mean 'kind'"),
+        ({"boundary": {"x": {"T": 300.0}}}, "x_low: 'kind' is missing"),
         ({"initial.X": {"CH4": 0.5}}, "sum 1"),
         ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
         ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from kernels.errors import closest
+
 from .case import AXES, FRINGE, LOWEST_T, Expression
 from .errors import wanted
 
@@ -20,7 +22,8 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
         return np.ones((1, *shape))
     out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
-        wanted(name in mixture.names, f"{where}: species '{name}' is not in the mixture, which has {names}.")
+        said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
+        wanted(name in mixture.names, said)
         fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
         if text != "rest":
