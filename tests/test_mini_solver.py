@@ -371,14 +371,22 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_the_jet_has_the_same_bits_on_three_ranks(tmp_path):
-    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides; so have its balances."""
+    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides; so have its balances. Files of
+    several ranks hold what those of one do: rank 0 writes them, or all ranks together where h5py has parallel HDF5."""
     pytest.importorskip("mpi4py")
-    changes = ("domain.cells=[24, 16]", "time.steps=30", "output.restart=30", "output.frames_time=1.0")
+    output = ("output.restart=30", "output.frames_time=1.0", "output.fields=15", "output.averages=10")
+    changes = ("domain.cells=[24, 16]", "time.steps=30", *output)
     words = [ROOT / "examples/mini_solver/cases/lox_h2_jet.toml", *(w for c in changes for w in ("--set", c))]
     for ranks in (0, 3):
         done = run(*words, "--folder", tmp_path / str(ranks), ranks=ranks)
         assert done.returncode == 0, done.stderr
     assert same(*(restart_of(tmp_path / str(ranks)) for ranks in (0, 3)))
+    names = sorted(path.name for path in (tmp_path / "0").glob("*.h5"))
+    assert "averages.h5" in names and "fields-00000015.h5" in names
+    for name in names:
+        with h5py.File(tmp_path / "0" / name) as one, h5py.File(tmp_path / "3" / name) as three:
+            assert list(one) == list(three) and all(one[k].dtype == three[k].dtype for k in one)
+            assert all(np.array_equal(one[k][:], three[k][:]) for k in one), name
     a, b = (h5py.File(tmp_path / str(ranks) / "restart.h5").attrs["passed"] for ranks in (0, 3))
     assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()  # sums over the faces, in another order
 
@@ -829,9 +837,11 @@ def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, ca
         return step(self, limit)
 
     monkeypatch.setattr(Flow, "step", spoilt)
-    assert main([str(case), "--folder", str(folder)]) == 1
+    assert main([str(case), "--folder", str(folder), "--set", "output.history=1"]) == 1
     told = capsys.readouterr().err
     assert "the run failed" in told and "cell (6, 5, 4)" in told
+    with h5py.File(folder / "history.h5") as file:  # all that was known before
+        assert list(file["step"]) == [0, 1, 2, 3] and np.isfinite(file["kinetic_energy"]).all()
     assert restart_of(folder)["steps"] == 2 and np.isfinite(restart_of(folder)["U"]).all()
 
 

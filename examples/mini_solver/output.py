@@ -1,4 +1,4 @@
-"""What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
+"""What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF."""
 
 import gc
 import importlib
@@ -71,24 +71,79 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
-def write_file(flow, path, blocks, attributes, **how):
+def write_file(flow, path, blocks, attributes, line=False, **how):
     """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
-    and type (`how`). The file takes its name only when it is whole. OutputError where it cannot be written.
+    and type (`how`); line: as a line of numbers, x fastest. The file takes its name only when it is whole. OutputError
+    where it cannot be written.
 
-    HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
-    structures, from which it does not recover.
+    All ranks write together where h5py has parallel HDF5. Else rank 0 writes what the others send.
     """
+    together = flow.ranks.size > 1 and _h5py().get_config().mpi
+    (_write_together if together else _write_alone)(flow, path, blocks, attributes, line, **how)
+
+
+def _write_alone(flow, path, blocks, attributes, line, **how):
+    """HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
+    structures, from which it does not recover."""
     file = None
     if flow.ranks.rank == 0:
         file = _h5py().File("image", "w", driver="core", backing_store=False)
         file.attrs.update(attributes)
     for name, block in blocks:
-        rows = block.shape[:-3]
-        target = file.create_dataset(name, (*rows, *flow.case.cells[::-1]), **how) if file else None
-        for first, values in collect(flow, block, rows):
+        shape = (*block.shape[:-3], *flow.case.cells[::-1])
+        if line:
+            values = whole(flow, block)
+            file.create_dataset(name, data=values.ravel(), **how) if file else None
+            continue
+        target = file.create_dataset(name, shape, **how) if file else None
+        for first, values in collect(flow, block, shape[:-3]):
             target[(..., *_box(first, values))] = values
     if file:
         save(path, _closed(file))
+
+
+def _write_together(flow, path, blocks, attributes, line, **how):
+    h5py, ranks, told = _h5py(), flow.ranks, ""
+    part, cells = path.with_name(path.name + ".part"), flow.case.cells
+    attributes = ranks.everyone(attributes)[0]  # sums could differ in their last bits; a file has one of each
+    try:
+        if ranks.rank == 0:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        ranks.comm.Barrier()
+        with h5py.File(part, "w", driver="mpio", comm=ranks.comm) as file:
+            file.attrs.update(attributes)
+            for name, block in blocks:
+                shape = (*block.shape[:-3], *cells[::-1])
+                target = file.create_dataset(name, int(np.prod(shape)) if line else shape, **how)
+                with target.collective:  # what check sums ask for
+                    if line:
+                        _put_line(h5py, target, ranks.first, cells, np.ascontiguousarray(block))
+                    else:
+                        target[(..., *_box(ranks.first, block))] = block
+        if ranks.rank == 0:
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(part, path)
+    except (OSError, RuntimeError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+    told = next((t for t in ranks.everyone(told) if t), "")
+    if told:
+        if ranks.rank == 0 and part.is_file():
+            part.unlink()
+        raise OutputError(f"'{path}' cannot be written: {told}.")
+
+
+def _put_line(h5py, target, first, cells, block):
+    """A block (nz, ny, nx) to its places in a dataset that has the whole field as a line."""
+    (i, j, k), (nx, ny, _), (m, n, planes) = first, cells, block.shape[::-1]
+    space = target.id.get_space()
+    space.select_none()
+    for plane in range(planes):
+        start = i + nx * (j + ny * (k + plane))
+        space.select_hyperslab((start,), (n,), (nx,), (m,), op=h5py.h5s.SELECT_OR)
+    memory, how = h5py.h5s.create_simple((block.size,)), h5py.h5p.create(h5py.h5p.DATASET_XFER)
+    how.set_dxpl_mpio(h5py.h5fd.MPIO_COLLECTIVE)
+    target.id.write(memory, space, block.ravel(), dxpl=how)
 
 
 def image(datasets, attributes=()):
@@ -272,10 +327,10 @@ class Xdmf:
         self._type, self._bytes = ("f8", 8) if flow.case.output["precision"] == "double" else ("f4", 4)
 
     def save(self, flow, name, fields):
-        """Fields of the whole domain, on rank 0."""
+        """fields: name -> this rank's block."""
         told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
-        save(self.folder / name, image({k: v.ravel().astype(self._type) for k, v in fields.items()}, told))
-        if self._mesh is None:
+        write_file(flow, self.folder / name, fields.items(), told, line=True, dtype=self._type)
+        if self._mesh is None and flow.ranks.rank == 0:
             kind, points, corners = mesh(flow.case)
             save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}))
             self._mesh = f"""<Topology TopologyType="{kind}" NumberOfElements="{len(corners)}" NodesPerElement="{corners.shape[1]}">
@@ -318,10 +373,10 @@ class FieldFiles(Xdmf):
 
     def write(self, flow):
         name = f"fields-{flow.steps:08d}.h5"
-        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
+        fields = {field: flow.field(field) for field in output_names(flow)}
+        self.save(flow, name, fields)
         if flow.ranks.rank:
             return
-        self.save(flow, name, fields)
         self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
         self.save_index(self.written, list(fields), int(np.prod(flow.case.cells)))
 
@@ -338,9 +393,9 @@ class AverageFile(Xdmf):
         if not flow.averages.weight:
             return
         flow.check()
-        fields = {name: whole(flow, part) for name, part in flow.averages.fields(output_names(flow)).items()}
+        fields = flow.averages.fields(output_names(flow))
+        self.save(flow, self.path.name, fields)
         if flow.ranks.rank == 0:
-            self.save(flow, self.path.name, fields)
             self.save_index([(flow.time, self.path.name)], list(fields), int(np.prod(flow.case.cells)))
 
 

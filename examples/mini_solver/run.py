@@ -1,12 +1,13 @@
 """A run from case file to summary: the loop, output, signals, failures."""
 
+import contextlib
 import math
 import pathlib
 import signal
 import sys
 
 from . import output
-from .errors import FlowError, check_known
+from .errors import FlowError, OutputError, check_known
 from .flow import Flow
 from .report import Report
 
@@ -57,6 +58,10 @@ class Run:
                 report.after_step()
             if c.output["restart"]:
                 output.write_restart(f, self.folder)
+        except FlowError:
+            with contextlib.suppress(OutputError):
+                self.history.write(f)  # rows of the flow before it failed
+            raise
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
