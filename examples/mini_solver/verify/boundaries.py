@@ -49,6 +49,27 @@ def reflection(quick, pictures):
             ("back from an inlet with sigma", back(-1, inlet | {"sigma": sigma}), 1.1 * alone(-1)),
             ("back from an inlet that holds its velocity", back(-1, inlet), 0.99, "above"),
         )
+    for degrees in () if quick else (0, 30, 45):
+        # one-dimensional relations send (1 - cos)/(1 + cos) back; their one-sided differences are off by (k dx)^2/3
+        cos, dx = math.cos(math.radians(degrees)), 1 / 200
+        bound = (1 - cos) / (1 + cos) + (2 * math.pi / 16) ** 2 / 3
+        yield from rows("waves of 16 cells", (f"back from an outlet at {degrees} degrees", slanted(degrees, dx), bound))
+
+
+def slanted(degrees, dx):
+    """A packet of waves of 16 cells along x goes to an outlet that relaxes next to nothing, at an angle: what comes
+    back."""
+    q = nitrogen_of_layer("rho c", 300.0)
+    c, rho, k, angle = q["c"], q["rho"], 2 * math.pi / (16 * dx), math.radians(degrees)
+    high = 16 * dx / math.tan(angle) if degrees else 8 * dx
+    wave = f"500*exp(-((x - 0.5)/0.1)**2)*cos({k!r}*x + {k * math.tan(angle)!r}*y)"
+    velocity = {n: f"{s / (rho * c)!r}*{wave}" for n, s in (("u", math.cos(angle)), ("v", math.sin(angle)))}
+    start = dict(rho=f"{rho!r} + {wave}/{c * c!r}", p=f"5e6 + {wave}", **velocity)
+    sides = {"x": {"kind": "outlet", "p": 5e6, "sigma": 1e-9}}
+    cells, size = [round(1 / dx), round(high / dx)], [1.0, high]
+    f = flow_of(cells, [0.0] * 2, size, start, 1.0, dissipation="none", boundary=sides)
+    advance(f, 1 / (c * math.cos(angle)))
+    return off("p", 5e6)(f) * 5e6 / 500
 
 
 def channel(quick, pictures):
