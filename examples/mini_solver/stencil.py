@@ -23,6 +23,7 @@ KERNELS = {
         "direction:whole",
         "ORDER DISSIPATION CONSERVATIVE",
     ),
+    "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "viscous": (
         "viscous.h",
         "Q T mu lam D h_Y viscous_flux",
@@ -36,7 +37,6 @@ KERNELS = {
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS",
     ),
     "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
-    "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx:real:3", "CONSERVATIVE VISCOUS DIMENSIONS"),
     "bounds": (
         "limiter.h",

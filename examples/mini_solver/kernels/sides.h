@@ -111,15 +111,17 @@ template <class R> POINT_FN R outward(const double *row, const long t, const lon
 template <class R, class Arguments>
 POINT_FN void open_side(const Arguments &a, const long face, const long edge, const long slab, R (&F)[NS + 5]) {
     const int d = a.direction;
-    const long s = a.stride[d], b = a.side ? -s : s, outer = edge - b;
+    const long s = a.stride[d], b = a.side ? -s : s;
     const double sign = a.side ? 1.0 : -1.0, h = a.inv_dx[d];
-    const auto inlet = at<R>(a.given + KIND * a.ld_given, slab) <= INLET;
-    R rho = R(0.0), rho_n = R(0.0), rho_beyond = R(0.0), u[3], slope[3];
+    R rho = R(0.0), rho_n = R(0.0), u[3], slope[3];
     FOR_SPECIES (k, NS) {
         rho += at<R>(a.Q + k * a.ld_Q, edge);
         rho_n += outward<R>(a.Q + k * a.ld_Q, edge, b, h);
-        rho_beyond += at<R>(a.Q + k * a.ld_Q, outer);
     }
+    const auto inlet = at<R>(a.given + KIND * a.ld_given, slab) <= INLET;
+    const long outer = edge - b;
+    R rho_beyond = R(0.0);
+    FOR_SPECIES (k, NS) rho_beyond += at<R>(a.Q + k * a.ld_Q, outer);
     UNROLL
     for (int c = 0; c < 3; ++c) {
         u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, edge);

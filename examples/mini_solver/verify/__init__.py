@@ -11,13 +11,7 @@ import traceback
 
 from ..errors import CaseError
 from . import boundaries, ideal_tubes, injection, interfaces, orders, shock_tubes, transport, turbulence
-from .tools import (
-    CH4_O2 as CH4_O2,
-    OXYGEN_METHANE as OXYGEN_METHANE,
-    advance as advance,
-    flow_of as flow_of,
-    nitrogen_of_layer as nitrogen_of_layer,
-)  # the tests set up flows with them too
+from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # the tests set up flows with them too
 
 CHECKS = {
     "interface": interfaces.interface,
