@@ -797,6 +797,18 @@ def test_averages_in_time(tmp_path, scheme):
     assert (tmp_path / "late/averages.xmf").read_text().count("mean_Y_O2") == 2
 
 
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
+    case = Case.from_file(small(tmp_path, steps=1, scheme=scheme))
+    case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]
+    run = Run(case, folder=tmp_path / "out", out=io.StringIO())
+    assert run() == 0
+    with h5py.File(tmp_path / "out/history.h5") as file:
+        for name in ("rho", "u", "v", "w", "p", "T", "Y_CH4", "Y_O2"):
+            field = run.flow.field(name)
+            assert list(file[f"probe_{name}"][1]) == [field[0, 0, 0], field[8, 7, 11]], name
+
+
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
     case = small(tmp_path, steps=4)
     (tmp_path / "file").write_text("")
