@@ -1,6 +1,8 @@
 """`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
 the constants that look wrong."""
 
+import itertools
+import os
 from collections import Counter
 
 import numpy as np
@@ -12,10 +14,12 @@ from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
 from kernels.tensor import organisations
 
+from .. import rule
 from ..config import Config
 from ..errors import ArgumentError, FrameError, MixtureError
 from . import machine
 
+CHUNK = 12288  # of the lines on placement, as the demo has
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
 T_LOW, T_HIGH = 80.0, 3500.0
 CONSTANTS = (  # heading, unit, field, divisor, digits
@@ -227,6 +231,63 @@ def organisation_table() -> list[tuple[str, str]]:
     return rows
 
 
+def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
+    """What `auto` does here and with 1, 4, 8, 16 ranks of one core each on a GPU, and the figures that it rests on."""
+    try:
+        here = kernels.backend.device_rates(0) if kernels.backend.cuda_devices("auto") else None
+    except FrameError:  # a line above says why there is none
+        here = None
+    rates, told = here or next(iter(rule.KNOWN.values())), "no GPU here: CPU"
+    if here:
+        told = f"{here.product} is in the table"
+    if here and not rule.known(here):
+        shown = ", ".join(
+            f"{what} {value / unit:.3g} {name}" if value else f"{what} not told"
+            for what, value, unit, name in (
+                ("link", here.link, 1e9, "GB/s"),
+                ("memory", here.memory, 1e12, "TB/s"),
+                ("double precision", here.double, 1e12, "Tflop/s"),
+            )
+        )
+        told = f"{here.product} is not in the table: times of {', '.join(rule.KNOWN)} in proportion to its {shown}"
+    forced = "" if config.backend == "auto" else f"; FRAME_BACKEND={config.backend} forces a side"
+    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {told}{forced}")]
+    rows.append(("  here", _side_here(config, here, ns)))
+    for ranks in (1, 4, 8, 16):
+        said = []
+        for calls, service in itertools.product(rule.CALLS[::-1], (True, False)[: 1 + (ranks > 1)]):
+            work = rule.Work(ns, config.precision, calls, CHUNK)
+            gpu, cpu = rule.gpu(work, rates, ranks, service), rule.cpu(work, ranks)
+            how = {"alone": "", "service": " by MPS", "turns": " in turns"}[rule.sharing_of(ranks, service)]
+            said.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
+        head = f"{ranks} rank{'s' * (ranks > 1)}, {rates.product}, ns a point of {ns} species"
+        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(said)}"))
+    for row in rule.table():
+        times = [f"{side} {ns_}" for side, ns_ in (("GPU", row.gpu), ("CPU", row.cpu)) if np.isfinite(ns_)]
+        what = " ".join(filter(None, (row.calls, row.sharing, f"{row.ranks} rank{'s' * (row.ranks > 1)}")))
+        where = ", ".join(filter(None, (row.device, row.host, row.date, row.by)))
+        rows.append(
+            ("  measured", f"{what}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
+        )
+    return rows
+
+
+def _side_here(config: Config, rates, ns: int) -> str:
+    """This process as a rank alone."""
+    facts = rule.Facts(
+        0,
+        1,
+        min(config.threads, len(os.sched_getaffinity(0))),
+        rates,
+        rule.Work(ns, config.precision, config.calls, CHUNK),
+        True,
+        kernels.backend.mps_runs(),
+        False,
+    )
+    on_gpu, said = rule.choose([facts])
+    return f"1 rank, {facts.cores} of its cores, chunk {CHUNK}: " + (said or ("GPU" if on_gpu else "CPU"))
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -269,7 +330,8 @@ ARGUMENTS: dict[str, dict] = {}
 
 def main(given, mixture: kernels.Mixture | None) -> None:
     """Print the machine's lines, then the mixture's where one is named."""
-    rows = machine.rows(Config()) + launch_table(mixture) + organisation_table()
+    rows = machine.rows(Config()) + placement_table(Config(), mixture.ns if mixture else 10)
+    rows += launch_table(mixture) + organisation_table()
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
