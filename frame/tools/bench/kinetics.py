@@ -66,9 +66,9 @@ def files(folder):
     for name, (file, limits) in MECHANISMS.items():
         path = data / file
         if limits:
-            reactions = Mixture.from_yaml(path, equation="ideal", takahashi="off").species.reactions
-            atoms, (elements, carbons) = reactions.composition, limits
-            names = [s for s in reactions.names if set(atoms[s]) <= elements and atoms[s].get("C", 0) <= carbons]
+            species = Mixture.from_yaml(path, equation="ideal", takahashi="off").species
+            atoms, (elements, carbons) = species.reactions.composition, limits  # type: ignore[union-attr]
+            names = [s for s in species.names if set(atoms[s]) <= elements and atoms[s].get("C", 0) <= carbons]
             path = pathlib.Path(folder) / f"part_of_{file}"
             path.write_text(PART.format(file=file, names=", ".join(names)))
         yield name, path
