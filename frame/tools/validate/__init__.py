@@ -132,9 +132,7 @@ def main(given, mixture) -> int:
     sweep = f"{given.states} states, seed {given.seed}, backend {backend}"
     if mixture is None:
         if given.against != ["cantera"]:
-            raise ArgumentError(
-                "--mixture FILE is needed, but for rates of Cantera's mechanisms (--against cantera)."
-            )
+            raise ArgumentError("--mixture FILE is needed, but for rates of Cantera's mechanisms (--against cantera).")
         say(sweep)
         rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
     else:
