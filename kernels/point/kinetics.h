@@ -8,8 +8,9 @@
 #include "point/derivatives.h"
 
 // Below COLDEST rate coefficients are those at COLDEST: exponentials would leave the range of doubles. FARTHEST bounds
-// L_k, so that no product of three does; REVERSE bounds ln(1/Kc), BLENDED ln of the reduced pressure.
-constexpr double COLDEST = 200.0, FARTHEST = 220.0, REVERSE = 600.0, BLENDED = 690.0;
+// L_k; kinetics.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc), BLENDED ln of
+// the reduced pressure.
+constexpr double COLDEST = 200.0, FARTHEST = 450.0, REVERSE = 600.0, BLENDED = 690.0;
 constexpr double INVERSE_LN10 = 0.43429448190325182765;
 
 template <class Given> struct is_given {
@@ -197,7 +198,8 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
 }
 
 // use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
-// all different on the two sides, that needs no coefficient but 1 for each of these; each_*(add) calls add(species, nu)
+// each with the coefficient 1 (a species may be among them several times, also on both sides); each_*(add) calls
+// add(species, nu)
 template <int A, int B, class M, class R, class Species, class Use>
 POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int number, const scalar reversible,
                               const Species &at, const Use &use) {

@@ -102,7 +102,9 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-FARTHEST = 200.0  # of |L_k| of kinetics.h, 20 less than its bound: ln gamma comes on top
+# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over the species of a side, which are exponents of
+# products: ln gamma comes on top, and rate coefficients.
+FARTHEST, MOST = 400.0, 450.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
 # So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
@@ -156,17 +158,21 @@ def _blending(rate: Falloff):
     return [constant, *out, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
 
 
-def _paired(reaction: Reaction, far) -> bool:
-    """Whether the fast form serves: whole coefficients up to three a side, nothing on both sides, orders as they are,
-    exponentials in range."""
-    sides = reaction.reactants, reaction.products
+def _paired(reaction: Reaction, L) -> bool:
+    """Whether the fast form serves: whole coefficients up to three a side, orders as they are, exponentials in range
+    all along the products of a side."""
+    sides = [_species(side) for side in (reaction.reactants, reaction.products)]
     return (
-        all(nu == round(nu) for side in sides for nu in side.values())
-        and all(1 <= sum(side.values()) <= 3 for side in sides)
-        and not set(sides[0]) & set(sides[1])
+        all(nu == round(nu) for side in (reaction.reactants, reaction.products) for nu in side.values())
+        and all(1 <= len(side) <= 3 for side in sides)
         and reaction.orders == reaction.reactants
-        and not any(far[s] for side in sides for s in side)
+        and all(np.abs(L[side]).max() < FARTHEST and np.abs(np.cumsum(L[side], 0)).max() < MOST for side in sides)
     )
+
+
+def _species(side) -> list[int]:
+    """Each species of a side as often as it counts."""
+    return [s for s, nu in side.items() for _ in range(round(nu))]
 
 
 def mechanism(species, options) -> Constants:
@@ -174,7 +180,6 @@ def mechanism(species, options) -> Constants:
     mech = species.mechanism
     reactions, ns = mech.reactions, species.ns
     L, shift = _elements(species, mech)
-    far = np.abs(L).max(1) > FARTHEST
     exponents, colliders = _Numbered(), _Numbered()
     falloffs = [(r, r.rate) for r in reactions if isinstance(r.rate, Falloff)]
     plogs = [(r, r.rate) for r in reactions if isinstance(r.rate, Plog)]
@@ -194,8 +199,8 @@ def mechanism(species, options) -> Constants:
     for r in reactions:
         multiplies = r.number in third and not isinstance(r.rate, Falloff)
         head = [factor[r.number], r.number, at[r.number], third[r.number] if multiplies else most, r.reversible]
-        if _paired(r, far):
-            sides = [[s for s, nu in side.items() for _ in range(round(nu))] for side in (r.reactants, r.products)]
+        if _paired(r, L):
+            sides = [_species(side) for side in (r.reactants, r.products)]
             pairs[len(sides[0]), len(sides[1])].append([*head, *sides[0], *sides[1]])
         else:
             others.append(_other_row(r, head, shift))
