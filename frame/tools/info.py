@@ -12,6 +12,7 @@ from kernels import declare
 from kernels.codegen import launches
 from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
+from kernels.species.reactions import Chebyshev, Plog
 from kernels.tensor import organisations
 
 from .. import rule
@@ -107,6 +108,61 @@ def polynomial_checks(species) -> list[str]:
             where = f"between {bad.min():.4g} and {bad.max():.4g} K"
             out.append((name, f"ideal-gas cp/R falls to {cp.min():.3g} {where}, less than an atom's 2.5"))
     return _grouped(out)
+
+
+def reaction_checks(species) -> list[str]:
+    """Ranges of pressure and temperature that reactions are given for, and jumps of reverse rates. None where the
+    species have no reactions, or they are refused."""
+    try:
+        reactions = species.mechanism.reactions
+    except MixtureError:
+        return []
+    ranges: dict[str, list[str]] = {}
+    for r in reactions:
+        if isinstance(r.rate, Chebyshev):
+            (T0, T1), (p0, p1) = r.rate.temperatures, r.rate.pressures
+            beyond = "beyond, the polynomials as they are, or the values at the ends (chebyshev = clamp)"
+            text = f"Chebyshev, {T0:g} to {T1:g} K, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; {beyond}"
+        elif isinstance(r.rate, Plog):
+            p0, p1 = r.rate.pressures[0], r.rate.pressures[-1]
+            text = f"P-log, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; beyond, the values at the ends"
+        else:
+            continue
+        ranges.setdefault(text, []).append(r.equation)
+    out = [f"{text}: {_some(equations)}" for text, equations in ranges.items()]
+    jumps = reverse_jumps(species)
+    large = [f"{equation} {100 * jump:+.2g} % at {T:g} K" for jump, T, equation in jumps if abs(jump) > JUMP]
+    if large:
+        out.append(f"reverse rates jump where polynomials of species meet: {_some(large)}")
+    elif jumps:
+        jump, T, equation = jumps[0]
+        out.append(
+            f"reverse rates jump by {abs(jump):.1e} or less where polynomials of species meet (at {T:g} K: {equation})"
+        )
+    return out
+
+
+def reverse_jumps(species) -> list[tuple[float, float, str]]:
+    """(relative jump of the reverse rate, temperature [K], equation) of the reversible reactions, largest first: k_r =
+    k_f exp(sum nu g/RT) (R T/p_ref)^(sum nu), and g jumps where the polynomials of a species meet."""
+    steps: dict[float, np.ndarray] = {}
+    for s in range(species.ns):
+        for what, T, below, above in species.jumps(s, 0.0):
+            sign = {"h/RT": 1.0, "s/R": -1.0}.get(what, 0.0)
+            steps.setdefault(T, np.zeros(species.ns))[s] += sign * (above - below)
+    out = [
+        (float(np.expm1(sum(nu * step[s] for s, nu in r.net.items()))), T, r.equation)
+        for T, step in steps.items()
+        for r in species.mechanism.reactions
+        if r.reversible
+    ]
+    return sorted((found for found in out if found[0]), key=lambda found: -abs(found[0]))
+
+
+def _some(texts, most=5) -> str:
+    """The first of some texts, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def constant_checks(species) -> list[str]:
@@ -300,6 +356,7 @@ def report(mixture) -> str:
             polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"],
         ),
         ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
+        ("reactions", reaction_checks(species)),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",
