@@ -8,6 +8,7 @@ limiter.py     bounds of a stage: species, density, pressure
 stepping.py    length of a step, Runge-Kutta stages, graphs; where a flow failed
 ranks.py       blocks of other ranks, exchange of fringes
 balance.py     integrals over the domain, less what came in through its sides
+averages.py    means in time, fluctuations
 
 State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and,
 conservative, temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or,
@@ -24,7 +25,7 @@ import numpy as np
 
 from kernels.backend import cuda_devices, get_backend
 
-from . import limiter, stencil, stepping
+from . import averages, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
 from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
@@ -104,6 +105,9 @@ class Flow:
         able = self.backend.memory == "device" and case.parallel["graph"] and self.exchange.way in ("none", "ipc")
         self.replay = stepping.Replay(self.stages, self.backend, able, self.timers)
         self.balance = Balance(self)
+        self.averages, o = None, case.output
+        if o["averages"]:
+            self.averages = averages.Averages(self, bind, o["averages"], o["averages_from"])
         if source is not None:
             block.arrays["source"][...] = 0.0
             block.put(block.interior("source"), source(*block.coordinates()))
@@ -143,6 +147,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
+        if self.case.output["averages"]:
+            rows |= averages.arrays(ns)
         for d in range(dimensions):
             rows[f"flux_{AXES[d]}"] = ns + 5
             if s.viscous:

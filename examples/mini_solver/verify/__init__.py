@@ -30,6 +30,7 @@ CHECKS = {
     "double_shear_layer": turbulence.double_shear_layer,
     "shear_layer": turbulence.shear_layer,
     "outlet": boundaries.outlet,
+    "reflection": boundaries.reflection,
     "channel": boundaries.channel,
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
