@@ -284,6 +284,76 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
 # ---------------------------------------------------------------- ranks, restarts, signals
 
 
+def waves(scheme, queue=1):
+    """A smooth viscous flow of CH4 and O2 between walls, with formulas that take no time."""
+    case = dict(T="250 + 60*sin(6e5*x)", p="1e7*(1 + 0.05*sin(6e5*x))", u=20, v="5*cos(6e5*x)")
+    case["X"] = {"O2": 0.5, "CH4": 0.5}
+    f = verify.flow_of(
+        [12, 8],
+        [0.0] * 2,
+        [1e-5] * 2,
+        case,
+        1e-9,
+        mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+        boundary={"y_low": {"kind": "wall", "T": 200.0}, "y_high": {"kind": "outlet", "p": 1e7}},
+        viscous=True,
+        scheme=scheme,
+    )
+    f.queue = queue
+    return f
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_any_number_of_queued_steps_gives_the_same_bits(scheme):
+    """Steps that are queued beyond the time asked for change nothing: neither fields nor balances."""
+    ends = [1.3e-9, 1.31e-9, 2.9e-9]
+    alone = waves(scheme)
+    for end in ends:
+        while alone.time < end * (1 - 1e-12):
+            alone.step(end - alone.time)
+    for queue in (3, 50):
+        f, calls = waves(scheme, queue), []
+        for end in ends:
+            while f.time < end * (1 - 1e-12):
+                calls.append(f.advance(queue, end, end * (1 - 1e-12)))
+        assert (f.time, f.steps, f.dt, f.cfl) == (alone.time, alone.steps, alone.dt, alone.cfl)
+        assert same(alone.state(), f.state()) and np.array_equal(alone.balance.passed(), f.balance.passed())
+        assert sum(calls) == f.steps and min(calls) < queue  # some of them had steps to spare
+    assert f.steps > 5
+
+
+def test_a_run_that_queues_steps_writes_the_same_files(tmp_path):
+    for queue in (1, 5):
+        case = Case.from_file(small(tmp_path, steps=9, restart=4))
+        case.parallel["queue"], case.output["fields_time"], case.output["history"] = queue, 5e-8, 2
+        assert Run(case, folder=tmp_path / str(queue), out=io.StringIO())() == 0
+    one, five = (tmp_path / str(queue) for queue in (1, 5))
+    assert same(restart_of(one), restart_of(five))
+    names = [sorted(p.name for p in folder.iterdir()) for folder in (one, five)]
+    assert names[0] == names[1] and sum(n.startswith("fields-") for n in names[0]) > 3
+    for name in (n for n in names[0] if n.endswith(".h5")):
+        with h5py.File(one / name) as a, h5py.File(five / name) as b:
+            assert all(np.array_equal(a[key][()], b[key][()]) for key in a), name
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
+    """What is told of it, time and number of the step included, is what steps one by one tell."""
+    told, states = [], []
+    for queue in (1, 20):
+        f = waves(scheme, queue)
+        f.take(2)
+        state = f.state()
+        state["U"][f.ns][0, 4, 7] *= 4e3  # its velocity becomes 80 km/s
+        state["Q"][0][0, 4, 7] *= 4e3
+        f.set_state(state["U"], state["Q"])
+        with pytest.raises(FlowError, match="it began there") as caught:
+            f.take(20)
+        told.append(str(caught.value))
+        states.append((f.time, f.steps))
+    assert told[0] == told[1] and states[0] == states[1] and 2 < f.steps < 10
+
+
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme, numbers", [("double_flux", (3,)), ("double_flux", (2, 4)), ("apec", (2, 3))])
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, scheme, numbers):
@@ -358,12 +428,12 @@ def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
         tmp_path,
         (case, "--folder", tmp_path / "out"),
         """
-step = flow.Flow.step
-def tired(self, limit):
+advance = flow.Flow.advance
+def tired(self, *given, **how):
     if self.steps == 3 and self.ranks.rank == 1:
         raise RuntimeError("this rank has had enough")
-    return step(self, limit)
-flow.Flow.step = tired""",
+    return advance(self, *given, **how)
+flow.Flow.advance = tired""",
         2,
     )
     assert done.returncode != 0 and "had enough" in done.stderr
@@ -628,15 +698,15 @@ def test_a_flow_that_fails_names_the_cell_where_it_began(scheme):
 
 def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, capsys, monkeypatch):
     case = small(tmp_path, steps=6, restart=2)
-    step, folder = Flow.step, tmp_path / "out"
+    advance, folder = Flow.advance, tmp_path / "out"
 
-    def spoilt(self, limit):
+    def spoilt(self, *given):
         if self.steps == 3:
             self.block.interior("U")[0, 4, 5, 6] = np.nan
             self.block.interior("Q")[0, 4, 5, 6] = np.nan
-        return step(self, limit)
+        return advance(self, *given)
 
-    monkeypatch.setattr(Flow, "step", spoilt)
+    monkeypatch.setattr(Flow, "advance", spoilt)
     assert main([str(case), "--folder", str(folder)]) == 1
     told = capsys.readouterr().err
     assert "the run failed" in told and "cell (6, 5, 4)" in told

@@ -110,6 +110,7 @@ SCHEMA = {
         "backend": (("auto", "cpu", "cuda"), "auto"),
         "overlap": (FLAG, True),
         "graph": (FLAG, True),
+        "queue": (COUNT, 0),
         "exchange": (("auto", "ipc", "cuda_mpi", "staged", "nccl"), "auto"),
     },
     "output": {

@@ -76,7 +76,7 @@ class Side:
         for array in self._slab.values():
             array[...] = 1.0
         self._slab["through"][...] = 0.0
-        self._moving = any(self._uses_time(part) for part in parts)
+        self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
         self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
         self.set(0.0)
@@ -101,7 +101,8 @@ class Side:
 
     # ---- what is given
     @staticmethod
-    def _uses_time(part):
+    def uses_time(part):
+        """Whether a formula of this boundary has t."""
         texts = [part.get(k, "") for k in ("T", "h", "p")] + list(part.get("velocity", ()))
         texts += [*part.get("X", {}).values(), *part.get("Y", {}).values()]
         return any(isinstance(text, str) and Expression.takes(text, "t") for text in texts)

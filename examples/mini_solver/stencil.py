@@ -35,7 +35,8 @@ KERNELS = {
         "inv_dx:real:3 w0:real w1:real",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS",
     ),
-    "begin": ("update.h", "Q U U0 gamma_c", "", "CONSERVATIVE"),
+    "begin": ("update.h", "Q U U0 gamma_c length kept", "", "CONSERVATIVE"),
+    "keep": ("update.h", "Q length kept", "", ""),
     "rates": ("update.h", "Q gamma_c mu lam cv_vol D rate", "inv_dx:real:3", "CONSERVATIVE VISCOUS DIMENSIONS"),
     "bounds": (
         "limiter.h",

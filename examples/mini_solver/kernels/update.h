@@ -5,7 +5,9 @@
 #pragma once
 #include "stencil.h"
 
+// A step of length 0 changes nothing, not even by rounding: the clock asks for it where the flow has come to its end.
 template <class R, class Arguments> POINT_FN void update(const Arguments &a, const long t, const int count) {
+    if (a.length[0] == 0.0) return;
     R L[NS + 5], extra[NS + 4];
     FOR_SPECIES (v, NS + 5) L[v] = R(0.0);
     UNROLL
@@ -98,14 +100,27 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
 }
 
-// Start of a step: U0 = U, but in double flux the energy row holds p.
+// Start of a step: U0 = U, but in double flux the energy row holds p. A step of length 0 leaves U0 as it is; Newton's
+// method may round T and p otherwise in it, so they are kept.
 template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
+    if (a.length[0] == 0.0) {
+#if CONSERVATIVE
+        for (int v = 0; v < 2; ++v) put(a.kept + v * a.ld_kept, t, at<R>(a.Q + (CELL_P + v) * a.ld_Q, t), count);
+#endif
+        return;
+    }
     FOR_SPECIES (v, NS + 3) put(a.U0 + v * a.ld_U0, t, at<R>(a.U + v * a.ld_U, t), count);
 #if CONSERVATIVE
     put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.U + (NS + 3) * a.ld_U, t), count);
 #else
     put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.Q + CELL_P * a.ld_Q, t), count);
 #endif
+}
+
+// End of a step of length 0: p and T as they were.
+template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const long t, const int count) {
+    if (a.length[0] != 0.0) return;
+    for (int v = 0; v < 2; ++v) put(a.Q + (CELL_P + v) * a.ld_Q, t, at<R>(a.kept + v * a.ld_kept, t), count);
 }
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
