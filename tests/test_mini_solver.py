@@ -24,6 +24,7 @@ from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case, Expression
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow
+from examples.mini_solver.grid import Line
 from examples.mini_solver.ranks import choose_grid, share
 from examples.mini_solver.run import Run
 from kernels.errors import FrameError
@@ -257,6 +258,52 @@ def test_several_boundaries_on_a_side_and_what_they_let_in():
     assert np.abs(changed[2:4] - passed[2:4]).max() < 1e-12 * np.abs(passed[2:4]).max()
 
 
+@pytest.mark.parametrize("periodic", [True, False])
+def test_a_line_of_cells(periodic):
+    """Widths add up to the domain; what is linear in x has the right slope in every cell, at walls too."""
+    line = Line(1.0, 3.0, 12, lambda s: s + 0.1 * np.sin(2 * np.pi * s), periodic)
+    number = np.arange(-3, 15)
+    x, inner = line.centres(number), np.arange(12)
+    assert (np.diff(x) > 0).all() and line.widths(inner).sum() == pytest.approx(2, rel=1e-15)
+    assert line.faces()[0] == 1 and line.faces()[-1] == 3 and (np.diff(line.faces()) > 0).all()
+    assert [line.cell(v) for v in line.centres(inner)] == list(inner) and line.cell(3.0) == 11
+    mirrored = x[15:][::-1] - 2 if periodic else 2 - x[3:6][::-1]
+    assert np.allclose(x[:3], x[12:15] - 2 if periodic else mirrored, rtol=0, atol=1e-14)
+    even = Line(1.0, 3.0, 12)
+    assert np.array_equal(even.centres(inner), 1 + (inner + 0.5) * even.dx) and even.widths(inner).max() == even.dx
+
+
+def test_fields_and_balances_of_a_stretched_grid(tmp_path):
+    """Corners of the cells, probes, integrals; a swirl between walls keeps its mass."""
+    stretch = {"x": "tanh(2*s - 1)", "y": "exp(s)"}
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[14, 10], upper=[1.0, 0.5], stretch=stretch),
+        initial=dict(T="300 + 20*x", p=5e6, u="40*y", v=0),
+        boundary={"x": "slip_wall", "y": "wall"},
+        time={"steps": 20},
+        output=dict(fields=20, history=20, frames=20, frame=["T"], probes=[[0.9, 0.01]], precision="double"),
+    )
+    run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+    f = run.flow
+    assert run() == 0
+    widths = [line.widths(np.arange(line.count)) for line in f.case.lines[:2]]
+    x, y, rho = f.coordinates()[0].ravel(), f.coordinates()[1].ravel(), None
+    with h5py.File(tmp_path / "history.h5") as file, h5py.File(tmp_path / "fields-00000000.h5") as first:
+        rho, T = (first[n][:].reshape(10, 14) for n in ("rho", "T"))
+        assert np.abs(T / (300 + 20 * x) - 1).max() < 1e-12
+        assert file["mass"][0, 0] == pytest.approx(widths[1] @ rho @ widths[0], rel=1e-14)
+        assert file["mass"][1, 0] == pytest.approx(file["mass"][0, 0], rel=1e-14)
+        motion = widths[1] @ (rho * (40 * y[:, None]) ** 2 / 2) @ widths[0]
+        assert file["kinetic_energy"][0] == pytest.approx(motion, rel=1e-12)
+        inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
+        assert f.case.lines[0].cell(0.9) == inside[0] and file["probe_T"][0, 0] == T[inside[1], inside[0]]
+    with h5py.File(tmp_path / "mesh.h5") as file:
+        corners = next(v[:] for v in file.values() if v.ndim == 2 and v.shape[1] in (2, 3) and v.dtype.kind == "f")
+    assert np.allclose(np.unique(corners[:, 0]), f.case.lines[0].faces())
+    assert np.allclose(np.unique(corners[:, 1]), f.case.lines[1].faces())
+
+
 def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
     def lines(**data):
         out = io.StringIO()
@@ -374,9 +421,11 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_the_jet_has_the_same_bits_on_three_ranks(tmp_path):
-    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides; so have its balances."""
+    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides, a stretched grid; so have its
+    balances."""
     pytest.importorskip("mpi4py")
     changes = ("domain.cells=[24, 16]", "time.steps=30", "output.restart=30", "output.frames_time=1.0")
+    changes += ('domain.stretch={x="exp(s)"}',)
     words = [ROOT / "examples/mini_solver/cases/lox_h2_jet.toml", *(w for c in changes for w in ("--set", c))]
     for ranks in (0, 3):
         done = run(*words, "--folder", tmp_path / str(ranks), ranks=ranks)
@@ -788,6 +837,11 @@ GOOD = dict(
         ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
         ({"initial.T": -5}, "wanted positive"),
         ({"initial.rho": 5}, "two of T, p and rho"),
+        ({"domain.stretch": {"z": "s"}}, "unknown direction 'z' in 2-D"),
+        ({"domain.stretch": {"x": "-s"}}, "stretch x: the formula falls from -0 at s = 0 to -1"),
+        ({"domain.stretch": {"x": "s + 0.5*sin(6*pi*s)"}}, "the width of cell . would be -.* wanted a formula that"),
+        ({"domain.stretch": {"x": "y"}}, "unknown name 'y'"),
+        ({"domain.stretch": {"x": ["s"]}}, "a finite number or an expression in s"),
         ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
         ({"initial.X": {"CH4": 0.5}}, "sum 1"),
         ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),

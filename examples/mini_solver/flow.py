@@ -174,6 +174,7 @@ class Flow:
             VISCOUS=self.scheme.viscous,
             SOURCE=self.scheme.source,
             DIMENSIONS=self.dimensions,
+            METRICS=self.case.stretched,
         )
         inv_W, made = 1 / self.mixture.species.W, {}
 
@@ -181,7 +182,7 @@ class Flow:
             text = stencil.source(name, switches, inv_W)
             if text not in made:
                 made[text] = self.backend.compile(text)
-            kernel = stencil.Stencil(name, self.backend, made[text])
+            kernel = stencil.Stencil(name, self.backend, made[text], self.case.stretched)
             return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind

@@ -201,11 +201,13 @@ class Side:
         """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
         metre of the directions that the flow does not have."""
         block = self.block
-        area = float(np.prod([block.case.dx[e] for e in range(block.dimensions) if e != self.d]))
+        area = block.measure([e for e in range(block.dimensions) if e != self.d])
         view = self._slab["through"][:, : self._points].reshape((self.mixture.ns + 4, *self._shape))[:, 0]
         cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
-        sums = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1).sum(1)
-        return (-area if self.side else area) * sums
+        through = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1)
+        if np.ndim(area):
+            through, area = through * area.ravel(), 1.0
+        return (-area if self.side else area) * through.sum(1)
 
     def enters_against_its_kind(self) -> int:
         """Faces of supersonic outlets through which flow enters."""

@@ -15,7 +15,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
         const long s = a.stride[d];
         FOR_SPECIES (v, NS + 5)
-            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * a.inv_dx[d];
+            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * inv_width<R>(a, d, t);
     }
     R Q_u[3], rho = R(0.0), momentum[3];
 #if VISCOUS || SOURCE
@@ -32,7 +32,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const long s = a.stride[d];
         FOR_SPECIES (v, NS + 4) {
             const double *f = flux + v * a.ld_viscous_x;
-            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * a.inv_dx[d];
+            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * inv_width<R>(a, d, t);
         }
     }
 #endif
@@ -137,7 +137,8 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
     const R c = sqrt(select(sound, c2, R(NOT_A_NUMBER)));
     R waves = R(0.0);
     UNROLL
-    for (int d = 0; d < DIMENSIONS; ++d) waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * a.inv_dx[d];
+    for (int d = 0; d < DIMENSIONS; ++d)
+        waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * inv_width<R>(a, d, t);
     put(a.rate, t, waves, count);
 #if VISCOUS
     R nu = larger((4.0 / 3.0) * at<R>(a.mu, t) / rho, at<R>(a.lam, t) / at<R>(a.cv_vol, t));
@@ -146,7 +147,7 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
 #endif
     R inverse = R(0.0);
     UNROLL
-    for (int d = 0; d < DIMENSIONS; ++d) inverse += R(a.inv_dx[d] * a.inv_dx[d]);
+    for (int d = 0; d < DIMENSIONS; ++d) inverse += R(inv_width<R>(a, d, t) * inv_width<R>(a, d, t));
     put(a.rate + a.ld_rate, t, nu * inverse, count);
 #endif
 }

@@ -26,6 +26,7 @@ CHECKS = {
     "acoustic": orders.acoustic,
     "time_order": orders.time_order,
     "manufactured": orders.manufactured_flow,
+    "stretched": orders.stretched,
     "decay": transport.decay,
     "species_layer": transport.species_layer,
     "taylor_green": turbulence.taylor_green,
@@ -33,6 +34,7 @@ CHECKS = {
     "shear_layer": turbulence.shear_layer,
     "outlet": boundaries.outlet,
     "channel": boundaries.channel,
+    "stretched_channel": boundaries.stretched_channel,
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
 }

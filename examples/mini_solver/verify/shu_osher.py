@@ -88,7 +88,7 @@ def shu_osher(quick, pictures):
         short = (x > WAVE[0]) & (x < WAVE[1])
         error = lambda a, exact=exact: float(np.abs(a - exact).mean())
         size = float(got[short].std() / exact[short].std())  # of the wave: 1 where none of it is lost
-        bound = {200: (0.08, 0.3), 400: (0.048, 0.58)}[cells] if limiter else (0.023, 0.95)
+        bound = {200: (0.08, 0.3), 400: (0.048, 0.58)}[cells] if limiter else (0.026, 0.95)
         yield from rows(
             f"Shu-Osher, {cells} cells" + ("" if limiter else ", no limiter"),
             ("L1 of rho beside the fine grid", error(got), bound[0]),

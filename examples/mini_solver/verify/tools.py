@@ -24,10 +24,12 @@ IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
 
 
 def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
+    """stretch, among the rest: formulas of s by direction."""
     transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
+    domain = dict(cells=cells, lower=lower, upper=upper, stretch=numerics.pop("stretch", {}))
     data = dict(
         mixture=mixture or {"file": N2},
-        domain=dict(cells=cells, lower=lower, upper=upper),
+        domain=domain,
         initial=initial,
         time={"end": end},
         numerics=numerics,
