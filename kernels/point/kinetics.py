@@ -102,8 +102,8 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over the species of a side, which are exponents of
-# products: ln gamma comes on top, and rate coefficients.
+# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over the species of a side, which are exponents
+# of products: ln gamma comes on top, and rate coefficients.
 FARTHEST, MOST = 400.0, 500.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
