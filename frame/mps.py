@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
@@ -34,6 +35,23 @@ def touched() -> bool:
     except OSError:
         return False
     return cuda.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != NOT_INITIALIZED
+
+
+@functools.cache
+def used() -> bool:
+    """Whether the host itself uses a device: data may lie there. It is asked before the layer does, and once: a context
+    of CUDA's runtime exists. A driver that is started and not used, as by an MPI that knows CUDA, does not count."""
+    if not touched():
+        return False
+    cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    for number in range(count.value):
+        device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+        cuda.cuDeviceGet(ctypes.byref(device), number)
+        cuda.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
+        if active.value:
+            return True
+    return False
 
 
 def _ask(*command: str) -> str:

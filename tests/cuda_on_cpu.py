@@ -446,6 +446,7 @@ def make(lag=None):
         setDevice=lambda d: None,
         memGetInfo=lambda: (TOTAL // 2, TOTAL),
         deviceGetPCIBusId=lambda d: "0000:00:00.0",
+        deviceGetAttribute=lambda attribute, d: 0,
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
         memcpy=copy,

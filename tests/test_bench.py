@@ -11,7 +11,18 @@ from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu t
 
 from frame.errors import BackendError
 from frame.tools import bench
-from frame.tools.bench import blocks, ceilings, expressions, fortran, inputs, properties, report, scaling, threads
+from frame.tools.bench import (
+    blocks,
+    ceilings,
+    expressions,
+    fortran,
+    inputs,
+    kinetics,
+    properties,
+    report,
+    scaling,
+    threads,
+)
 from frame.tools.cli import main
 from kernels import Mixture, collections
 from kernels.codegen import counting
@@ -127,6 +138,40 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
         "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text
         and "viscous, Takahashi" in text
     )
+
+
+def test_kinetics(capsys, tmp_path):
+    """Rows of one mechanism, each rival's rates checked; and the mechanisms that are measured by default."""
+    pytest.importorskip("cantera")
+    file = str(dict(kinetics.files(tmp_path))["h2o2"])
+    rows, shown = ran(capsys, "kinetics", *SMALL, "--mixture", file)
+    assert [row["rival"] for row in rows] == [
+        "gfortran -O3, textbook",
+        "gfortran -O3, reduced",
+        "gfortran -Ofast, textbook",
+        "gfortran -Ofast, reduced",
+        "Cantera from Python",
+    ]
+    for row in rows:
+        assert tuple(row) == report.KEYS and None not in row.values() and row["case"] == "h2o2.yaml, 29 reactions"
+        assert row["ratio"] == pytest.approx(row["points_per_s"] / row["rival_points_per_s"])
+        assert 0 < row["max_rel_diff"] < kinetics.TOLERANCE and 0 < row["bound_fraction"] < 1
+    assert "Cantera 3" in shown and "h2o2.yaml, 29 reactions" in shown
+    sizes = {
+        name: (mixture.ns, mixture.nr)
+        for name, path in kinetics.files(tmp_path)
+        for mixture in [Mixture.from_yaml(path, equation="ideal", takahashi="off")]
+    }
+    assert sizes == {"h2o2": (10, 29), "CH4/O2": (32, 201), "GRI-3.0": (53, 325)}
+
+
+def test_kinetics_that_differ_are_refused():
+    """Held against gross rates; not a number does not pass."""
+    ours, gross = np.array([[1.0, 2.0], [3.0, 0.0]]), np.full((2, 2), 10.0)
+    assert kinetics.checked(ours, ours * (1 + 1e-12), gross, "case") == pytest.approx(3e-13, rel=0.01)
+    for wrong in (2.0 + 2e-9, np.nan):
+        with pytest.raises(properties.WrongValues, match="species 0 at point 1"):
+            kinetics.checked(ours, np.array([[1.0, wrong], [3.0, 0.0]]), gross, "case")
 
 
 def test_threads(capsys):

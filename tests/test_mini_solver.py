@@ -24,6 +24,7 @@ from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case, Expression
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow
+from examples.mini_solver.grid import Line
 from examples.mini_solver.ranks import choose_grid, share
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import tools
@@ -343,6 +344,52 @@ def test_several_boundaries_on_a_side_and_what_they_let_in():
     assert np.abs(changed[2:4] - passed[2:4]).max() < 1e-12 * np.abs(passed[2:4]).max()
 
 
+@pytest.mark.parametrize("periodic", [True, False])
+def test_a_line_of_cells(periodic):
+    """Widths add up to the domain; what is linear in x has the right slope in every cell, at walls too."""
+    line = Line(1.0, 3.0, 12, lambda s: s + 0.1 * np.sin(2 * np.pi * s), periodic)
+    number = np.arange(-3, 15)
+    x, inner = line.centres(number), np.arange(12)
+    assert (np.diff(x) > 0).all() and line.widths(inner).sum() == pytest.approx(2, rel=1e-15)
+    assert line.faces()[0] == 1 and line.faces()[-1] == 3 and (np.diff(line.faces()) > 0).all()
+    assert [line.cell(v) for v in line.centres(inner)] == list(inner) and line.cell(3.0) == 11
+    mirrored = x[15:][::-1] - 2 if periodic else 2 - x[3:6][::-1]
+    assert np.allclose(x[:3], x[12:15] - 2 if periodic else mirrored, rtol=0, atol=1e-14)
+    even = Line(1.0, 3.0, 12)
+    assert np.array_equal(even.centres(inner), 1 + (inner + 0.5) * even.dx) and even.widths(inner).max() == even.dx
+
+
+def test_fields_and_balances_of_a_stretched_grid(tmp_path):
+    """Corners of the cells, probes, integrals; a swirl between walls keeps its mass."""
+    stretch = {"x": "tanh(2*s - 1)", "y": "exp(s)"}
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[14, 10], upper=[1.0, 0.5], stretch=stretch),
+        initial=dict(T="300 + 20*x", p=5e6, u="40*y", v=0),
+        boundary={"x": "slip_wall", "y": "wall"},
+        time={"steps": 20},
+        output=dict(fields=20, history=20, frames=20, frame=["T"], probes=[[0.9, 0.01]], precision="double"),
+    )
+    run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+    f = run.flow
+    assert run() == 0
+    widths = [line.widths(np.arange(line.count)) for line in f.case.lines[:2]]
+    x, y, rho = f.coordinates()[0].ravel(), f.coordinates()[1].ravel(), None
+    with h5py.File(tmp_path / "history.h5") as file, h5py.File(tmp_path / "fields-00000000.h5") as first:
+        rho, T = (first[n][:].reshape(10, 14) for n in ("rho", "T"))
+        assert np.abs(T / (300 + 20 * x) - 1).max() < 1e-12
+        assert file["mass"][0, 0] == pytest.approx(widths[1] @ rho @ widths[0], rel=1e-14)
+        assert file["mass"][1, 0] == pytest.approx(file["mass"][0, 0], rel=1e-14)
+        motion = widths[1] @ (rho * (40 * y[:, None]) ** 2 / 2) @ widths[0]
+        assert file["kinetic_energy"][0] == pytest.approx(motion, rel=1e-12)
+        inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
+        assert f.case.lines[0].cell(0.9) == inside[0] and file["probe_T"][0, 0] == T[inside[1], inside[0]]
+    with h5py.File(tmp_path / "mesh.h5") as file:
+        corners = next(v[:] for v in file.values() if v.ndim == 2 and v.shape[1] in (2, 3) and v.dtype.kind == "f")
+    assert np.allclose(np.unique(corners[:, 0]), f.case.lines[0].faces())
+    assert np.allclose(np.unique(corners[:, 1]), f.case.lines[1].faces())
+
+
 def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
     def lines(**data):
         out = io.StringIO()
@@ -368,6 +415,76 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
 
 
 # ---------------------------------------------------------------- ranks, restarts, signals
+
+
+def waves(scheme, queue=1):
+    """A smooth viscous flow of CH4 and O2 between walls, with formulas that take no time."""
+    case = dict(T="250 + 60*sin(6e5*x)", p="1e7*(1 + 0.05*sin(6e5*x))", u=20, v="5*cos(6e5*x)")
+    case["X"] = {"O2": 0.5, "CH4": 0.5}
+    f = verify.flow_of(
+        [12, 8],
+        [0.0] * 2,
+        [1e-5] * 2,
+        case,
+        1e-9,
+        mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+        boundary={"y_low": {"kind": "wall", "T": 200.0}, "y_high": {"kind": "outlet", "p": 1e7}},
+        viscous=True,
+        scheme=scheme,
+    )
+    f.queue = queue
+    return f
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_any_number_of_queued_steps_gives_the_same_bits(scheme):
+    """Steps that are queued beyond the time asked for change nothing: neither fields nor balances."""
+    ends = [1.3e-9, 1.31e-9, 2.9e-9]
+    alone = waves(scheme)
+    for end in ends:
+        while alone.time < end * (1 - 1e-12):
+            alone.step(end - alone.time)
+    for queue in (3, 50):
+        f, calls = waves(scheme, queue), []
+        for end in ends:
+            while f.time < end * (1 - 1e-12):
+                calls.append(f.advance(queue, end, end * (1 - 1e-12)))
+        assert (f.time, f.steps, f.dt, f.cfl) == (alone.time, alone.steps, alone.dt, alone.cfl)
+        assert same(alone.state(), f.state()) and np.array_equal(alone.balance.passed(), f.balance.passed())
+        assert sum(calls) == f.steps and min(calls) < queue  # some of them had steps to spare
+    assert f.steps > 5
+
+
+def test_a_run_that_queues_steps_writes_the_same_files(tmp_path):
+    for queue in (1, 5):
+        case = Case.from_file(small(tmp_path, steps=9, restart=4))
+        case.parallel["queue"], case.output["fields_time"], case.output["history"] = queue, 5e-8, 2
+        assert Run(case, folder=tmp_path / str(queue), out=io.StringIO())() == 0
+    one, five = (tmp_path / str(queue) for queue in (1, 5))
+    assert same(restart_of(one), restart_of(five))
+    names = [sorted(p.name for p in folder.iterdir()) for folder in (one, five)]
+    assert names[0] == names[1] and sum(n.startswith("fields-") for n in names[0]) > 3
+    for name in (n for n in names[0] if n.endswith(".h5")):
+        with h5py.File(one / name) as a, h5py.File(five / name) as b:
+            assert all(np.array_equal(a[key][()], b[key][()]) for key in a), name
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
+    """What is told of it, time and number of the step included, is what steps one by one tell."""
+    told, states = [], []
+    for queue in (1, 20):
+        f = waves(scheme, queue)
+        f.take(2)
+        state = f.state()
+        state["U"][f.ns][0, 4, 7] *= 4e3  # its velocity becomes 80 km/s
+        state["Q"][0][0, 4, 7] *= 4e3
+        f.set_state(state["U"], state["Q"])
+        with pytest.raises(FlowError, match="it began there") as caught:
+            f.take(20)
+        told.append(str(caught.value))
+        states.append((f.time, f.steps))
+    assert told[0] == told[1] and states[0] == states[1] and 2 < f.steps < 10
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
@@ -398,9 +515,11 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 def test_the_jet_has_the_same_bits_on_three_ranks(tmp_path):
-    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides; so have its balances."""
+    """Several boundaries on a side, formulas of t, limited cells at the ranks' sides, a stretched grid; so have its
+    balances."""
     pytest.importorskip("mpi4py")
     changes = ("domain.cells=[24, 16]", "time.steps=30", "output.restart=30", "output.frames_time=1.0")
+    changes += ('domain.stretch={x="exp(s)"}',)
     words = [ROOT / "examples/mini_solver/cases/lox_h2_jet.toml", *(w for c in changes for w in ("--set", c))]
     for ranks in (0, 3):
         done = run(*words, "--folder", tmp_path / str(ranks), ranks=ranks)
@@ -452,12 +571,12 @@ def test_a_rank_that_fails_ends_the_run_and_leaves_the_last_restart(tmp_path):
         tmp_path,
         (case, "--folder", tmp_path / "out"),
         """
-step = flow.Flow.step
-def tired(self, limit):
+advance = flow.Flow.advance
+def tired(self, *given, **how):
     if self.steps == 3 and self.ranks.rank == 1:
         raise RuntimeError("this rank has had enough")
-    return step(self, limit)
-flow.Flow.step = tired""",
+    return advance(self, *given, **how)
+flow.Flow.advance = tired""",
         2,
     )
     assert done.returncode != 0 and "had enough" in done.stderr
@@ -859,15 +978,15 @@ def test_a_flow_that_fails_names_the_cell_where_it_began(scheme):
 
 def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, capsys, monkeypatch):
     case = small(tmp_path, steps=6, restart=2)
-    step, folder = Flow.step, tmp_path / "out"
+    advance, folder = Flow.advance, tmp_path / "out"
 
-    def spoilt(self, limit):
+    def spoilt(self, *given):
         if self.steps == 3:
             self.block.interior("U")[0, 4, 5, 6] = np.nan
             self.block.interior("Q")[0, 4, 5, 6] = np.nan
-        return step(self, limit)
+        return advance(self, *given)
 
-    monkeypatch.setattr(Flow, "step", spoilt)
+    monkeypatch.setattr(Flow, "advance", spoilt)
     assert main([str(case), "--folder", str(folder)]) == 1
     told = capsys.readouterr().err
     assert "the run failed" in told and "cell (6, 5, 4)" in told
@@ -952,6 +1071,11 @@ GOOD = dict(
         ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
         ({"initial.T": -5}, "wanted positive"),
         ({"initial.rho": 5}, "two of T, p and rho"),
+        ({"domain.stretch": {"z": "s"}}, "unknown direction 'z' in 2-D"),
+        ({"domain.stretch": {"x": "-s"}}, "stretch x: the formula falls from -0 at s = 0 to -1"),
+        ({"domain.stretch": {"x": "s + 0.5*sin(6*pi*s)"}}, "the width of cell . would be -.* wanted a formula that"),
+        ({"domain.stretch": {"x": "y"}}, "unknown name 'y'"),
+        ({"domain.stretch": {"x": ["s"]}}, "a finite number or an expression in s"),
         ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
         ({"initial.X": {"ch4": 1}}, "which has CH4, O2, did you mean 'CH4'"),
         ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),

@@ -20,10 +20,12 @@ from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
-from examples.mini_solver import flow as flow_module, mailboxes, moves, ranks, stencil
+from examples.mini_solver import clock, flow as flow_module, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, get_backend
+from kernels.backend.base import Shape
+from kernels.backend.record import layout, record
 
 TARGET = get_backend("cuda", arch="sm_90")
 # Takahashi's factor is tabulated in single precision: it would differ by 1e-7, and the flow by more than rounding
@@ -31,26 +33,31 @@ MIXTURE = {"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"], "o
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 
 
-def sources():
-    for ns in (1, 10, 53):
-        for conservative in (0, 1):
-            for dimensions, viscous, source, order, dissipation in ((3, 1, 0, 6, 1), (2, 0, 1, 4, 2), (1, 1, 1, 6, 0)):
-                switches = dict(
-                    ORDER=order,
-                    DISSIPATION=dissipation,
-                    CONSERVATIVE=conservative,
-                    VISCOUS=viscous,
-                    SOURCE=source,
-                    DIMENSIONS=dimensions,
-                )
-                yield ns, switches
+def all_switches(ns):
+    for conservative in (0, 1):
+        for dimensions, viscous, source, order, dissipation, metrics in (
+            (3, 1, 0, 6, 1, 0),
+            (2, 0, 1, 4, 2, 0),
+            (1, 1, 1, 6, 0, 0),
+            *(((3, 1, 0, 6, 1, 1),) * (ns == 10)),
+        ):
+            yield dict(
+                ORDER=order,
+                DISSIPATION=dissipation,
+                CONSERVATIVE=conservative,
+                VISCOUS=viscous,
+                SOURCE=source,
+                DIMENSIONS=dimensions,
+                METRICS=metrics,
+            )
 
 
+@pytest.mark.parametrize("ns", (1, 10, 53))
 @pytest.mark.parametrize("header", sorted({kernel[0] for kernel in stencil.KERNELS.values()}))
-def test_stencils_compile_for_a_device(header):
+def test_stencils_compile_for_a_device(header, ns):
     names = [name for name, kernel in stencil.KERNELS.items() if kernel[0] == header]
     seen = set()
-    for ns, switches in sources():
+    for switches in all_switches(ns):
         source = stencil.source(names[0], switches, np.full(ns, 1 / 0.028))
         if source in seen or ns == 53 and not switches["CONSERVATIVE"]:
             continue  # a second time the same, or the same length
@@ -63,11 +70,11 @@ def test_stencils_compile_for_a_device(header):
     assert seen
 
 
-def test_moves_compile_for_a_device():
-    found = TARGET.compile(moves.SOURCE).report
-    assert set(found) == {"move_boxes", "largest", "signal_neighbours"}
+def test_moves_and_the_clock_compile_for_a_device():
+    found = {**TARGET.compile(moves.SOURCE).report, **TARGET.compile(clock.SOURCE).report}
+    assert set(found) == {"move_boxes", "largest", "signal_neighbours", "next_step"}
     assert all(r["spill_stores"] == 0 for r in found.values())
-    assert moves.MOVES.itemsize + 8 <= 4096  # what a launch can take along
+    assert max(moves.MOVES.itemsize, layout(clock.MEMBERS).itemsize) + 8 <= 4096  # what a launch can take along
 
 
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
@@ -152,14 +159,20 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
         ("double_flux", True, WALLS, True),
     ],
 )
-def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed):  # noqa: F811
-    """Every value of a step has to come from its launches."""
-    states, flows = [], []
+def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed, monkeypatch):  # noqa: F811
+    """Every value of a step has to come from its launches, the length of the step too."""
+    states, flows, reads = [], [], []
+    to_host = be.to_host
+    monkeypatch.setattr(be, "to_host", lambda array: reads.append(1) or to_host(array))
     for watch in (True, None):
         f = flow_module.Flow(case(scheme, viscous, **boundary), backend=be)
         f.replay.watch = watch
-        for _ in range(20):
-            f.step()
+        if watch:
+            for _ in range(20):
+                f.step()
+        else:  # and the host reads nothing between them
+            before = len(reads)
+            assert f.advance(20) == 20 and len(reads) == before + 1
         states.append(f.state())
         flows.append(f)
     assert all(np.array_equal(states[0][k], states[1][k]) and np.isfinite(states[0][k]).all() for k in "UQ")
@@ -415,6 +428,25 @@ def test_a_neighbour_that_never_sends_is_told(be, monkeypatch):  # noqa: F811
     blocks.post.together([e.close for e in blocks.exchanges])
 
 
+def test_a_rank_that_never_tells_its_time_step_is_told(be, monkeypatch):  # noqa: F811
+    """The others do not step; the complaint names it."""
+    if be.arrays.__version__ != STAND_IN:
+        pytest.skip("messages between ranks of one process: on the stand-in")
+    monkeypatch.setattr(clock, "PATIENCE", 100)
+    f, post = flow_module.Flow(case("double_flux", False), backend=be), Post(be)
+    comms = [post.rank(n, 3) for n in range(3)]
+    for comm in comms:
+        comm.everyone = comm.allgather
+    boards = post.together([lambda comm=comm: clock.Board(comm, be) for comm in comms])
+    filled = record(clock.MEMBERS, clock=be.address(f.block.arrays["clock"]), rates=be.address(be.empty((1,))))
+    for name, value in boards[2].words().items():
+        filled[name] = value
+    be.compile(clock.SOURCE).launch("next_step", Shape(1), filled, 1)
+    assert f.clock.read().failed and f.clock.read().steps == 0 and not boards[1].complaint()
+    assert boards[2].complaint() == ("rank 2 waited in vain for the time step of rank 0: for number 1, and has seen 0.")
+    post.together([board.close for board in boards])
+
+
 @pytest.mark.parametrize("what", ["export", "open", "node", "device"])
 def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, what):  # noqa: F811
     if be.arrays.__version__ != STAND_IN:
@@ -533,11 +565,11 @@ def test_a_rank_that_fails_ends_all(tmp_path_factory):
         "--steps",
         "1",
         text="""
-step = flow.Flow.step
-def tired(self, limit=float("inf")):
-    if self.ranks.rank == 1 and self.steps == 2:
+advance = flow.Flow.advance
+def tired(self, *given, **how):
+    if self.ranks.rank == 1 and self.steps > 2:
         raise RuntimeError("this rank has had enough")
-    return step(self, limit)
-flow.Flow.step = tired""",
+    return advance(self, *given, **how)
+flow.Flow.advance = tired""",
     )
-    assert done.returncode != 0 and "had enough" in done.stderr
+    assert done.returncode != 0 and "had enough" in done.stderr, done.stderr[-3000:]

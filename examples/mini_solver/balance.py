@@ -29,12 +29,14 @@ class Balance:
         block, ns = self.flow.block, self.flow.ns
         view, d = block.view("Q"), block.dimensions
         u = [block.host(row) for row in view[ns : ns + 3]]
-        slope = lambda c, e: np.gradient(u[c], block.case.dx[e], axis=2 - e) if e < d else np.zeros_like(u[c])
+        x = [c.ravel() if block.case.stretched else h for c, h in zip(block.coordinates(fringe=True), block.case.dx)]
+        slope = lambda c, e: np.gradient(u[c], x[e], axis=2 - e) if e < d else np.zeros_like(u[c])
         curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
         cut = tuple(slice(f, f + n) for f, n in zip(block.fringe[::-1], block.cells[::-1]))
         rho = block.host(view[:ns].sum(0))
         squares = lambda rows: sum(row[cut] ** 2 for row in rows)
-        return self._integrals([0.5 * rho[cut] * squares(u), 0.5 * squares(curl)])
+        rows = [0.5 * rho[cut] * squares(u), 0.5 * squares(curl)]
+        return self._integrals([block.backend.from_host(np.ascontiguousarray(row)) for row in rows])
 
     def momentum_scale(self) -> float:
         """Integral of rho |u| [kg m/s], the scale for changes of momentum."""
@@ -50,5 +52,9 @@ class Balance:
 
     def _integrals(self, densities) -> np.ndarray:
         flow = self.flow
-        volume = float(np.prod(flow.case.dx[: flow.dimensions]))
+        volume = flow.block.measure(range(flow.dimensions))
+        if np.ndim(volume):
+            shape = flow.block.cells[::-1]
+            each = flow.block.backend.from_host(np.ascontiguousarray(np.broadcast_to(volume, shape)))
+            return flow.ranks.total([float((density * each).sum()) for density in densities])
         return volume * flow.ranks.total([float(density.sum()) for density in densities])

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from .case import FRINGE
+from .case import AXES, FRINGE
 from .errors import wanted
 
 
@@ -17,7 +17,7 @@ class Block:
 
     def __init__(self, case, ranks, backend):
         self.case, self.ranks, self.backend = case, ranks, backend
-        self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]
+        self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]  # NaN where cells differ
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = ranks.cells
         self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
@@ -36,10 +36,21 @@ class Block:
             f"[domain] cells: a block of {size} cells takes {need:.3g} GiB, the machine has {have:.3g} GiB: more "
             "ranks, or fewer cells.",
         )
+        if self.case.stretched:
+            self._metrics()
         for name, count in rows.items():
             # the last pack reads beyond the last cell: there is room, and finite numbers
             self.arrays[name] = self.backend.empty((count, self.backend.pad(self.size + 64)))
             self.arrays[name][...] = 1.0
+
+    def _metrics(self):
+        """1/widths and 1/spacings along each direction, fringe included; what packs read beyond them is finite."""
+        for d in range(3):
+            number = self.ranks.first[d] + np.arange(-self.fringe[d], self.cells[d] + self.fringe[d])
+            line = self.case.lines[d]
+            for name, values in (("width", line.widths(number)), ("apart", line.apart(number))):
+                padded = np.concatenate([1 / values, np.ones(64)])
+                self.arrays[f"inv_{name}_{AXES[d]}"] = self.backend.from_host(padded)
 
     # ---- where things are
     def box(self, d=None, low=0, high=0):
@@ -56,13 +67,24 @@ class Block:
             f = self.fringe[d] if fringe else 0
             index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
             shape = [-1 if axis == 2 - d else 1 for axis in range(3)]
-            out.append((self.case.lower[d] + (index + 0.5) * self.case.dx[d]).reshape(shape))
+            out.append(self.case.lines[d].centres(index).reshape(shape))
         return out
 
     def place(self, i, j, k):
         """Numbers of a cell in the whole grid, and its centre [m]."""
         cell = [int(c + f) for c, f in zip((i, j, k), self.ranks.first)]
-        return cell, [a + (c + 0.5) * h for a, c, h in zip(self.case.lower, cell, self.case.dx)]
+        return cell, [float(line.centres(c)) for line, c in zip(self.case.lines, cell)]
+
+    def measure(self, directions):
+        """Area or volume of the cells in these directions, of the block's own cells: one number where all are the same,
+        else an array (..., n) with the last direction first."""
+        if not self.case.stretched:
+            return float(np.prod([self.case.dx[d] for d in directions]))
+        size = np.ones([self.cells[d] for d in directions[::-1]])
+        for axis, d in enumerate(directions[::-1]):
+            widths = self.case.lines[d].widths(self.ranks.first[d] + np.arange(self.cells[d]))
+            size = size * widths.reshape([-1 if other == axis else 1 for other in range(len(directions))])
+        return size
 
     # ---- arrays
     def view(self, name):

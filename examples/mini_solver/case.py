@@ -15,6 +15,7 @@ from kernels.errors import closest
 from kernels.species.cantera_yaml import read_cantera_yaml
 
 from .errors import CaseError, check_known, wanted
+from .grid import Line
 
 AXES = "xyz"
 
@@ -77,6 +78,7 @@ SCHEMA = {
         "cells": ("1 to 3 whole numbers, 4 or more each", None),
         "lower": ("as many numbers as cells", []),
         "upper": ("as many numbers as cells", None),
+        "stretch": ("a table of formulas of s by direction", {}),
     },
     "numerics": {
         "scheme": (("double_flux", "apec"), "double_flux"),
@@ -110,6 +112,7 @@ SCHEMA = {
         "backend": (("auto", "cpu", "cuda"), "auto"),
         "overlap": (FLAG, True),
         "graph": (FLAG, True),
+        "queue": (COUNT, 0),
         "exchange": (("auto", "ipc", "cuda_mpi", "staged", "nccl"), "auto"),
     },
     "output": {
@@ -212,13 +215,15 @@ class Expression:
     """A number, or a formula in x, y, z, the case's constants and, where it is asked for at a time, t, with NumPy's
     functions and no others."""
 
-    def __init__(self, text, constants, where, takes_time=False):
-        self.text, self.constants, self.where = text, constants, where
-        names = ("x", "y", "z", "t") if takes_time else ("x", "y", "z")
+    def __init__(self, text, constants, where, takes_time=False, of=("x", "y", "z")):
+        self.text, self.constants, self.where, self._of = text, constants, where, of
+        names = (*of, "t") if takes_time else of
         if _is_number(text):
             self._code = None
             return
-        wanted(isinstance(text, str), f"{where} = {text!r}; wanted a finite number or an expression in x, y, z.")
+        wanted(
+            isinstance(text, str), f"{where} = {text!r}; wanted a finite number or an expression in {', '.join(of)}."
+        )
         known = {*FUNCTIONS, *constants, *names}
         try:
             tree = ast.parse(text, mode="eval")
@@ -250,11 +255,12 @@ class Expression:
             return False
 
     def __call__(self, coordinates, time=0.0) -> np.ndarray:
-        """coordinates: (x, y, z), arrays that broadcast; time [s]. Raises CaseError where the value is not finite."""
+        """coordinates: (x, y, z) or what else it is of, arrays that broadcast; time [s]. Raises CaseError where the
+        value is not finite."""
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         if self._code is None:
             return np.full(shape, float(self.text))
-        scope = {**FUNCTIONS, **self.constants, **dict(zip("xyz", coordinates)), "t": time, "__builtins__": {}}
+        scope = {**FUNCTIONS, **self.constants, **dict(zip(self._of, coordinates)), "t": time, "__builtins__": {}}
         try:
             with np.errstate(all="ignore"):
                 # names and nodes were checked above
@@ -316,7 +322,7 @@ def _merge(data, more, where):
 
 class Case:
     """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx,
-    dimensions."""
+    dimensions, and `lines`: where the cells of each direction lie."""
 
     def __init__(self, data: dict, folder=pathlib.Path("."), name="case"):
         wanted(isinstance(data, dict), f"a case is a table of sections; got {type(data).__name__}.")
@@ -330,6 +336,7 @@ class Case:
             setattr(self, section, _read_table(data.get(section, {}), schema, section))
         self._domain()
         self._boundaries(data.get("boundary", {}))
+        self._lines()
         self._numerics()
 
     @classmethod
@@ -372,7 +379,6 @@ class Case:
         rest = 3 - self.dimensions
         self.cells = (*d["cells"], *(1,) * rest)
         self.lower, self.upper = (*map(float, lower), *(0.0,) * rest), (*map(float, upper), *(1.0,) * rest)
-        self.dx = tuple((b - a) / n for a, b, n in zip(self.lower, self.upper, self.cells))
         ranks = self.parallel["ranks"]
         fit = not ranks or len(ranks) == self.dimensions and all(isinstance(n, int) and n > 0 for n in ranks)
         wanted(fit, f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
@@ -386,6 +392,20 @@ class Case:
             kinds = low[0]["kind"], high[0]["kind"]
             said = f"[boundary]: {AXES[d]} is periodic on one side and {', '.join(kinds)}; wanted both or none."
             wanted(kinds.count("periodic") in (0, 2), said)
+
+    def _lines(self):
+        """The grid's directions; dx is NaN where cells differ."""
+        given, axes = self.domain["stretch"], AXES[: self.dimensions]
+        check_known(given, axes, "[domain] stretch: unknown direction", f" in {self.dimensions}-D")
+        lines = []
+        for d, (low, high, n) in enumerate(zip(self.lower, self.upper, self.cells)):
+            formula, periodic = None, d in self.boundary and self.boundary[d][0][0]["kind"] == "periodic"
+            if AXES[d] in given:
+                text = Expression(given[AXES[d]], self.initial["constants"], f"[domain] stretch {AXES[d]}", of=("s",))
+                formula = lambda s, text=text: text([s])
+            lines.append(Line(low, high, n, formula, periodic, self.numerics["order"], AXES[d]))
+        self.lines, self.dx = tuple(lines), tuple(line.dx for line in lines)
+        self.stretched = any(line.stretched for line in lines)
 
     def _numerics(self):
         n, i, m = self.numerics, self.initial, self.mixture

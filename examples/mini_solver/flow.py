@@ -5,7 +5,8 @@ properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
 limiter.py     bounds of a stage: species, density, pressure
-stepping.py    length of a step, Runge-Kutta stages, graphs; where a flow failed
+clock.py       time, and the length of the steps, which may be queued
+stepping.py    Runge-Kutta stages, graphs; where a flow failed
 ranks.py       blocks of other ranks, exchange of fringes
 balance.py     integrals over the domain, less what came in through its sides
 averages.py    means in time, fluctuations
@@ -29,6 +30,7 @@ from . import averages, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
 from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
+from .clock import ROWS as CLOCK_ROWS, Clock
 from .errors import wanted
 from .fluxes import Fluxes
 from .properties import Properties, declare as declare
@@ -37,6 +39,7 @@ from .sides import Side, composition
 from .timers import Timers
 
 PRIMITIVE = ("u", "v", "w", "p")
+QUEUE = 64  # steps: on a device some 0.1 s of the smallest flows that are worth one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Flow:
         self.limiter = None
         if self.scheme.limited:
             self.limiter = limiter.Limiter(block, bind, self.sides, self.timers, way, alarm)
-        self.time_step = stepping.TimeStep(block, bind, self.scheme.viscous, self.timers)
+        self.clock = Clock(block, bind, self.scheme.viscous, self.timers, self.exchange)
         self.stages = stepping.Stages(
             block,
             bind,
@@ -102,8 +105,12 @@ class Flow:
             self.sides,
             self.fill,
         )
-        able = self.backend.memory == "device" and case.parallel["graph"] and self.exchange.way in ("none", "ipc")
-        self.replay = stepping.Replay(self.stages, self.backend, able, self.timers)
+        alone = self.exchange.way in ("none", "ipc") and self.clock.alone  # no host takes part in a step
+        able = self.backend.memory == "device" and case.parallel["graph"] and alone
+        self.replay = stepping.Replay(self._step, self.backend, able, self.timers)
+        # formulas of t are the host's; a CPU's host is never ahead of it
+        moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
+        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if able else 1)
         self.balance = Balance(self)
         self.averages, o = None, case.output
         if o["averages"]:
@@ -139,6 +146,8 @@ class Flow:
         }
         if not s.conservative:
             rows["T"] = 1
+        else:
+            rows["kept"] = 2
         if s.conservative or s.viscous or s.source:
             rows.update(h_Y=ns, eps_k=ns)
         if s.viscous:
@@ -158,7 +167,8 @@ class Flow:
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
         if s.conservative:
             a["T"] = a["Q"][ns + 4]
-        a["length"] = self.backend.empty((1,))  # of a step: a CUDA graph repeats launches with the same arguments
+        a["clock"] = self.backend.empty((len(CLOCK_ROWS),))
+        a["length"] = a["clock"][:1]  # of a step
 
     def _binder(self):
         """bind(name, **renamed): a stencil kernel over the block's arrays, compiled once."""
@@ -170,6 +180,7 @@ class Flow:
             VISCOUS=self.scheme.viscous,
             SOURCE=self.scheme.source,
             DIMENSIONS=self.dimensions,
+            METRICS=self.case.stretched,
         )
         inv_W, made = 1 / self.mixture.species.W, {}
 
@@ -177,7 +188,7 @@ class Flow:
             text = stencil.source(name, switches, inv_W)
             if text not in made:
                 made[text] = self.backend.compile(text)
-            kernel = stencil.Stencil(name, self.backend, made[text])
+            kernel = stencil.Stencil(name, self.backend, made[text], self.case.stretched)
             return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind
@@ -292,23 +303,42 @@ class Flow:
                         side.fill()
 
     def check(self) -> np.ndarray:
-        """The largest rates of the state [1/s] (TimeStep.rates). FlowError, on every rank, where it has none."""
-        rates = self.time_step.rates()
+        """The largest rates of the state [1/s] (Clock.rates). FlowError, on every rank, where it has none."""
+        rates = self.clock.rates()
         if not np.isfinite(rates).all():
             stepping.fail(self)
         return rates
 
-    def step(self, limit=np.inf) -> float:
-        """One Runge-Kutta step of the length returned [s], which is not above limit."""
-        dt, self.cfl = self.time_step(self.check(), limit)
-        self.dt = dt
-        self.block.arrays["length"][...] = dt
+    def _step(self):
+        self.clock.tick()
+        self.stages()
+
+    def advance(self, steps, until=np.inf, reached=np.inf, limit=np.inf) -> int:
+        """Queue so many Runge-Kutta steps, or the `queue` that this flow can; none goes beyond the time `until` [s],
+        from `reached` [s] on none is taken, none is longer than `limit` [s]. Returns how many were taken. FlowError, on
+        every rank, where a state has no time step; the state stays."""
+        self.clock.set(self.time, self.steps, until, reached, limit)
         for side in self.sides:
             side.at(self.time)
-        self.replay(self.steps)
-        self.time += dt
-        self.steps += 1
-        return dt
+        for number in range(min(steps, self.queue)):
+            self.replay(self.steps + number)
+        now, before = self.clock.read(), self.steps
+        self.time, self.steps = now.time, now.steps
+        if self.steps > before:
+            self.dt, self.cfl, self.stages.begun = now.last, now.cfl, True
+        if now.failed:
+            stepping.fail(self)
+        return self.steps - before
+
+    def take(self, steps):
+        """So many steps, queued as they can be."""
+        while steps > 0:
+            steps -= self.advance(steps)
+
+    def step(self, limit=np.inf) -> float:
+        """One Runge-Kutta step of the length returned [s], which is not above limit."""
+        self.advance(1, limit=limit)
+        return self.dt
 
     def close(self):
         """Collective, when the flow is no longer needed: gives back memory that other ranks have open. FlowError if an
@@ -317,6 +347,7 @@ class Flow:
         complaints = [c for x in exchanges for c in self.ranks.everyone(x.complaint()) if c]
         for x in exchanges:
             x.close()
+        self.clock.close()
         if complaints:
             raise stepping.FlowError(f"step {self.steps}: {complaints[0]}")
 

@@ -307,7 +307,7 @@ def earlier(flow, folder, pattern, keep):
 def mesh(case):
     """(name of the cells in XDMF, corners (n, 3), the corners of each cell), x fastest."""
     d = case.dimensions
-    lines = [np.linspace(low, high, n + 1) for low, high, n in zip(case.lower[:d], case.upper[:d], case.cells[:d])]
+    lines = [line.faces() for line in case.lines[:d]]
     grid = np.meshgrid(*lines[::-1], indexing="ij")[::-1]
     points = np.stack([*(g.ravel() for g in grid), *[np.zeros(grid[0].size)] * (3 - d)], 1)
     number = np.arange(len(points)).reshape(grid[0].shape)
@@ -429,9 +429,7 @@ class History:
         )
         inside = fits and all(a <= v <= b for a, v, b in zip(case.lower, point, case.upper))
         wanted(inside, f"[output] probes: {point!r}; wanted {case.dimensions} numbers, a point in the domain.")
-        return [min(int((v - a) / h), n - 1) for v, a, h, n in zip(point, case.lower, case.dx, case.cells)] + [0] * (
-            3 - case.dimensions
-        )
+        return [line.cell(v) for line, v in zip(case.lines, point)] + [0] * (3 - case.dimensions)
 
     def add(self, flow):
         ns, sums = flow.ns, flow.sums()
@@ -502,7 +500,7 @@ class Frames:
         planes = {n: fields[n][case.cells[2] // 2] * (1e-6 if n == "p" else 1.0) for n in names}
         limits = {n: self._limits.get(n) or _limits(plane) for n, plane in planes.items()}
         if flow.dimensions == 1:
-            x = case.lower[0] + (np.arange(case.cells[0]) + 0.5) * case.dx[0]
+            x = case.lines[0].centres(np.arange(case.cells[0]))
             figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9 * len(names) + 0.6), sharex=True, squeeze=False)
             for ax, n in zip(axes[:, 0], names):
                 values, (low, high) = planes[n][0], limits[n]
@@ -520,15 +518,19 @@ class Frames:
             figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
             by, unit = (1e3, "mm") if max(wide, high) < 0.5 else (1.0, "m")
             for ax, n in zip(axes.flat, names):
-                image = ax.imshow(
-                    planes[n],
-                    origin="lower",
-                    extent=[by * v for d in (0, 1) for v in (case.lower[d], case.upper[d])],
-                    cmap=COLOURS.get(n, "magma"),
-                    vmin=limits[n][0],
-                    vmax=limits[n][1],
-                    interpolation="bilinear",
-                    aspect="equal",
+                image = (
+                    _drawn(ax, case, by, planes[n], limits[n], n)
+                    if case.stretched
+                    else ax.imshow(
+                        planes[n],
+                        origin="lower",
+                        extent=[by * v for d in (0, 1) for v in (case.lower[d], case.upper[d])],
+                        cmap=COLOURS.get(n, "magma"),
+                        vmin=limits[n][0],
+                        vmax=limits[n][1],
+                        interpolation="bilinear",
+                        aspect="equal",
+                    )
                 )
                 figure.colorbar(image, cax=ax.inset_axes([1.015, 0, 0.02, 1]), label=label(n))
                 ax.set_ylabel(f"y [{unit}]")
@@ -559,6 +561,13 @@ class Frames:
         images[0].save(film, "GIF", **how)
         save(path, film.getvalue())
         return path
+
+
+def _drawn(ax, case, by, plane, limits, name):
+    """A map of cells of many sizes."""
+    ax.set_aspect("equal")
+    x, y = (by * line.faces() for line in case.lines[:2])
+    return ax.pcolormesh(x, y, plane, cmap=COLOURS.get(name, "magma"), vmin=limits[0], vmax=limits[1])
 
 
 def _limits(values):

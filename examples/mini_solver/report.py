@@ -162,6 +162,11 @@ class Report:
             else f"{seconds / 3600:.0f} h"
         )
 
+    def next_step(self) -> list[int]:
+        """How many steps there are before memory is looked at."""
+        done = self.flow.steps - self._steps_began
+        return [n - done for n in SETTLED if n > done]
+
     def after_step(self):
         done = self.flow.steps - self._steps_began
         if done in SETTLED:

@@ -51,7 +51,8 @@ class Run:
                     where = self.folder / output.RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
                     return 3
-                f.step(self._limit())
+                target = self._target()
+                f.advance(self._ahead(target[0]), *target)
                 if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
                     report.line()
                 self._write()
@@ -91,12 +92,26 @@ class Run:
         f, t = self.flow, self.case.time
         return bool(t["steps"] and f.steps >= t["steps"]) or f.time >= t["end"] * (1 - 1e-12)
 
-    def _limit(self):
-        """Steps end at the end of the run and at the times of output."""
-        o, t = self.case.output, self.flow.time
-        steps = [o[key] for key in ("fields_time", "frames_time") if o[key]]
-        limits = [(math.floor(t / step * (1 + 1e-12) + 1e-9) + 1) * step - t for step in steps]
-        return min([self.case.time["end"] - t, *limits])
+    def _target(self):
+        """(time at which the next steps end, time from which on they have): the end of the run or a time of output."""
+        o, t, end = self.case.output, self.flow.time, self.case.time["end"]
+        targets = [(end, end * (1 - 1e-12))]
+        for step in (o[key] for key in ("fields_time", "frames_time") if o[key]):
+            number = math.floor(t / step)
+            reached = lambda n, step=step: (n - 1e-9 - 1e-12 * n) * step
+            while t >= reached(number):
+                number += 1
+            targets.append((number * step, reached(number)))
+        return min(targets)
+
+    def _ahead(self, until):
+        """How many steps there are before the host has something to do, or as far as is known before this time."""
+        o, f, t = self.case.output, self.flow, self.case.time
+        every = [o[key] for key in ("report", "restart", "fields", "frames", "history") if o[key]]
+        left = [n - f.steps % n for n in every] + [t["steps"] - f.steps] * bool(t["steps"]) + self.report.next_step()
+        if f.dt > 0 and math.isfinite(until):  # a step more, in case they become shorter
+            left.append(math.ceil(min((until - f.time) / f.dt, 1e9)) + 1)
+        return max(1, min([f.queue, *left]))
 
     def _due(self, what, start):
         o, f = self.case.output, self.flow

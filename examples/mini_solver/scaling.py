@@ -70,16 +70,14 @@ def measure(flow, steps) -> dict:
 
     def rounds(watch):
         flow.replay.watch, best = watch, None
-        for _ in range(WARM):
-            flow.step()
+        flow.take(WARM)
         for _ in range(ROUNDS):
             flow.timers.collect()
             flow.timers.seconds.clear()
             flow.backend.synchronize()
             flow.ranks.smallest([0.0])  # together
             began = time.perf_counter()
-            for _ in range(steps):
-                flow.step()
+            flow.take(steps)
             flow.backend.synchronize()
             took = -float(flow.ranks.smallest([began - time.perf_counter()])[0])
             flow.timers.collect()

@@ -79,7 +79,7 @@ class Side:
         for array in self._slab.values():
             array[...] = 1.0
         self._slab["through"][...] = 0.0
-        self._moving = any(self._uses_time(part) for part in parts)
+        self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
         self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
         self.set(0.0)
@@ -104,7 +104,8 @@ class Side:
 
     # ---- what is given
     @staticmethod
-    def _uses_time(part):
+    def uses_time(part):
+        """Whether a formula of this boundary has t."""
         texts = [part.get(k, "") for k in ("T", "h", "p")] + list(part.get("velocity", ()))
         texts += [*part.get("X", {}).values(), *part.get("Y", {}).values()]
         return any(isinstance(text, str) and Expression.takes(text, "t") for text in texts)
@@ -203,11 +204,13 @@ class Side:
         """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
         metre of the directions that the flow does not have."""
         block = self.block
-        area = float(np.prod([block.case.dx[e] for e in range(block.dimensions) if e != self.d]))
+        area = block.measure([e for e in range(block.dimensions) if e != self.d])
         view = self._slab["through"][:, : self._points].reshape((self.mixture.ns + 4, *self._shape))[:, 0]
         cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
-        sums = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1).sum(1)
-        return (-area if self.side else area) * sums
+        through = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1)
+        if np.ndim(area):
+            through, area = through * area.ravel(), 1.0
+        return (-area if self.side else area) * through.sum(1)
 
     def enters_against_its_kind(self) -> int:
         """Faces of supersonic outlets through which flow enters."""

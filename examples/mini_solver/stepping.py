@@ -1,4 +1,4 @@
-"""Stepping: how long a step may be, its Runge-Kutta stages, and their launches as a graph."""
+"""Stepping: the Runge-Kutta stages of a step, and its launches as a graph; where a flow failed."""
 
 import contextlib
 
@@ -7,7 +7,6 @@ import numpy as np
 from kernels.errors import BackendError
 
 from .errors import FlowError
-from .moves import bind_largest
 
 # stage: U becomes U + w0 (U0 - U) + w1 dt L(U)
 RUNGE_KUTTA = {
@@ -25,32 +24,6 @@ def shares(stages) -> list[float]:
     return out
 
 
-class TimeStep:
-    """The longest step that CFL and Fourier number allow."""
-
-    def __init__(self, block, bind, viscous, timers):
-        self.block, self.viscous, self.timers = block, viscous, timers
-        a = block.arrays
-        a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
-        self._rates, self._largest = bind("rates"), bind_largest(block.backend, a["rate"][:, : block.size])
-
-    def rates(self) -> np.ndarray:
-        """The largest rates of all ranks [1/s], of waves and of diffusion; infinite where a state has none."""
-        with self.timers.timed("time step"):
-            self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
-            fastest = self._largest().tolist()
-        return -self.block.ranks.smallest([-r for r in fastest])
-
-    def __call__(self, rates, limit) -> tuple[float, float]:
-        """(length [s], CFL number)"""
-        n = self.block.case.numerics
-        dt = n["cfl"] / rates[0]
-        if self.viscous and rates[1] > 0:
-            dt = min(dt, n["fourier"] / rates[1])
-        dt = float(min(n["time_step"] or dt, limit))
-        return dt, dt * float(rates[0])
-
-
 class Stages:
     """The stages of a step. What they are made of is given: fluxes, properties, limiter (or None), sides;
     fill(meanwhile) fills the fringes."""
@@ -59,6 +32,7 @@ class Stages:
         self.block, self.scheme, self.timers = block, scheme, timers
         self.fluxes, self.properties, self.limiter, self.sides, self.fill = fluxes, properties, limiter, sides, fill
         self._begin, self._update = bind("begin"), bind("update")
+        self._keep = bind("keep") if scheme.conservative else None
         self.begun = False  # whether U0 holds the start of a step
         self._table = RUNGE_KUTTA[block.case.numerics["runge_kutta"]]
         # between devices, messages take less time than the launches that a rim of its own needs
@@ -68,7 +42,7 @@ class Stages:
 
     def __call__(self, watch=None):
         """From one state to the next. The length of the step is read from memory. watch(number): after each stage."""
-        block, self.begun = self.block, True
+        block = self.block
         with self.timers.timed("update"):
             self._begin(*block.box())
         for number, ((w0, w1), share) in enumerate(zip(self._table, shares(self._table))):
@@ -90,6 +64,9 @@ class Stages:
                 self.properties.of_energy()
             if watch:
                 watch(number)
+        if self._keep:
+            with self.timers.timed("update"):
+                self._keep(*block.box())
         self.fill()
         self.properties()
 
@@ -197,6 +174,7 @@ class Failure:
                     raise Found
                 last = self._numbers()
 
+            flow.clock.hold(flow.dt)
             with contextlib.suppress(Found):
                 flow.stages(watch)
         if found is None:  # it came before the step, or does not come again
@@ -247,5 +225,5 @@ class Failure:
 
 def fail(flow):
     """FlowError that names the cell where it began; on every rank. Collective."""
-    complaints = [c for c in flow.ranks.everyone(flow.exchange.complaint()) if c]
+    complaints = [c for c in flow.ranks.everyone(flow.exchange.complaint() or flow.clock.complaint()) if c]
     raise FlowError(f"step {flow.steps}: {complaints[0]}" if complaints else Failure(flow).text())

@@ -498,7 +498,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.
+  ! Before initialize: backend, precision, calls. Before loadmixture: the options of the model, see the README.
   subroutine frame_setoption(tag, value, stat)
     character(*), intent(in) :: tag   ! option
     character(*), intent(in) :: value   ! its value

@@ -7,7 +7,7 @@ import os
 import warnings
 
 from ..errors import BackendError, refuse
-from .base import Backend
+from .base import Backend, Rates
 
 NAMES = ("auto", "cpu", "cuda")
 DRIVER = ("/dev/nvidiactl", "/dev/dxg")  # a file of NVIDIA's driver, on Linux and on Windows' Linux
@@ -73,6 +73,13 @@ def device_nodes() -> list[int]:
     from .cuda import device_nodes as nodes
 
     return nodes()
+
+
+def device_rates(device: int) -> Rates:
+    """What limits this CUDA device."""
+    from .cuda import rates
+
+    return rates(device)
 
 
 def has_driver() -> bool:

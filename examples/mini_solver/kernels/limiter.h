@@ -122,7 +122,7 @@ POINT_FN void species_bounds(const Arguments &a, const long t, const int count, 
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
         const long s = a.stride[d], at_face = t + side * s;
-        const double out = (side ? step : -step) * a.inv_dx[d]; // what leaves counts positive
+        const auto out = (side ? step : -step) * inv_width<R>(a, d, t); // what leaves counts positive
         const Donor<R> f = donor_of<R>(a, at_face, d);
         const R beside = molar_density<R>(a, side ? t + s : t - s);
         R moles = R(0.0);
@@ -169,7 +169,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
         const long at_face = t + side * a.stride[d];
-        const double out = (side ? step : -step) * a.inv_dx[d];
+        const auto out = (side ? step : -step) * inv_width<R>(a, d, t);
         const First<R> f = first_order<R>(a, at_face, d);
         const auto open = at<R>(a.open + d * a.ld_open, at_face) > 0.5;
         const double *flux = flux_of<R>(a, d);
@@ -234,7 +234,7 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
             const double *row = viscous_row<R>(a, d, k);
             out += 1.5 * (larger(at<R>(row, t + s), R(0.0)) + larger(-at<R>(row, t), R(0.0)));
 #endif
-            leaves += out * a.inv_dx[d];
+            leaves += out * inv_width<R>(a, d, t);
         }
         const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
         short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));

@@ -91,7 +91,10 @@ KERNEL(largest, Largest, 256) {
     if ((threadIdx.x & 31) == 0) atomicMax(a.out + blockIdx.y, most);
 #else
     (void)threads;
-    for (long v = 0; v < record->rows; ++v) record->out[v] = largest_bits(record->values + v * record->ld, 0, items, 1);
+    for (long v = 0; v < record->rows; ++v) {
+        const unsigned long long most = largest_bits(record->values + v * record->ld, 0, items, 1);
+        if (most > record->out[v]) record->out[v] = most;
+    }
     return 0;
 #endif
 }

@@ -96,7 +96,7 @@ template <class R, class Arguments> POINT_FN void side_state(const Arguments &a,
 // One-sided derivative at cell t along the outward normal, second order where the profile is smooth. Its correction to
 // the first difference is at most half of that: an interface that arrives must not look as if it left. b: stride
 // towards the inside.
-template <class R> POINT_FN R outward(const double *row, const long t, const long b, const double inv_dx) {
+template <class R, class Width> POINT_FN R outward(const double *row, const long t, const long b, const Width inv_dx) {
     const R near = at<R>(row, t) - at<R>(row, t + b), next = at<R>(row, t + b) - at<R>(row, t + 2 * b);
     const R most = 0.5 * fabs(near);
     return (near + larger(smaller(0.5 * (near - next), most), -most)) * inv_dx;
@@ -112,7 +112,8 @@ template <class R, class Arguments>
 POINT_FN void open_side(const Arguments &a, const long face, const long edge, const long slab, R (&F)[NS + 5]) {
     const int d = a.direction;
     const long s = a.stride[d], b = a.side ? -s : s;
-    const double sign = a.side ? 1.0 : -1.0, h = a.inv_dx[d];
+    const double sign = a.side ? 1.0 : -1.0;
+    const auto h = inv_width<R>(a, d, edge);
     R rho = R(0.0), rho_n = R(0.0), u[3], slope[3];
     FOR_SPECIES (k, NS) {
         rho += at<R>(a.Q + k * a.ld_Q, edge);
@@ -152,7 +153,7 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
         rate_u[v] = v == d ? -sign * d3 : -out * slope[v] - across;
     }
     const double *inner = a.flux + (face - (a.side ? s : -s)); // the cell's other face
-    const double width = (a.side ? -1.0 : 1.0) / h;            // F_face = F_inner -+ dx rate
+    const auto width = (a.side ? -1.0 : 1.0) / h;              // F_face = F_inner -+ dx rate
 #if CONSERVATIVE
     energy = energy / at<R>(a.gruneisen, edge);
 #else

@@ -46,3 +46,27 @@ template <class R> POINT_FN R face_flux(const double *row, const long t, const l
     const R here = at<R>(row, t);
     return corrected(here, R((2.0 * here - at<R>(row, t + s) - at<R>(row, t - s)) * (1.0 / 24.0)));
 }
+
+// 1/width of cell t in direction d, and 1/spacing at the face on its low side. On a stretched grid they lie in lines of
+// numbers along each direction.
+#if METRICS
+template <class R, class Arguments>
+POINT_FN R on_line(const Arguments &a, const double *x, const double *y, const double *z, const int d, const long t) {
+    const long k = t / a.stride[2], rest = t - k * a.stride[2], j = rest / a.stride[1];
+    if (d == 0) return at<R>(x, rest - j * a.stride[1]);
+    return R(d == 1 ? y[j] : z[k]);
+}
+template <class R, class Arguments> POINT_FN R inv_width(const Arguments &a, const int d, const long t) {
+    return on_line<R>(a, a.inv_width_x, a.inv_width_y, a.inv_width_z, d, t);
+}
+template <class R, class Arguments> POINT_FN R inv_apart(const Arguments &a, const int d, const long t) {
+    return on_line<R>(a, a.inv_apart_x, a.inv_apart_y, a.inv_apart_z, d, t);
+}
+#else
+template <class R, class Arguments> POINT_FN double inv_width(const Arguments &a, const int d, const long) {
+    return a.inv_dx[d];
+}
+template <class R, class Arguments> POINT_FN double inv_apart(const Arguments &a, const int d, const long) {
+    return a.inv_dx[d];
+}
+#endif

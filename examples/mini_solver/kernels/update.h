@@ -5,7 +5,9 @@
 #pragma once
 #include "stencil.h"
 
+// A step of length 0 changes nothing, not even by rounding: the clock asks for it where the flow has come to its end.
 template <class R, class Arguments> POINT_FN void update(const Arguments &a, const long t, const int count) {
+    if (a.length[0] == 0.0) return;
     R L[NS + 5], extra[NS + 4];
     FOR_SPECIES (v, NS + 5) L[v] = R(0.0);
     UNROLL
@@ -13,7 +15,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
         const long s = a.stride[d];
         FOR_SPECIES (v, NS + 5)
-            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * a.inv_dx[d];
+            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * inv_width<R>(a, d, t);
     }
     R Q_u[3], rho = R(0.0), momentum[3];
 #if VISCOUS || SOURCE
@@ -30,7 +32,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const long s = a.stride[d];
         FOR_SPECIES (v, NS + 4) {
             const double *f = flux + v * a.ld_viscous_x;
-            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * a.inv_dx[d];
+            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * inv_width<R>(a, d, t);
         }
     }
 #endif
@@ -98,14 +100,27 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
 }
 
-// Start of a step: U0 = U, but in double flux the energy row holds p.
+// Start of a step: U0 = U, but in double flux the energy row holds p. A step of length 0 leaves U0 as it is; Newton's
+// method may round T and p otherwise in it, so they are kept.
 template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
+    if (a.length[0] == 0.0) {
+#if CONSERVATIVE
+        for (int v = 0; v < 2; ++v) put(a.kept + v * a.ld_kept, t, at<R>(a.Q + (CELL_P + v) * a.ld_Q, t), count);
+#endif
+        return;
+    }
     FOR_SPECIES (v, NS + 3) put(a.U0 + v * a.ld_U0, t, at<R>(a.U + v * a.ld_U, t), count);
 #if CONSERVATIVE
     put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.U + (NS + 3) * a.ld_U, t), count);
 #else
     put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.Q + CELL_P * a.ld_Q, t), count);
 #endif
+}
+
+// End of a step of length 0: p and T as they were.
+template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const long t, const int count) {
+    if (a.length[0] != 0.0) return;
+    for (int v = 0; v < 2; ++v) put(a.Q + (CELL_P + v) * a.ld_Q, t, at<R>(a.kept + v * a.ld_kept, t), count);
 }
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
@@ -122,7 +137,8 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
     const R c = sqrt(select(sound, c2, R(NOT_A_NUMBER)));
     R waves = R(0.0);
     UNROLL
-    for (int d = 0; d < DIMENSIONS; ++d) waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * a.inv_dx[d];
+    for (int d = 0; d < DIMENSIONS; ++d)
+        waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * inv_width<R>(a, d, t);
     put(a.rate, t, waves, count);
 #if VISCOUS
     R nu = larger((4.0 / 3.0) * at<R>(a.mu, t) / rho, at<R>(a.lam, t) / at<R>(a.cv_vol, t));
@@ -131,7 +147,7 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
 #endif
     R inverse = R(0.0);
     UNROLL
-    for (int d = 0; d < DIMENSIONS; ++d) inverse += R(a.inv_dx[d] * a.inv_dx[d]);
+    for (int d = 0; d < DIMENSIONS; ++d) inverse += R(inv_width<R>(a, d, t) * inv_width<R>(a, d, t));
     put(a.rate + a.ld_rate, t, nu * inverse, count);
 #endif
 }

@@ -35,8 +35,8 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         UNROLL
         for (int b = 0; b < 3; ++b) {
             if (b >= DIMENSIONS) du[c][b] = R(0.0);
-            else if (b == d) du[c][b] = normal * a.inv_dx[b];
-            else du[c][b] = across<R>(row, t, s, a.stride[b]) * a.inv_dx[b];
+            else if (b == d) du[c][b] = normal * inv_apart<R>(a, b, t);
+            else du[c][b] = across<R>(row, t, s, a.stride[b]) * inv_width<R>(a, b, t);
         }
     }
     cells_of(a.mu, t, s, q);
@@ -59,7 +59,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
     cells_of(a.lam, t, s, q);
     const R lam = face_mean_positive(q);
     cells_of(a.T, t, s, q);
-    energy -= lam * face_slope(q) * a.inv_dx[d];
+    energy -= lam * face_slope(q) * inv_apart<R>(a, d, t);
 #if NS_GT_1
     R molar[4] = {R(0.0), R(0.0), R(0.0), R(0.0)}, J[NS], total = R(0.0), density[NS], rho = R(0.0);
     FOR_SPECIES (k, NS) {
@@ -74,7 +74,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         cells_of(a.Q + k * a.ld_Q, t, s, q);
         UNROLL
         for (int m = 0; m < 4; ++m) q[m] = q[m] * INV_W[k] / molar[m];
-        const R slope = face_slope(q) * a.inv_dx[d];
+        const R slope = face_slope(q) * inv_apart<R>(a, d, t);
         cells_of(a.D + k * a.ld_D, t, s, q);
         J[k] = -n * face_mean_positive(q) * slope * (1.0 / INV_W[k]);
         total += J[k];

@@ -10,7 +10,7 @@ import time
 import traceback
 
 from ..errors import CaseError
-from . import boundaries, ideal_tubes, injection, interfaces, orders, shock_tubes, transport, turbulence
+from . import boundaries, ideal_tubes, injection, interfaces, orders, shock_tubes, shu_osher, transport, turbulence
 from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # the tests set up flows with them too
 
 CHECKS = {
@@ -18,12 +18,15 @@ CHECKS = {
     "species_jump": interfaces.species_jump,
     "shock_tubes": shock_tubes.shock_tubes,
     "ideal_tubes": ideal_tubes.ideal_tubes,
+    "shu_osher": shu_osher.shu_osher,
     "jet": injection.jet,
+    "impinging_jet": injection.impinging_jet,
     "vortex": orders.vortex,
     "vortex_real": orders.vortex_real,
     "acoustic": orders.acoustic,
     "time_order": orders.time_order,
     "manufactured": orders.manufactured_flow,
+    "stretched": orders.stretched,
     "decay": transport.decay,
     "species_layer": transport.species_layer,
     "taylor_green": turbulence.taylor_green,
@@ -32,6 +35,7 @@ CHECKS = {
     "outlet": boundaries.outlet,
     "reflection": boundaries.reflection,
     "channel": boundaries.channel,
+    "stretched_channel": boundaries.stretched_channel,
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
 }

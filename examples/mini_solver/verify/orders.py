@@ -19,6 +19,7 @@ from .tools import (
     flow_of,
     line,
     nitrogen,
+    off,
     order,
     rows,
 )
@@ -150,38 +151,88 @@ def time_order(quick, pictures):
         yield from rows(f"time step, {what}", ("order", order(errors, (1, 2)), lowest, "above"))
 
 
+class Manufactured:
+    """CH4/O2 near 10 MPa with gradients of everything: sources from textbook Peng-Robinson."""
+
+    LENGTH, END = 2e-6, 4e-10  # cell Reynolds numbers of order 1: viscous errors show
+
+    def __init__(self, dimensions):
+        species = read_cantera_yaml(ROOT / CH4_O2)[0].subset(["CH4", "O2"])
+        self.dimensions, self.flow = dimensions, manufactured.Flow(species, dimensions, self.LENGTH, 2e-2, 40.0, 1e-4)
+
+    def error(self, N, scheme, viscous, **how):
+        """Relative error of T, rho, u and Y at the end, on N cells a side."""
+        flow, d = self.flow, self.dimensions
+        if viscous:
+            how |= dict(viscous=True, mu=flow.mu, lam=flow.lam, D=flow.D)
+        f = flow_of(
+            [N] * d,
+            [0.0] * d,
+            [self.LENGTH] * d,
+            dict(T=300, p=1e7, X={"CH4": 0.5, "O2": "rest"}),
+            self.END,
+            mixture=OXYGEN_METHANE,
+            source=lambda *x: flow.source(list(x), viscous),
+            dissipation="none",
+            scheme=scheme,
+            fourier=0.2,
+            cfl=0.3 * 12 / N,
+            **how,
+        )
+        T, rho_k, u = flow.state(f.coordinates())
+        rho = rho_k.sum(0)
+        f.start(dict(T=T, rho=rho, Y=rho_k / rho, velocity=u))
+        advance(f, self.END)
+        exact = {"T": T, "rho": rho, "u": u[0], "Y_O2": rho_k[1] / rho}
+        return float(sum(np.abs(f.field(name) / value - 1).mean() for name, value in exact.items()))
+
+
+TERMS = (("inviscid", False, 5.5), ("viscous", True, 3.7))  # of the manufactured flow, and its order
+
+
 def manufactured_flow(quick, pictures):
-    """CH4/O2 near 10 MPa with gradients of everything: sources from textbook Peng-Robinson; convection alone, then all
-    terms."""
-    species = read_cantera_yaml(ROOT / CH4_O2)[0].subset(["CH4", "O2"])
+    """The manufactured flow: convection alone, then all terms."""
     dimensions, cells = (2, (16, 32)) if quick else (3, (12, 24, 48))
-    length, end = 2e-6, 4e-10  # cell Reynolds numbers of order 1: viscous errors show
-    flow = manufactured.Flow(species, dimensions, length, 2e-2, 40.0, 1e-4)
-    viscous_options = dict(viscous=True, mu=flow.mu, lam=flow.lam, D=flow.D)
+    made = Manufactured(dimensions)
     for scheme in ("double_flux", "apec"):
-        for what, extra, lowest in (("inviscid", {}, 5.5), ("viscous", viscous_options, 3.7)):
-
-            def error(N):
-                f = flow_of(
-                    [N] * dimensions,
-                    [0.0] * dimensions,
-                    [length] * dimensions,
-                    dict(T=300, p=1e7, X={"CH4": 0.5, "O2": "rest"}),
-                    end,
-                    mixture=OXYGEN_METHANE,
-                    source=lambda *x: flow.source(list(x), bool(extra)),
-                    dissipation="none",
-                    scheme=scheme,
-                    fourier=0.2,
-                    cfl=0.3 * 12 / N,
-                    **extra,
-                )
-                T, rho_k, u = flow.state(f.coordinates())
-                rho = rho_k.sum(0)
-                f.start(dict(T=T, rho=rho, Y=rho_k / rho, velocity=u))
-                advance(f, end)
-                exact = {"T": T, "rho": rho, "u": u[0], "Y_O2": rho_k[1] / rho}
-                return float(sum(np.abs(f.field(name) / value - 1).mean() for name, value in exact.items()))
-
+        for what, viscous, lowest in TERMS:
+            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous)
             of, said = f"manufactured, {scheme}, {what}, {dimensions}-D", f"error on {cells[-1]} cells a side"
             yield from refined(of, said, error, cells, 4e-6, lowest)
+
+
+# Cells that differ by a factor of 2.7 in x, 2.3 in y.
+WAVY = {"x": "s - 0.12*sin(2*pi*s)/pi*1.9", "y": "s + 0.05*sin(4*pi*s)/pi*2"}
+
+
+def stretched(quick, pictures):
+    """A stretched grid: a uniform stream stays uniform, and the manufactured flow keeps its order."""
+    for scheme in ("double_flux",) if quick else ("double_flux", "apec"):
+        stream = dict(T=300, p=1e7, u=40, v=20, X={"O2": 0.4, "CH4": 0.6})
+        f = flow_of(
+            [20, 16],
+            [0.0] * 2,
+            [1e-4] * 2,
+            stream,
+            1.0,
+            mixture=OXYGEN_METHANE,
+            scheme=scheme,
+            viscous=True,
+            stretch=WAVY,
+        )
+        start = f.sums()
+        f.take(50 if quick else 500)
+        # a rounding of the fluxes a step
+        worst = max(off(name, value)(f) for name, value in (("p", 1e7), ("T", 300), ("u", 40), ("v", 20)))
+        changed = float(np.abs(f.sums()[:4] / start[:4] - 1).max())
+        yield from rows(
+            f"stretched grid, {scheme}",
+            (f"a uniform stream after {f.steps} steps", worst, 1e-14 * f.steps**0.5),
+            ("its mass and momentum", changed, 1e-14 * f.steps**0.5),
+        )
+    made, cells = Manufactured(2), (16, 32) if quick else (16, 32, 64)
+    for scheme in ("double_flux",) if quick else ("double_flux", "apec"):
+        for what, viscous, lowest in TERMS[:1] if quick else TERMS:
+            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous, stretch=WAVY)
+            of, said = f"stretched grid, manufactured, {scheme}, {what}", f"error on {cells[-1]} cells a side"
+            yield from refined(of, said, error, cells, 1e-5 if quick else 2e-6, lowest)

@@ -24,10 +24,12 @@ IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
 
 
 def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
+    """stretch, among the rest: formulas of s by direction."""
     transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
+    domain = dict(cells=cells, lower=lower, upper=upper, stretch=numerics.pop("stretch", {}))
     data = dict(
         mixture=mixture or {"file": N2},
-        domain=dict(cells=cells, lower=lower, upper=upper),
+        domain=domain,
         initial=initial,
         time={"end": end},
         numerics=numerics,
@@ -45,7 +47,7 @@ def viscous_ideal(mu) -> dict:
 
 def advance(flow, end, watch=None):
     while flow.time < end * (1 - 1e-12):
-        flow.step(end - flow.time)
+        flow.advance(1 if watch else flow.queue, end, end * (1 - 1e-12))
         if watch:
             watch(flow)
     return flow
