@@ -225,6 +225,23 @@ def test_a_wall_that_swings_in_its_plane():
     assert np.abs(f.field("v")[0, 0] - exact).max() < U * (0.5 * (k * H / N) ** 2 + 0.5 * w * f.dt)
 
 
+def test_a_wall_whose_temperature_swings():
+    """A heat wave T - T0 = A cos(w t - k y) exp(-k y), k^2 = w rho cp/(2 lam), of an isothermal wall's formula of t.
+    The other side is open and holds the pressure."""
+    H, N, k = 1e-6, 18, 6e6
+    q = tools.nitrogen_of_layer("rho cp", 300.0)
+    w = 2 * k * k * 0.1 / (q["rho"] * q["cp"])
+    start = dict(p=5e6, T=f"300 + exp(-{k}*x)*cos({k}*x)")
+    sides = {"x_low": {"kind": "wall", "T": f"300 + cos({w!r}*t)"}, "x_high": {"kind": "outlet", "p": 5e6}}
+    sides["x_high"]["length"] = H / 20
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=sides, **GAP)
+    verify.advance(f, 1.5 / w)
+    x = (np.arange(N) + 0.5) * H / N
+    exact = 300 + np.cos(1.5 - k * x) * np.exp(-k * x)
+    # a mirrored value is off by dx^2 T''/8 at the wall, T'' = 2 k^2; 0.014, 0.004 K with 18, 36 cells
+    assert np.abs(f.field("T")[0, 0] - exact).max() < (k * H / N) ** 2 / 4
+
+
 @pytest.mark.parametrize("how", [{}, {"runge_kutta": "ssp43", "cfl": 1.2}, {"viscous": True, "D": 1e-3, "mu": 1e-5}])
 def test_species_stay_within_0_and_1(how):
     """Without dissipation and limiter they do not; with the limiter mass is kept and p and u stay uniform, too."""
@@ -897,6 +914,18 @@ def test_averages_in_time(tmp_path, scheme):
     assert late.flow.averages.fields(["p"])["rms_p"].max() < 1e-15 * 1e7  # of one state
     assert np.array_equal(late.flow.averages.fields(["p"])["mean_p"], states[3][1][3])
     assert (tmp_path / "late/averages.xmf").read_text().count("mean_Y_O2") == 2
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
+    case = Case.from_file(small(tmp_path, steps=1, scheme=scheme))
+    case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]
+    run = Run(case, folder=tmp_path / "out", out=io.StringIO())
+    assert run() == 0
+    with h5py.File(tmp_path / "out/history.h5") as file:
+        for name in ("rho", "u", "v", "w", "p", "T", "Y_CH4", "Y_O2"):
+            field = run.flow.field(name)
+            assert list(file[f"probe_{name}"][1]) == [field[0, 0, 0], field[8, 7, 11]], name
 
 
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):

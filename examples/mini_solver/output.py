@@ -437,17 +437,23 @@ class History:
         row = dict(time=flow.time, step=flow.steps, kinetic_energy=kinetic, enstrophy=enstrophy, mass=sums[:ns])
         row |= dict(momentum=sums[ns : ns + 3], energy=sums[ns + 3], passed=flow.balance.passed())
         if self.cells:
-            row |= {f"probe_{name}": self._probed(flow, flow.field(name)) for name in output_names(flow)}
+            row |= {f"probe_{name}": values for name, values in self._probed(flow).items()}
         for name, value in row.items():
             self.rows.setdefault(name, []).append(value)
 
-    def _probed(self, flow, field):
-        first, values = flow.ranks.first, np.zeros(len(self.cells))
+    def _probed(self, flow):
+        """name -> values at the probes. Of a block on a device only their cells come to the host."""
+        ns, block = flow.ns, flow.block
+        cells, Q, T = np.zeros((len(self.cells), ns + 5)), block.interior("Q"), block.interior("T")
         for n, cell in enumerate(self.cells):
-            i, j, k = (c - f for c, f in zip(cell, first))
-            if all(0 <= c < m for c, m in zip((i, j, k), flow.block.cells)):
-                values[n] = field[k, j, i]
-        return flow.ranks.total(values)
+            i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
+            if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
+                cells[n] = *block.host(Q[: ns + 4, k, j, i]), *block.host(T[:, k, j, i])
+        cells = flow.ranks.total(cells).T  # a cell is one rank's: the others add 0
+        rho = cells[:ns].sum(0)
+        known = dict(zip(("u", "v", "w", "p", "T"), cells[ns:]), rho=rho)
+        known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
+        return {name: known[name] for name in output_names(flow)}
 
     def write(self, flow):
         if flow.ranks.rank == 0 and self.rows:

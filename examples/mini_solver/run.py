@@ -107,7 +107,7 @@ class Run:
     def _ahead(self, until):
         """How many steps there are before the host has something to do, or as far as is known before this time."""
         o, f, t = self.case.output, self.flow, self.case.time
-        every = [o[key] for key in ("report", "restart", "fields", "frames", "history") if o[key]]
+        every = [o[key] for key in ("report", "restart", "fields", "frames", "history", "averages") if o[key]]
         left = [n - f.steps % n for n in every] + [t["steps"] - f.steps] * bool(t["steps"]) + self.report.next_step()
         if f.dt > 0 and math.isfinite(until):  # a step more, in case they become shorter
             left.append(math.ceil(min((until - f.time) / f.dt, 1e9)) + 1)

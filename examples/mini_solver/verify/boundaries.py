@@ -50,7 +50,7 @@ def reflection(quick, pictures):
             ("back from an inlet that holds its velocity", back(-1, inlet), 0.99, "above"),
         )
     for degrees in () if quick else (0, 30, 45):
-        # one-dimensional relations send (1 - cos)/(1 + cos) back; their one-sided differences are off by (k dx)^2/3
+        # one-dimensional relations send (1 - cos)/(1 + cos) back; a side of second order, (k dx)^2/3
         cos, dx = math.cos(math.radians(degrees)), 1 / 200
         bound = (1 - cos) / (1 + cos) + (2 * math.pi / 16) ** 2 / 3
         yield from rows("waves of 16 cells", (f"back from an outlet at {degrees} degrees", slanted(degrees, dx), bound))
