@@ -137,6 +137,10 @@ class CudaModule(Module):
         try:
             self._module.load_file(str(path))
         except backend.arrays.cuda.driver.CUDADriverError as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise BackendError(
+                    f"no memory on device {backend.device} for the kernels of '{name}' ({error})."
+                ) from None
             raise BackendError(
                 f"the driver refuses {path.name} ({error}): NVRTC {nvrtc.version()} is newer than the driver "
                 "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
