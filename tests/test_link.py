@@ -10,7 +10,7 @@ import sys
 import cuda_on_cpu
 import numpy as np
 import pytest
-from hosts import OWN_KERNEL, SOURCES
+from hosts import OWN_KERNEL, ROOT, SOURCES
 
 import kernels
 from frame.errors import ArgumentError, BackendError, status_of, text_of
@@ -120,6 +120,20 @@ def block(frame, made, box):
     return frame.block_of_fields("copies", fields, (1, 1, 1, None), (*map(int, box), None))
 
 
+def chunks(frame, made, box, points):
+    """The same chunk by chunk; the wait counts where parameter queue is on."""
+    lo, hi = (1, 1, 1, None), (*map(int, box), None)
+    for first in range(1, points + 1, 100):
+        last = min(first + 99, points)
+        for name in ("T", "Y"):
+            frame.put([made[name].field(IN)], lo, hi, first, last)
+        frame.launch("copies", last - first + 1)
+        for name in ("p", "X"):
+            frame.get([made[name].field(OUT)], lo, hi, first, last)
+    if frame.config.queue:
+        frame.wait()
+
+
 def check(frame, made, before):
     """p = 2 T, X = 3 Y inside; every other byte of every array as it was."""
     for array in made.values():
@@ -159,15 +173,7 @@ def test_sections_of_larger_arrays(frame, where):
             made, box, points = arrays(frame, rng, where, sparse=True)
             before = {name: a.flat.copy() for name, a in made.items()}
             if queue:
-                lo, hi = (1, 1, 1, None), (*map(int, box), None)
-                for first in range(1, points + 1, 100):
-                    last = min(first + 99, points)
-                    for name in ("T", "Y"):
-                        frame.put([made[name].field(IN)], lo, hi, first, last)
-                    frame.launch("copies", last - first + 1)
-                    for name in ("p", "X"):
-                        frame.get([made[name].field(OUT)], lo, hi, first, last)
-                frame.wait()
+                chunks(frame, made, box, points)
             else:
                 block(frame, made, box)()
             check(frame, made, before)
@@ -199,16 +205,7 @@ def test_stripe_calls(frame, where, queue):
     for _ in range(3):
         made, box, points = arrays(frame, rng, where)
         before = {name: a.flat.copy() for name, a in made.items()}
-        lo, hi = (1, 1, 1, None), (*map(int, box), None)
-        for first in range(1, points + 1, 100):
-            last = min(first + 99, points)
-            for name in ("T", "Y"):
-                frame.put([made[name].field(IN)], lo, hi, first, last)
-            frame.launch("copies", last - first + 1)
-            for name in ("p", "X"):
-                frame.get([made[name].field(OUT)], lo, hi, first, last)
-        if queue:
-            frame.wait()
+        chunks(frame, made, box, points)
         check(frame, made, before)
 
 
@@ -432,3 +429,15 @@ def test_unpinned_arrays_are_found_out(frame):
             inside = made[source].values[made[source].inside]
             np.testing.assert_array_equal(made[name].values[made[name].inside], factor * inside)
     check(frame, made, before)
+
+
+def test_what_the_sanitizers_look_at(frame):
+    """The program of gpu_link_sanitize.sh, on fewer copies and two collections of one species."""
+    import gpu_link_kernels as looked_at
+
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    frame.set_parameter("queue", 1)
+    assert looked_at.copies(frame, 1) == 4 * len(MEMORY)
+    for name in ("thermal", "T_from_s_p"):
+        looked_at.run(name, frame.backend, str(ROOT / "examples/mixtures/n2.yaml"))
