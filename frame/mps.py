@@ -39,8 +39,13 @@ def touched() -> bool:
 
 @functools.cache
 def used() -> bool:
-    """Whether the host itself uses a device: data may lie there. It is asked before the layer does, and once: a context
-    of CUDA's runtime exists. A driver that is started and not used, as by an MPI that knows CUDA, does not count."""
+    """Whether the host itself uses a device: data may lie there. It is asked before the layer does, and once."""
+    return in_use()
+
+
+def in_use() -> bool:
+    """Whether this process uses a device now: a context of CUDA's runtime exists. A driver that is started and not
+    used, as by an MPI that knows CUDA, does not count."""
     if not touched():
         return False
     cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()

@@ -82,6 +82,13 @@ def device_rates(device: int) -> Rates:
     return rates(device)
 
 
+def on_device(address: int) -> bool:
+    """Whether a CUDA device's memory is there. In a process that uses no device the question would be its first use."""
+    from .cuda import on_device
+
+    return on_device(address)
+
+
 def has_driver() -> bool:
     """Whether NVIDIA's driver is on this machine."""
     return any(map(os.path.exists, DRIVER))

@@ -64,6 +64,11 @@ def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
     return nodes
 
 
+def on_device(address: int) -> bool:
+    """Whether a device's memory is there."""
+    return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
+
+
 def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
     """Asks the driver and the system and measures nothing; no context is made."""
     runtime = import_cupy().cuda.runtime
