@@ -72,6 +72,16 @@ class Frame:
         self._properties.impl.check.on = self.config.check
         self._properties.impl.queue(self.config.queue)
         self._properties.impl.pack_with(self._packers())
+        self._properties.guard = self._refuse_device_memory if self._said else None
+
+    @staticmethod
+    def _refuse_device_memory(block) -> None:
+        """Where the rule took the CPU: an array of the device would end the process by a signal."""
+        refuse(
+            mps.in_use() and kernels.backend.on_device(block.first),
+            "an array lies on the device, and backend auto has taken the CPU; set FRAME_BACKEND=cuda for such a host.",
+            StateError,
+        )
 
     def _packers(self) -> int:
         """Threads that pack a host's pageable memory for a GPU: as many as were given, else as the rank owns cores."""

@@ -7,6 +7,8 @@ This class chooses names and checks counts. TVImpl has the arrays, the kernels h
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,7 @@ class TVProperties:
         precision: str = "double",
     ):
         self.ns, self.nq, self.model = ns, nq, model
+        self.guard: Callable[[Any], None] | None = None  # looks at each new selection of the host's memory
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
@@ -177,6 +180,8 @@ class TVProperties:
     def _keep(self, key, block):
         """Remember a checked selection. The address is part of the key, so only a call with the same address uses
         it."""
+        if self.guard and block.points:
+            self.guard(block)
         if len(self._selections) >= KEPT:
             self._selections.clear()
         self._selections[key] = block

@@ -317,7 +317,7 @@ def make(lag=None):
     class CUDARuntimeError(RuntimeError):
         pass
 
-    class Failed(RuntimeError):
+    class CUDADriverError(RuntimeError):
         pass
 
     class OutOfMemoryError(MemoryError):
@@ -618,7 +618,7 @@ def make(lag=None):
     cuda = types.SimpleNamespace(
         runtime=runtime,
         driver=types.SimpleNamespace(
-            CUDADriverError=Failed,
+            CUDADriverError=CUDADriverError,
             funcSetAttribute=lambda *_: None,
             launchKernel=launch_kernel,
             occupancyMaxActiveBlocksPerMultiprocessor=lambda function, threads, shared: 1,

@@ -319,6 +319,17 @@ def test_blocks(capsys, host, tmp_path):
         assert {e["name"] for e in events if e["ph"] == "X"} == {"block in", "thermal_viscous", "block out"}
 
 
+def test_small_calls(capsys):
+    """bench blocks --small: times of calls from Fortran in a table of their own; the programs check their values."""
+    arguments = "--shapes 8x9x10 --fringes 0 --ns 4 --seconds 0.01 --repeats 1 --small".split()
+    rows, shown = ran(capsys, "blocks", "--backend", "cpu", *arguments)
+    assert [row["bench"] for row in rows] == ["blocks"] + ["launch"] * 6 and "that takes" in shown
+    slab = next(row for row in rows if "slab" in row["case"])
+    assert slab["rival"] == "plain Fortran, -O3" and slab["points"] == 3 * 64**2
+    for row in rows:
+        assert row["case"] in shown and 0 < row["seconds"] < 1  # seconds
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [

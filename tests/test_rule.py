@@ -9,13 +9,15 @@ import types
 
 import cuda_on_cpu
 import hosts
+import numpy as np
 import pytest
 from hosts import ROOT
 
 import kernels
 from frame import frame as frames, mps, rule
 from frame.config import Config
-from frame.errors import ArgumentError, BackendError
+from frame.errors import ArgumentError, BackendError, StateError
+from frame.stripe import IN, Field
 from frame.tools import cli
 from kernels.backend import cuda
 from kernels.backend.base import Rates
@@ -119,6 +121,7 @@ def frame(monkeypatch):
         made[-1].initialize(-1, chunk, ns, 1, 0)
         return taken[-1]
 
+    start.made = made
     yield start
     for each in made:
         each.finalize()
@@ -141,6 +144,28 @@ def test_a_host_gets_the_side_of_the_rule(frame, capsys):
     assert not capsys.readouterr().err
     with pytest.raises(ArgumentError, match="FRAME_CALLS is 'points', wanted one of chunks, blocks"):
         Config({"FRAME_CALLS": "points"})
+
+
+def test_an_array_of_the_device_is_refused_where_the_cpu_was_taken(frame, monkeypatch):
+    """It would end the process by a signal. Nothing is asked where the host uses no device."""
+    array = np.full(20, 300.0)
+    one = [Field("T", IN, array.ctypes.data, (20,), (8,), (1,), 8)]
+    everything = (None,) * 4
+    asked = []
+    monkeypatch.setattr(kernels.backend, "on_device", lambda address: asked.append(address) or True)
+    for ranks, in_use, refused in ((8, False, False), (8, True, True), (1, True, False)):
+        monkeypatch.setattr(mps, "in_use", lambda: in_use)
+        assert frame(ranks=ranks) == ("cpu" if ranks == 8 else "cuda")
+        host = frame.made[-1]
+        if refused:
+            with pytest.raises(
+                StateError, match="an array lies on the device, and backend auto has taken the CPU; set"
+            ):
+                host.put(one, everything, everything, 0, 0)
+            assert asked == [array.ctypes.data]
+        else:
+            host.put(one, everything, everything, 0, 0)
+            assert not asked or ranks == 1
 
 
 # A rank of an MPI job with a stand-in device: one line, the side or the error.

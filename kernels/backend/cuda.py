@@ -64,6 +64,11 @@ def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
     return nodes
 
 
+def on_device(address: int) -> bool:
+    """Whether a device's memory is there."""
+    return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
+
+
 def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
     """Asks the driver and the system and measures nothing; no context is made."""
     runtime = import_cupy().cuda.runtime
@@ -137,6 +142,10 @@ class CudaModule(Module):
         try:
             self._module.load_file(str(path))
         except backend.arrays.cuda.driver.CUDADriverError as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise BackendError(
+                    f"no memory on device {backend.device} for the kernels of '{name}' ({error})."
+                ) from None
             raise BackendError(
                 f"the driver refuses {path.name} ({error}): NVRTC {nvrtc.version()} is newer than the driver "
                 "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
