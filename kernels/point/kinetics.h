@@ -33,6 +33,14 @@ POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
 template <bool SHIFTED, class M, class R>
 POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+    if constexpr (SHIFTED && M::NASA9_RANGES == 0) { // all of it is in the coefficients of both ranges
+        const auto of_range = [&](const scalar *a) {
+            const R by_T = a[1] + T * (a[2] + T * (a[3] + T * (a[4] + T * a[5])));
+            return R((by_T + a[0] * ln_T) + a[6] * inv_T);
+        };
+        const scalar *a = m.reaction_potentials + 14 * k;
+        return select(T <= m.T_mid[k], of_range(a), of_range(a + 7));
+    }
     const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
     if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
     else return g - m.reaction_shift[2 * M::NS];
@@ -46,15 +54,8 @@ template <class M, class R> struct Reacting {
     R inv_T;
 };
 
-// ln F of a falloff: Lindemann (none here), Troe 1, Tsang 2, SRI 3; f: its numbers
-template <class R>
-POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
-    const R log_Pr = ln_Pr * INVERSE_LN10;
-    if (form == 3) {
-        R inside = f[2] * exp(-f[3] * inv_T);
-        if (f[4] > 0) inside = inside + exp(-f[4] * T);
-        return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
-    }
+// ln of a falloff's centre of T alone; Troe's (form 1) or Tsang's (2). f: its numbers
+template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R T, const R inv_T) {
     R centre = f[0] + R(0.0);
     if (form == 2) centre = centre + f[1] * T;
     else {
@@ -62,9 +63,22 @@ POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T,
         if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
         if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
     }
-    const R ln_centre = log(at_least(centre, SMALLEST)), L = ln_centre * INVERSE_LN10;
-    const R above = log_Pr - 0.4 - 0.67 * L, below = 0.75 - 1.27 * L - 0.14 * above;
+    return log(at_least(centre, SMALLEST));
+}
+
+// ln F by that
+template <class R> POINT_FN R ln_blending(const R ln_centre, const R ln_Pr) {
+    const R L = ln_centre * INVERSE_LN10, above = ln_Pr * INVERSE_LN10 - 0.4 - 0.67 * L,
+            below = 0.75 - 1.27 * L - 0.14 * above;
     return ln_centre * (below * below) / (below * below + above * above);
+}
+
+// ln F of SRI's form (3)
+template <class R> POINT_FN R ln_of_sri(const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
+    const R log_Pr = ln_Pr * INVERSE_LN10;
+    R inside = f[2] * exp(-f[3] * inv_T);
+    if (f[4] > 0) inside = inside + exp(-f[4] * T);
+    return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
 }
 
 // ln k at one pressure of a P-log reaction, whose terms follow; `at` moves behind them
@@ -93,17 +107,30 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         UNROLL_BY(1)
         for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
         // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
-        // chemically activated, form, its 7 numbers
+        // chemically activated, form, its 7 numbers. Three short loops: what of several reactions is independent can
+        // then run at the same time.
+        R ln_Pr[M::RATE_FALLOFFS], ln_F[M::RATE_FALLOFFS], *const rate = k + M::RATE_EXPONENTS;
         const scalar *f = m.reaction_falloffs;
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
-            R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
-            ln_Pr = at_most(at_least(ln_Pr, -BLENDED), BLENDED);
-            const R Pr = exp(ln_Pr);
-            R rate = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
-            if (f[6] < 1) rate = rate * Pr;
-            if (f[7] > 0) rate = rate * exp(ln_blending(whole_number(f[7]), f + 8, T, ln_T, inv_T, ln_Pr));
-            k[M::RATE_EXPONENTS + i] = rate;
+            ln_Pr[i] = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
+            ln_Pr[i] = at_most(at_least(ln_Pr[i], -BLENDED), BLENDED);
+            const R Pr = exp(ln_Pr[i]);
+            rate[i] = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
+            if (f[6] < 1) rate[i] = rate[i] * Pr;
+        }
+        f = m.reaction_falloffs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
+            const int form = whole_number(f[7]);
+            if (form == 1 || form == 2) ln_F[i] = ln_centre(form, f + 8, T, inv_T);
+        }
+        f = m.reaction_falloffs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
+            const int form = whole_number(f[7]);
+            if (form == 3) rate[i] = rate[i] * exp(ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr[i]));
+            else if (form > 0) rate[i] = rate[i] * exp(ln_blending(ln_F[i], ln_Pr[i]));
         }
     }
     if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
@@ -179,16 +206,26 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
         s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
-    // four at a time, so that a concentration serves several
+    // species that count alike in all colliders are added up once. Nothing is subtracted, so nothing cancels.
+    R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
+    int place[M::RATE_WEIGHTED + 1];
     UNROLL_BY(1)
-    for (int j = 0; j < M::RATE_COLLIDERS; j += 4) {
+    for (int i = 0; i < M::NS; ++i) {
+        const int k = whole_number(m.reaction_order[i]);
+        if (i < M::RATE_WEIGHTED) place[i] = k, weighted[i] = C[k];
+        else place[M::RATE_WEIGHTED] = k, rest += C[k];
+    }
+    weighted[M::RATE_WEIGHTED] = rest;
+    constexpr int terms = M::RATE_WEIGHTED + (M::RATE_WEIGHTED < M::NS);
+    UNROLL_BY(1)
+    for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
         UNROLL
         for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
-        FOR_SPECIES (k, M::NS) {
+        FOR_SPECIES (t, terms) {
             UNROLL
-            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + k] * C[k];
+            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + place[t]] * weighted[t];
         }
         UNROLL
         for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
@@ -223,7 +260,8 @@ POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int
         [&](const auto &add) { right(add, 1.0); });
 }
 
-// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species
+// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species. Those without
+// a collider come first, so that the branch is alike for many in a row.
 template <int A, int B, class M, class R, class Use>
 POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
     UNROLL_BY(1)
@@ -231,7 +269,9 @@ POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *r
         int at[A + B];
         UNROLL
         for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
-        const R factor = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])];
+        const int third = whole_number(row[3]);
+        R factor = row[0] * s.k[whole_number(row[2])];
+        if (third < M::RATE_COLLIDERS) factor = factor * s.third[third];
         paired_reaction<A, B>(s, factor, whole_number(row[1]), row[4], at, use);
     }
     return row;

@@ -54,8 +54,8 @@ for name, unit, what, *per in (
 
 STATE = "T p rho Y ln_gamma?"
 TABLES = (
-    "reaction_shift reaction_exponents reaction_colliders reaction_falloffs reaction_plogs reaction_chebyshevs "
-    "reaction_factors reaction_pairs reaction_others reaction_net"
+    "reaction_shift reaction_potentials reaction_exponents reaction_order reaction_colliders reaction_falloffs "
+    "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -102,9 +102,9 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over the species of a side, which are exponents of
+# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over species of a side, which are exponents of
 # products: ln gamma comes on top, and rate coefficients.
-FARTHEST, MOST = 400.0, 450.0
+FARTHEST, MOST = 400.0, 500.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
 # So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
@@ -134,6 +134,29 @@ def _elements(species, mechanism):
     fit = np.linalg.lstsq(columns, g.ravel(), rcond=None)[0].reshape(-1, 2)
     shift = atoms @ fit
     return g - shift[:, :1] - shift[:, 1:] / T_GRID, shift.T
+
+
+def _potentials(species, shift, ln_R):
+    """Of each species and range of NASA-7 polynomials: coefficients of ln T, 1, T, T^2, T^3, T^4, 1/T in L_k of
+    kinetics.h. One zero where the polynomials are others."""
+    if species.nasa9 is not None:
+        return [0.0]
+    out = np.empty((species.ns, 2, 7))
+    for at, rows in enumerate((species.nasa_low, species.nasa_high)):
+        a = np.asarray(rows).T
+        constant, over_T = a[0] - a[6] + ln_R - shift[0], a[5] - shift[1]
+        out[:, at] = np.stack([1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T], -1)
+    return out.ravel()
+
+
+def _order(weights):
+    """(species that some colliders count otherwise than most species, the others)."""
+    if not weights.size:
+        return [], list(range(weights.shape[1]))
+    columns = [tuple(column) for column in weights.T]
+    usual = max(columns, key=columns.count)
+    own = [s for s, column in enumerate(columns) if column != usual]
+    return own, [s for s in range(len(columns)) if s not in own]
 
 
 def _blending(rate: Falloff):
@@ -208,6 +231,7 @@ def mechanism(species, options) -> Constants:
     weights = np.zeros((most, ns))
     for weight, j in colliders.places.items():
         weights[j] = weight
+    order = _order(weights)
     flat = lambda rows: [x for row in rows for x in row] or [0.0]
     ln_R = np.log(R / species.p_ref)
     sizes = {
@@ -215,19 +239,24 @@ def mechanism(species, options) -> Constants:
         "RATE_EXPONENTS": len(exponents.places),
         "RATE_COLLIDERS": most,
         "RATE_LOGS": logs,
+        "RATE_WEIGHTED": len(order[0]),
         "RATE_FALLOFFS": len(falloffs),
         "RATE_PLOGS": len(plogs),
         "RATE_CHEBYSHEVS": len(chebyshevs),
         "RATE_OTHERS": len(others),
     }
     written = len(reactions) <= WRITTEN
+    for rows in pairs.values():
+        rows.sort(key=lambda row: row[3] < most)
     factors, members = _written(pairs) if written else ([], "")
     sizes |= {"RATES_WRITTEN": written}
     sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
     return Constants(
         dict(
             reaction_shift=[*(shift[0] - ln_R), *shift[1], -ln_R],
+            reaction_potentials=_potentials(species, shift, ln_R),
             reaction_exponents=flat(exponents.places),
+            reaction_order=[*order[0], *order[1]],
             reaction_colliders=flat(weights),
             reaction_falloffs=flat(
                 _falloff_row(rate, r.multiplier, base, third[r.number]) for (r, rate), base in zip(falloffs, bases)
