@@ -187,10 +187,10 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
     }
 }
 
+// all but the rate coefficients; T is bounded already
 template <class M, class R, class Species, class Gamma>
-POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
-                       Reacting<M, R> &s) {
-    T = at_least(known_temperature(T), COLDEST);
+POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
+                         Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = 1.0 / T;
     s.inv_T = inv_T;
     R C[M::NS];
@@ -231,6 +231,15 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
         for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
     }
     s.third[M::RATE_COLLIDERS] = R(1.0);
+}
+
+template <class R> POINT_FN R reacting_temperature(const R T) { return at_least(known_temperature(T), COLDEST); }
+
+template <class M, class R, class Species, class Gamma>
+POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                       Reacting<M, R> &s) {
+    T = reacting_temperature(T);
+    activities(m, T, rho, Y, ln_gamma, s);
     rate_coefficients(m, T, p, s);
 }
 
@@ -299,38 +308,62 @@ template <class R> POINT_FN R factors(const R *c, const scalar *term, const int 
     return product;
 }
 
-template <class M, class R, class Use>
-POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+// All reactions, by way of a walker: written(factor, Indices) of each that the mixture writes out, pairs<A, B>(row,
+// count) of those of one kind, other(row) of each other; the last two return where the table goes on.
+template <class M, class Walker> POINT_FN void walk_reactions(const M &m, const Walker &walker) {
     if constexpr (M::RATES_WRITTEN)
         M::written_reactions(m.reaction_factors,
-                             [&](const scalar factor, auto indices) { written_reaction(s, factor, indices, use); });
+                             [&](const scalar factor, auto indices) { walker.written(factor, indices); });
     const scalar *row = m.reaction_pairs;
-    row = paired_reactions<1, 1, M, R>(s, row, M::RATE_PAIRS_11, use);
-    row = paired_reactions<1, 2, M, R>(s, row, M::RATE_PAIRS_12, use);
-    row = paired_reactions<1, 3, M, R>(s, row, M::RATE_PAIRS_13, use);
-    row = paired_reactions<2, 1, M, R>(s, row, M::RATE_PAIRS_21, use);
-    row = paired_reactions<2, 2, M, R>(s, row, M::RATE_PAIRS_22, use);
-    row = paired_reactions<2, 3, M, R>(s, row, M::RATE_PAIRS_23, use);
-    row = paired_reactions<3, 1, M, R>(s, row, M::RATE_PAIRS_31, use);
-    row = paired_reactions<3, 2, M, R>(s, row, M::RATE_PAIRS_32, use);
-    row = paired_reactions<3, 3, M, R>(s, row, M::RATE_PAIRS_33, use);
-    // all others. Factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance within
-    // the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
+    row = walker.template pairs<1, 1>(row, M::RATE_PAIRS_11);
+    row = walker.template pairs<1, 2>(row, M::RATE_PAIRS_12);
+    row = walker.template pairs<1, 3>(row, M::RATE_PAIRS_13);
+    row = walker.template pairs<2, 1>(row, M::RATE_PAIRS_21);
+    row = walker.template pairs<2, 2>(row, M::RATE_PAIRS_22);
+    row = walker.template pairs<2, 3>(row, M::RATE_PAIRS_23);
+    row = walker.template pairs<3, 1>(row, M::RATE_PAIRS_31);
+    row = walker.template pairs<3, 2>(row, M::RATE_PAIRS_32);
+    row = walker.template pairs<3, 3>(row, M::RATE_PAIRS_33);
     row = m.reaction_others;
     UNROLL_BY(1)
-    for (int i = 0; i < M::RATE_OTHERS; ++i) {
-        const int forward = whole_number(row[7]), reverse = whole_number(row[8]), left = whole_number(row[9]),
-                  right = whole_number(row[10]), net = whole_number(row[11]);
-        const scalar *const f = row + 12, *const r = f + 3 * forward, *const l = r + 3 * reverse,
-                            *const g = l + 2 * left, *const n = g + 2 * right;
+    for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+}
+
+// A row of the others: factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance
+// within the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
+struct OtherReaction {
+    const scalar *row, *f, *r, *l, *g, *n, *end;
+    int forward, reverse, left, right, net;
+};
+POINT_FN OtherReaction other_reaction(const scalar *row) {
+    OtherReaction o;
+    o.row = row;
+    o.forward = whole_number(row[7]), o.reverse = whole_number(row[8]), o.left = whole_number(row[9]);
+    o.right = whole_number(row[10]), o.net = whole_number(row[11]);
+    o.f = row + 12, o.r = o.f + 3 * o.forward, o.l = o.r + 3 * o.reverse;
+    o.g = o.l + 2 * o.left, o.n = o.g + 2 * o.right, o.end = o.n + 2 * o.net;
+    return o;
+}
+
+template <class M, class R, class Use> struct RateWalker {
+    const Reacting<M, R> &s;
+    const Use &use;
+    template <class Which> POINT_FN void written(const scalar factor, Which which) const {
+        written_reaction(s, factor, which, use);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        return paired_reactions<A, B, M, R>(s, row, count, use);
+    }
+    POINT_FN const scalar *other(const scalar *row) const {
+        const OtherReaction o = other_reaction(row);
         const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])],
-                there = factors(s.c, f, forward, k);
+                there = factors(s.c, o.f, o.forward, k);
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             UNROLL_BY(1)
-            for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[whole_number(n[2 * t])];
-            back = factors(s.c, r, reverse, k * exp(at_most(ln, REVERSE)));
+            for (int t = 0; t < o.net; ++t) ln += o.n[2 * t + 1] * s.L[whole_number(o.n[2 * t])];
+            back = factors(s.c, o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
         const auto each = [](const scalar *from, const int count) {
             return [=](const auto &add) {
@@ -338,10 +371,59 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
                 for (int t = 0; t < count; ++t) add(whole_number(from[2 * t]), from[2 * t + 1]);
             };
         };
-        use(whole_number(row[1]), there, back, there - back, each(n, net), each(l, left), each(g, right));
-        row = n + 2 * net;
+        use(whole_number(row[1]), there, back, there - back, each(o.n, o.net), each(o.l, o.left), each(o.g, o.right));
+        return o.end;
     }
+};
+
+template <class M, class R, class Use>
+POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+    walk_reactions(m, RateWalker<M, R, Use>{s, use});
 }
+
+// Net production where reactions are not written out: w_k += sum nu q. Rows stand by their first reactant, whose part
+// of the products and whose sum stay in registers for as long as it is the same.
+template <class M, class R> struct NetWalker {
+    const Reacting<M, R> &s;
+    R *w;
+    POINT_FN const scalar *other(const scalar *row) const {
+        const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        };
+        return RateWalker<M, R, decltype(use)>{s, use}.other(row);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        for (int i = 0; i < count;) {
+            const scalar same = row[5];
+            const int first = whole_number(same);
+            const R I = s.I[first], D = s.D[first];
+            R sum = R(0.0);
+            UNROLL_BY(1)
+            do {
+                int at[A + B];
+                UNROLL
+                for (int j = 1; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
+                const int third = whole_number(row[3]);
+                R scale = row[0] * s.k[whole_number(row[2])], before = D, after = row[4] * s.D[at[A]];
+                if (third < M::RATE_COLLIDERS) scale = scale * s.third[third];
+                scale = scale * I;
+                UNROLL
+                for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+                UNROLL
+                for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+                const R q = scale * (before - after);
+                sum = sum - q;
+                UNROLL
+                for (int j = 1; j < A; ++j) w[at[j]] = w[at[j]] - q;
+                UNROLL
+                for (int j = A; j < A + B; ++j) w[at[j]] = w[at[j]] + q;
+                ++i, row += 5 + A + B;
+            } while (i < count && row[5] == same);
+            w[first] = w[first] + sum;
+        }
+        return row;
+    }
+};
 
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
@@ -351,9 +433,11 @@ POINT_FN void net_production(const M &m, const R T, const R p, const R rho, cons
     R w[M::NS];
     const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
     FOR_SPECIES (k, M::NS) w[k] = start;
-    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
-        net([&](int k, const scalar nu) { w[k] += nu * q; });
-    });
+    if constexpr (M::RATES_WRITTEN)
+        for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        });
+    else walk_reactions(m, NetWalker<M, R>{s, w});
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
 
@@ -394,7 +478,7 @@ POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, cons
 
 // in the file's order: count, then species and net coefficient of each
 template <class M, class R, class Out> POINT_FN void equilibrium_constants(const M &m, R T, Out &Kc) {
-    T = at_least(known_temperature(T), COLDEST);
+    T = reacting_temperature(T);
     const R ln_T = log(T), inv_T = 1.0 / T;
     R g[M::NS];
     FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 
 import numpy as np
@@ -189,8 +190,21 @@ def _paired(reaction: Reaction, L) -> bool:
         all(nu == round(nu) for side in (reaction.reactants, reaction.products) for nu in side.values())
         and all(1 <= len(side) <= 3 for side in sides)
         and reaction.orders == reaction.reactants
-        and all(np.abs(L[side]).max() < FARTHEST and np.abs(np.cumsum(L[side], 0)).max() < MOST for side in sides)
+        and all(np.abs(L[side]).max() < FARTHEST for side in sides)
+        and all(
+            max(np.maximum(l, 0).sum(0).max(), -np.minimum(l, 0).sum(0).min()) < MOST for l in (L[s] for s in sides)
+        )
     )
+
+
+def _sort(pairs, no_collider: int) -> None:
+    """The rows of each pattern: those without a collider first; the more frequent reactant of a row first, and rows of
+    the same one together."""
+    often = collections.Counter(s for (left, _), rows in pairs.items() for row in rows for s in row[5 : 5 + left])
+    for (left, _), rows in pairs.items():
+        for row in rows:
+            row[5 : 5 + left] = sorted(row[5 : 5 + left], key=lambda s: (-often[s], s))
+        rows.sort(key=lambda row: (row[3] < no_collider, row[5:]))
 
 
 def _species(side) -> list[int]:
@@ -246,8 +260,8 @@ def mechanism(species, options) -> Constants:
         "RATE_OTHERS": len(others),
     }
     written = len(reactions) <= WRITTEN
-    for rows in pairs.values():
-        rows.sort(key=lambda row: row[3] < most)
+    if not written:
+        _sort(pairs, most)
     factors, members = _written(pairs) if written else ([], "")
     sizes |= {"RATES_WRITTEN": written}
     sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
