@@ -206,7 +206,8 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
         s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
-    // species that count alike in all colliders are added up once. Nothing is subtracted, so nothing cancels.
+    // species that count in each collider as most others do are added up once; there is one at least. Nothing is
+    // subtracted, so nothing cancels.
     R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
     int place[M::RATE_WEIGHTED + 1];
     UNROLL_BY(1)
@@ -216,14 +217,13 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
         else place[M::RATE_WEIGHTED] = k, rest += C[k];
     }
     weighted[M::RATE_WEIGHTED] = rest;
-    constexpr int terms = M::RATE_WEIGHTED + (M::RATE_WEIGHTED < M::NS);
     UNROLL_BY(1)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
         UNROLL
         for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
-        FOR_SPECIES (t, terms) {
+        FOR_SPECIES (t, M::RATE_WEIGHTED + 1) {
             UNROLL
             for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + place[t]] * weighted[t];
         }

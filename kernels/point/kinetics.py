@@ -151,7 +151,7 @@ def _potentials(species, shift, ln_R):
 
 
 def _order(weights):
-    """(species that some colliders count otherwise than most species, the others)."""
+    """(species that some colliders count otherwise than most species, the others, of which there is one at least)."""
     if not weights.size:
         return [], list(range(weights.shape[1]))
     columns = [tuple(column) for column in weights.T]
