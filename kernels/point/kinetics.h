@@ -206,7 +206,8 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
         s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
-    // species that count alike in all colliders are added up once. Nothing is subtracted, so nothing cancels.
+    // species that count in each collider as most others do are added up once; there is one at least. Nothing is
+    // subtracted, so nothing cancels.
     R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
     int place[M::RATE_WEIGHTED + 1];
     UNROLL_BY(1)
@@ -216,14 +217,13 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
         else place[M::RATE_WEIGHTED] = k, rest += C[k];
     }
     weighted[M::RATE_WEIGHTED] = rest;
-    constexpr int terms = M::RATE_WEIGHTED + (M::RATE_WEIGHTED < M::NS);
     UNROLL_BY(1)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
         UNROLL
         for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
-        FOR_SPECIES (t, terms) {
+        FOR_SPECIES (t, M::RATE_WEIGHTED + 1) {
             UNROLL
             for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + place[t]] * weighted[t];
         }
@@ -381,6 +381,50 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
     walk_reactions(m, RateWalker<M, R, Use>{s, use});
 }
 
+// Net production where reactions are not written out: w_k += sum nu q. Rows stand by their first reactant, whose part
+// of the products and whose sum stay in registers for as long as it is the same.
+template <class M, class R> struct NetWalker {
+    const Reacting<M, R> &s;
+    R *w;
+    POINT_FN const scalar *other(const scalar *row) const {
+        const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        };
+        return RateWalker<M, R, decltype(use)>{s, use}.other(row);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        for (int i = 0; i < count;) {
+            const scalar same = row[5];
+            const int first = whole_number(same);
+            const R I = s.I[first], D = s.D[first];
+            R sum = R(0.0);
+            UNROLL_BY(1)
+            do {
+                int at[A + B];
+                UNROLL
+                for (int j = 1; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
+                const int third = whole_number(row[3]);
+                R scale = row[0] * s.k[whole_number(row[2])], before = D, after = row[4] * s.D[at[A]];
+                if (third < M::RATE_COLLIDERS) scale = scale * s.third[third];
+                scale = scale * I;
+                UNROLL
+                for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+                UNROLL
+                for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+                const R q = scale * (before - after);
+                sum = sum - q;
+                UNROLL
+                for (int j = 1; j < A; ++j) w[at[j]] = w[at[j]] - q;
+                UNROLL
+                for (int j = A; j < A + B; ++j) w[at[j]] = w[at[j]] + q;
+                ++i, row += 5 + A + B;
+            } while (i < count && row[5] == same);
+            w[first] = w[first] + sum;
+        }
+        return row;
+    }
+};
+
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Out &omega_mol) {
@@ -389,9 +433,11 @@ POINT_FN void net_production(const M &m, const R T, const R p, const R rho, cons
     R w[M::NS];
     const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
     FOR_SPECIES (k, M::NS) w[k] = start;
-    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
-        net([&](int k, const scalar nu) { w[k] += nu * q; });
-    });
+    if constexpr (M::RATES_WRITTEN)
+        for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        });
+    else walk_reactions(m, NetWalker<M, R>{s, w});
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
 

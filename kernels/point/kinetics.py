@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 
 import numpy as np
@@ -102,13 +103,13 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over the species of a side, which are exponents
-# of products: ln gamma comes on top, and rate coefficients.
+# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over species of a side, which are exponents of
+# products: ln gamma comes on top, and rate coefficients.
 FARTHEST, MOST = 400.0, 500.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
-# So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
-# written and as a loop: 29 reactions 27 and 38, 325 reactions 563 and 487 (the code no longer fits its cache).
+# So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
+# a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 
@@ -150,7 +151,7 @@ def _potentials(species, shift, ln_R):
 
 
 def _order(weights):
-    """(species that some colliders count otherwise than most species, the others)."""
+    """(species that some colliders count otherwise than most species, the others, of which there is one at least)."""
     if not weights.size:
         return [], list(range(weights.shape[1]))
     columns = [tuple(column) for column in weights.T]
@@ -189,8 +190,21 @@ def _paired(reaction: Reaction, L) -> bool:
         all(nu == round(nu) for side in (reaction.reactants, reaction.products) for nu in side.values())
         and all(1 <= len(side) <= 3 for side in sides)
         and reaction.orders == reaction.reactants
-        and all(np.abs(L[side]).max() < FARTHEST and np.abs(np.cumsum(L[side], 0)).max() < MOST for side in sides)
+        and all(np.abs(L[side]).max() < FARTHEST for side in sides)
+        and all(
+            max(np.maximum(l, 0).sum(0).max(), -np.minimum(l, 0).sum(0).min()) < MOST for l in (L[s] for s in sides)
+        )
     )
+
+
+def _sort(pairs, no_collider: int) -> None:
+    """The rows of each pattern: those without a collider first; the more frequent reactant of a row first, and rows of
+    the same one together."""
+    often = collections.Counter(s for (left, _), rows in pairs.items() for row in rows for s in row[5 : 5 + left])
+    for (left, _), rows in pairs.items():
+        for row in rows:
+            row[5 : 5 + left] = sorted(row[5 : 5 + left], key=lambda s: (-often[s], s))
+        rows.sort(key=lambda row: (row[3] < no_collider, row[5:]))
 
 
 def _species(side) -> list[int]:
@@ -246,8 +260,8 @@ def mechanism(species, options) -> Constants:
         "RATE_OTHERS": len(others),
     }
     written = len(reactions) <= WRITTEN
-    for rows in pairs.values():
-        rows.sort(key=lambda row: row[3] < most)
+    if not written:
+        _sort(pairs, most)
     factors, members = _written(pairs) if written else ([], "")
     sizes |= {"RATES_WRITTEN": written}
     sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
