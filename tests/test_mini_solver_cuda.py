@@ -36,11 +36,11 @@ LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 def sources():
     for ns in (1, 10, 53):
         for conservative in (0, 1):
-            for dimensions, viscous, source, order, dissipation, metrics in (
-                (3, 1, 0, 6, 1, 0),
-                (2, 0, 1, 4, 2, 0),
-                (1, 1, 1, 6, 0, 0),
-                *(((3, 1, 0, 6, 1, 1),) * (ns == 10)),
+            for dimensions, viscous, source, order, dissipation, metrics, axisymmetric in (
+                (3, 1, 0, 6, 1, 0, 0),
+                (2, 0, 1, 4, 2, 0, 0),
+                (1, 1, 1, 6, 0, 0, 0),
+                *(((3, 1, 0, 6, 1, 1, 0), (2, 1, 0, 6, 1, 1, 1)) if ns == 10 else ()),
             ):
                 switches = dict(
                     ORDER=order,
@@ -50,6 +50,7 @@ def sources():
                     SOURCE=source,
                     DIMENSIONS=dimensions,
                     METRICS=metrics,
+                    AXISYMMETRIC=axisymmetric,
                 )
                 yield ns, switches
 

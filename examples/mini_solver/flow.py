@@ -175,6 +175,7 @@ class Flow:
             SOURCE=self.scheme.source,
             DIMENSIONS=self.dimensions,
             METRICS=self.case.stretched,
+            AXISYMMETRIC=self.case.axisymmetric,
         )
         inv_W, made = 1 / self.mixture.species.W, {}
 
@@ -182,7 +183,7 @@ class Flow:
             text = stencil.source(name, switches, inv_W)
             if text not in made:
                 made[text] = self.backend.compile(text)
-            kernel = stencil.Stencil(name, self.backend, made[text], self.case.stretched)
+            kernel = stencil.Stencil(name, self.backend, made[text], switches)
             return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind
