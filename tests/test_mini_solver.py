@@ -462,6 +462,58 @@ def test_the_jet_has_the_same_bits_on_three_ranks(tmp_path):
     assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()  # sums over the faces, in another order
 
 
+AROUND = """
+[mixture]
+file = "examples/mixtures/ch4_o2.yaml"
+species = ["CH4", "O2"]
+[domain]
+cells = [20, 18]
+upper = [2e-3, 1e-3]
+axisymmetric = true
+stretch = {y = "s + 0.3*s*s"}
+[initial]
+p = 100e5
+T = 300.0
+X = {CH4 = 1.0}
+[[boundary.x_low]]
+kind = "inlet"
+where = "y < 0.25e-3"
+velocity = ["30*minimum(t/1e-6, 1)", 0, 0]
+T = 120.0
+Y = {O2 = 1.0}
+[[boundary.x_low]]
+kind = "wall"
+[boundary.x_high]
+kind = "outlet"
+p = 100e5
+[boundary.y_low]
+kind = "slip_wall"
+[boundary.y_high]
+kind = "wall"
+T = 400.0
+[numerics]
+viscous = true
+[time]
+steps = 40
+[output]
+report = 20
+restart = 40
+"""
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_a_jet_around_an_axis_has_the_same_bits_on_four_ranks(tmp_path):
+    pytest.importorskip("mpi4py")
+    (tmp_path / "jet.toml").write_text(AROUND)
+    for ranks in (0, 4):
+        words = ("--set", "parallel.ranks=[2, 2]") if ranks else ()
+        done = run(tmp_path / "jet.toml", "--folder", tmp_path / str(ranks), *words, ranks=ranks)
+        assert done.returncode == 0, done.stderr
+    assert same(*(restart_of(tmp_path / str(ranks)) for ranks in (0, 4)))
+    a, b = (h5py.File(tmp_path / str(ranks) / "restart.h5").attrs["passed"] for ranks in (0, 4))
+    assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()
+
+
 @pytest.mark.parametrize("number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 2)])
 def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     if ranks and not shutil.which("mpirun"):

@@ -152,6 +152,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
+        if self.case.axisymmetric:
+            rows["around"] = 2
         for d in range(dimensions):
             rows[f"flux_{AXES[d]}"] = ns + 5
             if s.viscous:

@@ -16,7 +16,7 @@ BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kerne
 LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
 # of a stretched grid, for the kernels that METRICS changes
 METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart_z"
-AXISYMMETRIC = "radius_y centre_y inv_ring_y mu"  # the same for a grid around an axis
+AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction:whole inv_threshold:real", ""),
@@ -38,6 +38,7 @@ KERNELS = {
         "inv_dx:real:3 w0:real w1:real",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
+    "around": ("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
     "begin": ("update.h", "Q U U0 gamma_c length kept", "", "CONSERVATIVE"),
     "keep": ("update.h", "Q length kept", "", ""),
     "rates": (

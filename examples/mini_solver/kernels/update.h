@@ -15,7 +15,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
         const long s = a.stride[d];
 #if AXISYMMETRIC
-        const R push = d == 1 ? outward_push<R>(a, t) : R(0.0);
+        const R push = d == 1 ? at<R>(a.around, t) : R(0.0);
         FOR_SPECIES (v, NS + 5) {
             const R less =
                 v == FLUX_M + 1 ? push : R(0.0); // before they are differenced: uniform pressure moves nothing
@@ -46,14 +46,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         }
     }
 #if AXISYMMETRIC
-    // tau_theta = mu (2 v/r - 2/3 div u) pulls the ring inwards
-    const double *along = a.Q + CELL_U * a.ld_Q, *out = along + a.ld_Q;
-    const double by_radius = 1.0 / radius_of_cell(a, t);
-    const R about = at<R>(out, t) * by_radius;
-    const R divergence = 0.5 * (at<R>(along, t + 1) - at<R>(along, t - 1)) * inv_width<R>(a, 0, t) +
-                         0.5 * (at<R>(out, t + a.stride[1]) - at<R>(out, t - a.stride[1])) * inv_width<R>(a, 1, t) +
-                         about;
-    extra[NS + 1] -= at<R>(a.mu, t) * (2.0 * about - (2.0 / 3.0) * divergence) * by_radius;
+    extra[NS + 1] -= at<R>(a.around + a.ld_around, t);
 #endif
 #endif
     FOR_SPECIES (v, NS + 3) L[v] += extra[v];
@@ -117,6 +110,25 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     put(a.e_vol, t, total - kinetic_energy, count);
 #else
     put(a.Q + CELL_P * a.ld_Q, t, (total - kinetic_energy) * (at<R>(a.gamma_c, t) - 1.0), count);
+#endif
+}
+
+// Around an axis, before the update, which writes Q: what neighbours have to do with the pressure on the sides of a
+// ring, and with tau_theta/r = mu (2 v/r - 2/3 div u)/r, which pulls it inwards.
+template <class R, class Arguments> POINT_FN void around(const Arguments &a, const long t, const int count) {
+#if AXISYMMETRIC
+    put(a.around, t, outward_push<R>(a, t), count);
+#if VISCOUS
+    const double *along = a.Q + CELL_U * a.ld_Q, *out = along + a.ld_Q;
+    const double by_radius = 1.0 / radius_of_cell(a, t);
+    const R about = at<R>(out, t) * by_radius;
+    const R divergence = 0.5 * (at<R>(along, t + 1) - at<R>(along, t - 1)) * inv_width<R>(a, 0, t) +
+                         0.5 * (at<R>(out, t + a.stride[1]) - at<R>(out, t - a.stride[1])) * inv_width<R>(a, 1, t) +
+                         about;
+    put(a.around + a.ld_around, t, at<R>(a.mu, t) * (2.0 * about - (2.0 / 3.0) * divergence) * by_radius, count);
+#endif
+#else
+    (void)a, (void)t, (void)count;
 #endif
 }
 
