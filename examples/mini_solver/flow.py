@@ -1,5 +1,6 @@
 """Flow: a case on one rank, put together from its parts, and a time step.
 
+grid.py        where the cells of a direction lie (of the case)
 block.py       cells of this rank, and the arrays over them
 properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
@@ -104,12 +105,12 @@ class Flow:
             self.sides,
             self.fill,
         )
-        alone = self.exchange.way in ("none", "ipc") and self.clock.alone  # no host takes part in a step
-        able = self.backend.memory == "device" and case.parallel["graph"] and alone
-        self.replay = stepping.Replay(self._step, self.backend, able, self.timers)
+        # on a device, no host takes part in a step
+        alone = self.backend.memory == "device" and self.exchange.way in ("none", "ipc") and self.clock.alone
+        self.replay = stepping.Replay(self._step, self.backend, alone and case.parallel["graph"], self.timers)
         # formulas of t are the host's; a CPU's host is never ahead of it
         moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
-        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if able else 1)
+        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if alone else 1)
         self.balance = Balance(self)
         if source is not None:
             block.arrays["source"][...] = 0.0
