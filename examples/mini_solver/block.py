@@ -51,6 +51,12 @@ class Block:
             for name, values in (("width", line.widths(number)), ("apart", line.apart(number))):
                 padded = np.concatenate([1 / values, np.ones(64)])
                 self.arrays[f"inv_{name}_{AXES[d]}"] = self.backend.from_host(padded)
+        if self.case.axisymmetric:
+            number = self.ranks.first[1] + np.arange(-FRINGE, self.cells[1] + FRINGE + 1)
+            line = self.case.lines[1]
+            self.arrays["radius_y"] = self.backend.from_host(line.low_faces(number))
+            self.arrays["centre_y"] = self.backend.from_host(line.centres(number))
+            self.arrays["inv_ring_y"] = self.backend.from_host(self._inv_ring(number))
 
     # ---- where things are
     def box(self, d=None, low=0, high=0):
@@ -75,16 +81,27 @@ class Block:
         cell = [int(c + f) for c, f in zip((i, j, k), self.ranks.first)]
         return cell, [float(line.centres(c)) for line, c in zip(self.case.lines, cell)]
 
-    def measure(self, directions):
+    def measure(self, directions, radius=1.0):
         """Area or volume of the cells in these directions, of the block's own cells: one number where all are the same,
-        else an array (..., n) with the last direction first."""
-        if not self.case.stretched:
-            return float(np.prod([self.case.dx[d] for d in directions]))
+        else an array (..., n) with the last direction first. Around an axis of whole rings; radius: of the side,
+        where y is not among the directions."""
+        case = self.case
+        if not case.stretched:
+            return float(np.prod([case.dx[d] for d in directions]))
         size = np.ones([self.cells[d] for d in directions[::-1]])
         for axis, d in enumerate(directions[::-1]):
-            widths = self.case.lines[d].widths(self.ranks.first[d] + np.arange(self.cells[d]))
+            number = self.ranks.first[d] + np.arange(self.cells[d])
+            widths = 1 / self._inv_ring(number) if case.axisymmetric and d == 1 else case.lines[d].widths(number)
             size = size * widths.reshape([-1 if other == axis else 1 for other in range(len(directions))])
+        if case.axisymmetric:
+            size = size * (2 * np.pi * (1.0 if 1 in directions else radius))
         return size
+
+    def _inv_ring(self, number):
+        """2 over the difference of the squares of the faces' radii [1/m2]; of cells in the fringe a finite number."""
+        low, high = (self.case.lines[1].low_faces(number + side) for side in (0, 1))
+        ring = 0.5 * (high - low) * (high + low)
+        return 1 / np.where(ring == 0, 1.0, ring)
 
     # ---- arrays
     def view(self, name):

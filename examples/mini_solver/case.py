@@ -79,6 +79,7 @@ SCHEMA = {
         "lower": ("as many numbers as cells", []),
         "upper": ("as many numbers as cells", None),
         "stretch": ("a table of formulas of s by direction", {}),
+        "axisymmetric": (FLAG, False),
     },
     "numerics": {
         "scheme": (("double_flux", "apec"), "double_flux"),
@@ -405,7 +406,28 @@ class Case:
                 formula = lambda s, text=text: text([s])
             lines.append(Line(low, high, n, formula, periodic, self.numerics["order"], AXES[d]))
         self.lines, self.dx = tuple(lines), tuple(line.dx for line in lines)
-        self.stretched = any(line.stretched for line in lines)
+        self.axisymmetric = self.domain["axisymmetric"]
+        self.stretched = self.axisymmetric or any(line.stretched for line in lines)  # cells differ
+        if self.axisymmetric:
+            self._axis()
+
+    def _axis(self):
+        """What a flow around the axis y = 0 has to be."""
+        said = "[domain] axisymmetric: x lies along the axis, y is the radius"
+        wanted(self.dimensions == 2, f"{said}; wanted 2 directions, the case has {self.dimensions}.")
+        wanted(self.lower[1] >= 0, f"{said}; lower is {self.lower[1]:g} m in y, wanted 0 or more.")
+        kinds = [[part["kind"] for part in side] for side in self.boundary[1]]
+        said = f"[boundary] y: {', '.join(kinds[0])} and {', '.join(kinds[1])}, around an axis"
+        wanted(self.lower[1] > 0 or kinds[0] == ["slip_wall"], f"{said}; the axis itself wants y_low = 'slip_wall'.")
+        unfit = {"periodic", "outlet"} & {kind for side in kinds for kind in side}
+        wanted(not unfit, f"{said}; wanted neither periodic sides nor outlets other than supersonic ones.")
+        swirl = [self.initial["w"]] + [
+            part.get("velocity", [0, 0, 0])[2] for pair in self.boundary.values() for side in pair for part in side
+        ]
+        moving = [w for w in swirl if w not in (0, "0")]
+        wanted(
+            not moving, f"a velocity of {(moving or [0])[0]!r} around the axis; axisymmetric flows here do not swirl."
+        )
 
     def _numerics(self):
         n, i, m = self.numerics, self.initial, self.mixture

@@ -1,5 +1,6 @@
 """Flow: a case on one rank, put together from its parts, and a time step.
 
+grid.py        where the cells of a direction lie (of the case)
 block.py       cells of this rank, and the arrays over them
 properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
@@ -105,12 +106,12 @@ class Flow:
             self.sides,
             self.fill,
         )
-        alone = self.exchange.way in ("none", "ipc") and self.clock.alone  # no host takes part in a step
-        able = self.backend.memory == "device" and case.parallel["graph"] and alone
-        self.replay = stepping.Replay(self._step, self.backend, able, self.timers)
+        # on a device, no host takes part in a step
+        alone = self.backend.memory == "device" and self.exchange.way in ("none", "ipc") and self.clock.alone
+        self.replay = stepping.Replay(self._step, self.backend, alone and case.parallel["graph"], self.timers)
         # formulas of t are the host's; a CPU's host is never ahead of it
         moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
-        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if able else 1)
+        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if alone else 1)
         self.balance = Balance(self)
         self.averages, o = None, case.output
         if o["averages"]:
@@ -156,8 +157,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
-        if self.case.output["averages"]:
-            rows |= averages.arrays(ns)
+        if self.case.axisymmetric:
+            rows["around"] = 2
         for d in range(dimensions):
             rows[f"flux_{AXES[d]}"] = ns + 5
             if s.viscous:
@@ -181,6 +182,7 @@ class Flow:
             SOURCE=self.scheme.source,
             DIMENSIONS=self.dimensions,
             METRICS=self.case.stretched,
+            AXISYMMETRIC=self.case.axisymmetric,
         )
         inv_W, made = 1 / self.mixture.species.W, {}
 
@@ -188,7 +190,7 @@ class Flow:
             text = stencil.source(name, switches, inv_W)
             if text not in made:
                 made[text] = self.backend.compile(text)
-            kernel = stencil.Stencil(name, self.backend, made[text], self.case.stretched)
+            kernel = stencil.Stencil(name, self.backend, made[text], switches)
             return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind

@@ -60,7 +60,12 @@ class Line:
         """The count + 1 faces [m]."""
         if not self.stretched:
             return np.linspace(self.lower, self.upper, self.count + 1)
-        return self._at(np.linspace(0.0, 1.0, self.count + 1))
+        return self.low_faces(np.arange(self.count + 1))
+
+    def low_faces(self, number):
+        """Faces on the low side of cells [m]."""
+        number = np.asarray(number)
+        return self._at(number / self.count) if self.stretched else self.lower + number * self.dx
 
     def widths(self, number):
         """What divides differences of fluxes [m]. Their sum is the length of the domain."""

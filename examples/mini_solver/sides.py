@@ -204,13 +204,17 @@ class Side:
         """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
         metre of the directions that the flow does not have."""
         block = self.block
-        area = block.measure([e for e in range(block.dimensions) if e != self.d])
+        radius = (block.case.lower, block.case.upper)[self.side][1]
+        area = block.measure([e for e in range(block.dimensions) if e != self.d], radius)
         view = self._slab["through"][:, : self._points].reshape((self.mixture.ns + 4, *self._shape))[:, 0]
         cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
         through = block.host(view)[(slice(None), *cut)].reshape(self.mixture.ns + 4, -1)
         if np.ndim(area):
             through, area = through * area.ravel(), 1.0
-        return (-area if self.side else area) * through.sum(1)
+        found = (-area if self.side else area) * through.sum(1)
+        if block.case.axisymmetric:  # momentum along a radius is no component of anything that is conserved
+            found[self.mixture.ns + 1] = 0.0
+        return found
 
     def enters_against_its_kind(self) -> int:
         """Faces of supersonic outlets through which flow enters."""

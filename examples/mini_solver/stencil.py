@@ -16,6 +16,7 @@ BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kerne
 LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
 # of a stretched grid, for the kernels that METRICS changes
 METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart_z"
+AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", "direction:whole inv_threshold:real", ""),
@@ -30,27 +31,28 @@ KERNELS = {
         "viscous.h",
         "Q T mu lam D h_Y viscous_flux",
         "direction:whole inv_dx:real:3",
-        "DIMENSIONS INV_W METRICS",
+        "DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "update": (
         "update.h",
         "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length",
         "inv_dx:real:3 w0:real w1:real",
-        "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS",
+        "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
+    "around": ("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
     "begin": ("update.h", "Q U U0 gamma_c length kept", "", "CONSERVATIVE"),
     "keep": ("update.h", "Q length kept", "", ""),
     "rates": (
         "update.h",
         "Q gamma_c mu lam cv_vol D rate",
         "inv_dx:real:3",
-        "CONSERVATIVE VISCOUS DIMENSIONS METRICS",
+        "CONSERVATIVE VISCOUS DIMENSIONS METRICS AXISYMMETRIC",
     ),
     "bounds": (
         "limiter.h",
         f"{LIMITED} length theta",
         "inv_dx:real:3 scale:real",
-        "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS",
+        "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "limit": ("limiter.h", f"{LIMITED} eps_k", "direction:whole", "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
     "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
@@ -65,22 +67,24 @@ KERNELS = {
 }
 
 
-def arrays_of(name, stretched) -> list[str]:
+def arrays_of(name, switches) -> list[str]:
     """Arrays that a kernel takes."""
-    _, arrays, _, switches = KERNELS[name]
-    return arrays.split() + METRICS.split() * (stretched and "METRICS" in switches)
+    _, arrays, _, depends = KERNELS[name]
+    more = {"METRICS": METRICS, "AXISYMMETRIC": AXISYMMETRIC}
+    asked = [more[switch] for switch in more if switches.get(switch) and switch in depends.split()]
+    return list(dict.fromkeys(" ".join([arrays, *asked]).split()))
 
 
-def members(name, stretched) -> str:
+def members(name, switches) -> str:
     """Of the record of arguments: each array's address and row length, numbers, the box, strides in cells."""
-    rows = " ".join(f"{a}:address ld_{a}:whole" for a in arrays_of(name, stretched))
+    rows = " ".join(f"{a}:address ld_{a}:whole" for a in arrays_of(name, switches))
     return f"{rows} {KERNELS[name][2]} lo:whole:3 hi:whole:3 stride:whole:3"
 
 
 def source(name, switches, inv_W) -> Source:
     """C++ of a kernel, and of all others of its header: a compiler takes as long for one. switches: compile-time
     numbers, by name. inv_W: 1/W of each species [mol/kg]."""
-    header, stretched = KERNELS[name][0], bool(switches["METRICS"])
+    header = KERNELS[name][0]
     together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
     ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
@@ -90,8 +94,8 @@ def source(name, switches, inv_W) -> Source:
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     for other in together:
-        types = dict.fromkeys(arrays_of(other, stretched), "double *")
-        lines.append(structure(f"{other}_arguments", members(other, stretched), types))
+        types = dict.fromkeys(arrays_of(other, switches), "double *")
+        lines.append(structure(f"{other}_arguments", members(other, switches), types))
     lines.append(f'#include "{header}"')
     lines += [f"BOX_KERNEL({other}_box, {other}_arguments, {THREADS}, {other})" for other in together]
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
@@ -100,8 +104,8 @@ def source(name, switches, inv_W) -> Source:
 class Stencil:
     """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
-    def __init__(self, name, backend, module, stretched):
-        self.name, self.backend, self._module, self._stretched = name, backend, module, stretched
+    def __init__(self, name, backend, module, switches):
+        self.name, self.backend, self._module, self._switches = name, backend, module, switches
 
     def bind(self, stride, arrays):
         """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out
@@ -109,8 +113,8 @@ class Stencil:
 
         run(lo, hi, **numbers) takes every cell (or face) with lo <= (i, j, k) < hi; an empty box is left alone.
         """
-        filled, keep = record(members(self.name, self._stretched), stride=stride), []
-        for name in arrays_of(self.name, self._stretched):
+        filled, keep = record(members(self.name, self._switches), stride=stride), []
+        for name in arrays_of(self.name, self._switches):
             array = arrays.get(name)
             if array is not None:
                 filled[name] = self.backend.address(array)

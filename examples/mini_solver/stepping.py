@@ -33,6 +33,7 @@ class Stages:
         self.fluxes, self.properties, self.limiter, self.sides, self.fill = fluxes, properties, limiter, sides, fill
         self._begin, self._update = bind("begin"), bind("update")
         self._keep = bind("keep") if scheme.conservative else None
+        self._around = bind("around") if block.case.axisymmetric else None
         self.begun = False  # whether U0 holds the start of a step
         self._table = RUNGE_KUTTA[block.case.numerics["runge_kutta"]]
         # between devices, messages take less time than the launches that a rim of its own needs
@@ -59,6 +60,8 @@ class Stages:
             if self.limiter:
                 self.limiter(w1 / (1 - w0))
             with self.timers.timed("update"):
+                if self._around:
+                    self._around(*block.box(), inv_dx=block.inv_dx)
                 self._update(*block.box(), inv_dx=block.inv_dx, w0=w0, w1=w1)
             if self.scheme.conservative:
                 self.properties.of_energy()

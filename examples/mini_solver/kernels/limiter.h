@@ -122,7 +122,7 @@ POINT_FN void species_bounds(const Arguments &a, const long t, const int count, 
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
         const long s = a.stride[d], at_face = t + side * s;
-        const auto out = (side ? step : -step) * inv_width<R>(a, d, t); // what leaves counts positive
+        const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side); // what leaves counts positive
         const Donor<R> f = donor_of<R>(a, at_face, d);
         const R beside = molar_density<R>(a, side ? t + s : t - s);
         R moles = R(0.0);
@@ -169,7 +169,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
         const long at_face = t + side * a.stride[d];
-        const auto out = (side ? step : -step) * inv_width<R>(a, d, t);
+        const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side);
         const First<R> f = first_order<R>(a, at_face, d);
         const auto open = at<R>(a.open + d * a.ld_open, at_face) > 0.5;
         const double *flux = flux_of<R>(a, d);
@@ -191,6 +191,9 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
             more[face][c] = out * (high[c] - taken);
         }
     }
+#if AXISYMMETRIC
+    first[1] += step * (area_over_volume<R>(a, 1, t, 1) - area_over_volume<R>(a, 1, t, 0)) * outward_push<R>(a, t);
+#endif
     const auto energy = [](const R(&v)[5]) { return v[3] - 0.5 * (square(v[0]) + square(v[1]) + square(v[2])) / v[4]; };
     const R at_first = energy(first), least = LEAST * at_first;
     for (int faces = 1; faces < 1 << (2 * DIMENSIONS); ++faces) { // a bit for each
@@ -229,12 +232,13 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
         UNROLL
         for (int d = 0; d < DIMENSIONS; ++d) {
             const long s = a.stride[d];
-            R out = larger(species_flux<R>(a, t + s, d, k), R(0.0)) + larger(-species_flux<R>(a, t, d, k), R(0.0));
+            R low = larger(-species_flux<R>(a, t, d, k), R(0.0)),
+              high = larger(species_flux<R>(a, t + s, d, k), R(0.0));
 #if VISCOUS // no more than 1.5 of the point values diffuses, in their direction
             const double *row = viscous_row<R>(a, d, k);
-            out += 1.5 * (larger(at<R>(row, t + s), R(0.0)) + larger(-at<R>(row, t), R(0.0)));
+            low += 1.5 * larger(-at<R>(row, t), R(0.0)), high += 1.5 * larger(at<R>(row, t + s), R(0.0));
 #endif
-            leaves += out * inv_width<R>(a, d, t);
+            leaves += net<R>(a, d, t, R(-low), high);
         }
         const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
         short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));

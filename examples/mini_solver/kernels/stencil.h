@@ -70,3 +70,45 @@ template <class R, class Arguments> POINT_FN double inv_apart(const Arguments &a
     return a.inv_dx[d];
 }
 #endif
+
+// Around an axis y = 0, y is a radius: of the face on the low side of cell t, of the centre; a cell's ring is half the
+// difference of the squares of its faces' radii.
+#if AXISYMMETRIC
+template <class Arguments> POINT_FN double radius_of_face(const Arguments &a, const long t) {
+    return a.radius_y[t / a.stride[1]];
+}
+template <class Arguments> POINT_FN double radius_of_cell(const Arguments &a, const long t) {
+    return a.centre_y[t / a.stride[1]];
+}
+template <class Arguments> POINT_FN double inv_ring(const Arguments &a, const long t) {
+    return a.inv_ring_y[t / a.stride[1]];
+}
+// The pressure that pushes the sides of a ring outwards: the mean of what the central flux has at its two faces, while
+// it hardly differs from the cell's own, with which a cell at low pressure keeps its pressure.
+template <class R, class Arguments> POINT_FN R outward_push(const Arguments &a, const long t) {
+    const double *p = a.Q + CELL_P * a.ld_Q;
+    const long s = a.stride[1];
+    const R here = at<R>(p, t);
+    const R more = ((at<R>(p, t + s) - here) + (at<R>(p, t - s) - here)) * (1.0 / 12.0);
+    return here + select(fabs(more) <= 0.02 * here, more, R(0.0));
+}
+#endif
+
+// Area of a face of cell t, low or high (side 0, 1), over its volume.
+template <class R, class Arguments>
+POINT_FN auto area_over_volume(const Arguments &a, const int d, const long t, const int side) {
+#if AXISYMMETRIC
+    if (d == 1) return R(radius_of_face(a, t + side * a.stride[1]) * inv_ring(a, t));
+#endif
+    (void)side;
+    return inv_width<R>(a, d, t);
+}
+
+// What leaves cell t through its two faces in direction d, by their fluxes, over its volume.
+template <class R, class Arguments>
+POINT_FN R net(const Arguments &a, const int d, const long t, const R low, const R high) {
+#if AXISYMMETRIC
+    if (d == 1) return (high * radius_of_face(a, t + a.stride[1]) - low * radius_of_face(a, t)) * inv_ring(a, t);
+#endif
+    return (high - low) * inv_width<R>(a, d, t);
+}

@@ -14,8 +14,18 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
         const long s = a.stride[d];
+#if AXISYMMETRIC
+        const R push = d == 1 ? at<R>(a.around, t) : R(0.0);
+        FOR_SPECIES (v, NS + 5) {
+            const R less =
+                v == FLUX_M + 1 ? push : R(0.0); // before they are differenced: uniform pressure moves nothing
+            L[v] -=
+                net<R>(a, d, t, at<R>(flux + v * a.ld_flux_x, t) - less, at<R>(flux + v * a.ld_flux_x, t + s) - less);
+        }
+#else
         FOR_SPECIES (v, NS + 5)
-            L[v] -= (at<R>(flux + v * a.ld_flux_x, t + s) - at<R>(flux + v * a.ld_flux_x, t)) * inv_width<R>(a, d, t);
+            L[v] -= net<R>(a, d, t, at<R>(flux + v * a.ld_flux_x, t), at<R>(flux + v * a.ld_flux_x, t + s));
+#endif
     }
     R Q_u[3], rho = R(0.0), momentum[3];
 #if VISCOUS || SOURCE
@@ -32,9 +42,12 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         const long s = a.stride[d];
         FOR_SPECIES (v, NS + 4) {
             const double *f = flux + v * a.ld_viscous_x;
-            extra[v] -= (face_flux<R>(f, t + s, s) - face_flux<R>(f, t, s)) * inv_width<R>(a, d, t);
+            extra[v] -= net<R>(a, d, t, face_flux<R>(f, t, s), face_flux<R>(f, t + s, s));
         }
     }
+#if AXISYMMETRIC
+    extra[NS + 1] -= at<R>(a.around + a.ld_around, t);
+#endif
 #endif
     FOR_SPECIES (v, NS + 3) L[v] += extra[v];
     UNROLL
@@ -100,6 +113,25 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
 }
 
+// Around an axis, before the update, which writes Q: what neighbours have to do with the pressure on the sides of a
+// ring, and with tau_theta/r = mu (2 v/r - 2/3 div u)/r, which pulls it inwards.
+template <class R, class Arguments> POINT_FN void around(const Arguments &a, const long t, const int count) {
+#if AXISYMMETRIC
+    put(a.around, t, outward_push<R>(a, t), count);
+#if VISCOUS
+    const double *along = a.Q + CELL_U * a.ld_Q, *out = along + a.ld_Q;
+    const double by_radius = 1.0 / radius_of_cell(a, t);
+    const R about = at<R>(out, t) * by_radius;
+    const R divergence = 0.5 * (at<R>(along, t + 1) - at<R>(along, t - 1)) * inv_width<R>(a, 0, t) +
+                         0.5 * (at<R>(out, t + a.stride[1]) - at<R>(out, t - a.stride[1])) * inv_width<R>(a, 1, t) +
+                         about;
+    put(a.around + a.ld_around, t, at<R>(a.mu, t) * (2.0 * about - (2.0 / 3.0) * divergence) * by_radius, count);
+#endif
+#else
+    (void)a, (void)t, (void)count;
+#endif
+}
+
 // Start of a step: U0 = U, but in double flux the energy row holds p. A step of length 0 leaves U0 as it is; Newton's
 // method may round T and p otherwise in it, so they are kept.
 template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
@@ -138,7 +170,7 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
     R waves = R(0.0);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d)
-        waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * inv_width<R>(a, d, t);
+        waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * area_over_volume<R>(a, d, t, 1);
     put(a.rate, t, waves, count);
 #if VISCOUS
     R nu = larger((4.0 / 3.0) * at<R>(a.mu, t) / rho, at<R>(a.lam, t) / at<R>(a.cv_vol, t));

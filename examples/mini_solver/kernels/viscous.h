@@ -40,7 +40,12 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         }
     }
     cells_of(a.mu, t, s, q);
-    const R mu = face_mean_positive(q), divergence = du[0][0] + du[1][1] + du[2][2];
+    const R mu = face_mean_positive(q);
+    R divergence = du[0][0] + du[1][1] + du[2][2];
+#if AXISYMMETRIC
+    const double radius = d == 1 ? radius_of_face(a, t) : radius_of_cell(a, t);
+    divergence += radius == 0.0 ? du[1][1] : u[1] / radius;
+#endif
     R energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {

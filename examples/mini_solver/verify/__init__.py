@@ -10,7 +10,18 @@ import time
 import traceback
 
 from ..errors import CaseError
-from . import boundaries, ideal_tubes, injection, interfaces, orders, shock_tubes, shu_osher, transport, turbulence
+from . import (
+    axis,
+    boundaries,
+    ideal_tubes,
+    injection,
+    interfaces,
+    orders,
+    shock_tubes,
+    shu_osher,
+    transport,
+    turbulence,
+)
 from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # the tests set up flows with them too
 
 CHECKS = {
@@ -27,6 +38,7 @@ CHECKS = {
     "time_order": orders.time_order,
     "manufactured": orders.manufactured_flow,
     "stretched": orders.stretched,
+    "axisymmetric": axis.axisymmetric,
     "decay": transport.decay,
     "species_layer": transport.species_layer,
     "taylor_green": turbulence.taylor_green,

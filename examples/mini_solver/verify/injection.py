@@ -57,7 +57,7 @@ def impinging_jet(quick, pictures):
     """Cold dense oxygen of 60 m/s against a hot wall: bounds and balances; and, once it flows aside, Bernoulli's
     pressure rho u^2/2 where it meets the wall, and its momentum rho u^2 times its width as the force on the wall."""
     speed, width, T = 60.0, 0.5e-3, 120.0
-    for cells, end in (((24, 48), 7.2e-5),) if quick else (((24, 48), 2e-4), ((48, 96), 2e-4)):
+    for cells, end in (((16, 32), 7.2e-5),) if quick else (((24, 48), 2e-4), ((48, 96), 2e-4)):
         f = Flow(Case.from_file(CASES / "impinging_jet.toml", [f"domain.cells = {list(cells)}"]))
         start, seen, wall = f.sums(), Bounds(), []
         settled, area = (6e-5 if quick else 1e-4), f.case.dx[1]

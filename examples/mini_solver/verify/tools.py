@@ -24,9 +24,10 @@ IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
 
 
 def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
-    """stretch, among the rest: formulas of s by direction."""
+    """Among the rest: stretch, formulas of s by direction; axisymmetric."""
     transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
     domain = dict(cells=cells, lower=lower, upper=upper, stretch=numerics.pop("stretch", {}))
+    domain["axisymmetric"] = numerics.pop("axisymmetric", False)
     data = dict(
         mixture=mixture or {"file": N2},
         domain=domain,
