@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 from test_reactor import ids
 
+from frame import stripe as stripes
 from kernels import Mixture, set_constant
 from kernels.declare import settable
 from kernels.errors import ArgumentError
@@ -215,3 +217,45 @@ def test_cuda(be):  # noqa: F811
     assert (there["status"] == 0).all()
     np.testing.assert_allclose(there["T"], here["T"], rtol=1e-7)
     np.testing.assert_allclose(there["Y"], here["Y"], atol=1e-7)
+
+
+def test_a_block_of_a_host():
+    """frame_react: a box of fields in place, dt a number or a field, in chunks, again with another dt: the bits of
+    Mixture.react, and no other point is touched."""
+    mix, host = mixture(**IDEAL), Host(ns=10, nq=15, mixture=None, equation="ideal", takahashi="off")
+    host.frame.load_mixture("h2o2.yaml", "")
+    react = host.frame.properties.react
+    shape, box = (6, 4, 2), ((2, 1, None, None), (6, 4, None, None))
+    inside = np.s_[1:6, 0:4]
+    for kind, dts in (("volume", (1e-6, 3e-7)), ("pressure", (1e-6,))):
+        T0, p0, Y0 = (x.reshape(*x.shape[:-1], *shape, order="F") for x in burning())
+        own = dict(T=T0, p=p0, Y=np.moveaxis(Y0, 0, -1))
+        for dt in dts:
+            wanted = mix.react(T0, p0, Y0, dt, kind=kind)
+            wanted["Y"] = np.moveaxis(wanted["Y"], 0, -1)
+            for as_field in (False, True):
+                arrays = {name: np.asfortranarray(value.copy()) for name, value in own.items()}
+                arrays |= {name: np.full(shape, -7.0, order="F") for name in ("status", "steps")}
+                fields = [field(n, stripes.INOUT if n in own else stripes.OUT, a) for n, a in arrays.items()]
+                times = np.full(shape, dt, order="F")
+                if as_field:
+                    react(kind, [*fields, field("dt", stripes.IN, times)], -1.0, *box)
+                else:
+                    react(kind, fields, dt, *box)
+                for name, got in arrays.items():
+                    np.testing.assert_array_equal(got[inside], wanted[name][inside], name)
+                    np.testing.assert_array_equal(got[:1], own[name][:1] if name in own else -7.0, name)
+    fields = [field(n, stripes.INOUT, np.asfortranarray(own[n])) for n in own]
+    for wrong, dt, words in (
+        (fields[:2], 1e-6, "'Y' is missing: wanted frame_inout"),
+        (fields, -1.0, "dt is missing"),
+        (fields, -2.0, "dt is negative"),
+        ([fields[0]._replace(way=stripes.IN), *fields[1:]], 1e-6, "'T' is updated"),
+        ([*fields, field("rho", stripes.OUT, np.zeros(shape))], 1e-6, "got rho; wanted T, p, Y, dt"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            react("volume", wrong, dt, *box)
+
+
+def field(name, way, array):
+    return stripes.Field(name, way, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)
