@@ -415,6 +415,21 @@ ENTRIES: tuple[Entry, ...] = (
         old=False,
         repeats=True,
     ),
+    Entry(
+        "react_fields",
+        (
+            Arg("kind", "tag"),
+            Arg("fields", "fields"),
+            Arg("dt", "double"),
+            Arg("lo", "corner"),
+            Arg("hi", "corner"),
+        ),
+        "react",
+        "Every point of a block a closed adiabatic reactor over dt, in place.",
+        short="",
+        old=False,
+        repeats=True,
+    ),
     Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
     Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),
 )

@@ -382,8 +382,8 @@ def set_constant(name: str, value) -> None:
     that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
     refuse(
         name not in settable,
-        f"unknown constant '{name}'{closest(name, settable)}; known: "
-        f"{', '.join(settable) or 'none: register the kernels first'}.",
+        f"unknown constant '{name}'{closest(name, settable)}; known: {', '.join(settable) or 'none'}. For one of a "
+        "host's own kernels, register the kernels first.",
     )
     numbers = _checked(settable[name], value)
     if not np.array_equal(numbers, value_of(name)):

@@ -287,15 +287,17 @@ template <class R> struct Changes {
 };
 template <bool PRESSURE, class M, class R>
 POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w) {
-    R heat = R(0.0), work = R(0.0), stiffness = R(0.0);
+    R heat = R(0.0);
     FOR_SPECIES (k, M::NS) heat += s.U_x[k] * w[k];
-    if constexpr (!PRESSURE) return {R(-(heat / s.U_T)), R(0.0)};
-    FOR_SPECIES (k, M::NS) {
-        work += s.p_x[k] * w[k];
-        stiffness += s.p_x[k] * x[k];
-    }
-    const R Tp_T = T * s.p_T, inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
-    return {R(-((heat * stiffness + Tp_T * work) * inv)), R((s.p_T * heat - s.U_T * work) * inv)};
+    if constexpr (PRESSURE) {
+        R work = R(0.0), stiffness = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            work += s.p_x[k] * w[k];
+            stiffness += s.p_x[k] * x[k];
+        }
+        const R Tp_T = T * s.p_T, inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
+        return {R(-((heat * stiffness + Tp_T * work) * inv)), R((s.p_T * heat - s.U_T * work) * inv)};
+    } else return {R(-(heat / s.U_T)), R(0.0)};
 }
 
 template <bool PRESSURE, class M, class R> POINT_FN Changes<R> reactor(const M &m, const R T, const R *x, R *w) {
@@ -344,9 +346,10 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, 
         FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
     const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * stiffness + Tp_T * s.p_T : s.U_T);
     const auto column = [&](int j, const auto &w_j, const R U_j, const R p_j, const R U_change, const R p_change) {
-        R heat = U_change, work = p_change, theta = R(0.0);
+        R heat = U_change, theta = R(0.0);
         FOR_SPECIES (k, NS) heat += s.U_x[k] * w_j(k);
         if constexpr (PRESSURE) {
+            R work = p_change;
             FOR_SPECIES (k, NS) work += s.p_x[k] * w_j(k);
             if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
             else heat -= (p_j + U_j) * c.theta;
@@ -453,6 +456,192 @@ POINT_FN void pressure_jacobian_product(const M &m, const Vector &dw, const R T,
     FOR_SPECIES (k, NS) J_cp_dw.set(k, (w[k] * inv_rho).d[0]);
 }
 
+// ---- a reactor over a step, by Rodas4: six stages, order 4 with an error of order 3, L-stable, one LU a step (Hairer
+// & Wanner 1996; coefficients as the Kinetic PreProcessor has them). Every point has its own step h:
+//   (4/h - J) K_i = f(z + sum a_ij K_j) + sum c_ij K_j/h,  z1 = z + sum m_j K_j,  error K_6.
+// The last stage's state is z1 without K_6.
+constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION = -1e-8;
+enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
+
+// LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
+// none gives numbers that are none, and the step is rejected.
+template <int N, class R> POINT_FN void factorise(R *A) {
+    UNROLL_BY(1)
+    for (int k = 0; k < N; ++k) {
+        const R inverse = 1.0 / A[k * N + k];
+        A[k * N + k] = inverse;
+        UNROLL_BY(1)
+        for (int i = k + 1; i < N; ++i) {
+            const R factor = A[i * N + k] * inverse;
+            A[i * N + k] = factor;
+            UNROLL_BY(1)
+            for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+        }
+    }
+}
+template <int N, class R> POINT_FN void solve(const R *A, R *b) {
+    UNROLL_BY(1)
+    for (int i = 1; i < N; ++i) {
+        R sum = b[i];
+        UNROLL_BY(1)
+        for (int j = 0; j < i; ++j) sum -= A[i * N + j] * b[j];
+        b[i] = sum;
+    }
+    UNROLL_BY(1)
+    for (int i = N - 1; i >= 0; --i) {
+        R sum = b[i];
+        UNROLL_BY(1)
+        for (int j = i + 1; j < N; ++j) sum -= A[i * N + j] * b[j];
+        b[i] = sum * A[i * N + i];
+    }
+}
+
+template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
+    R W, R_s;
+    molar_mass(m, Y, W, R_s);
+    if constexpr (M::equation_ideal) return p / (R_s * T);
+    else {
+        R a, a_T, a_TT, b, shift, Z, vol, v_free;
+        cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
+        cubic_root(m, T, p, R_s, a, b, shift, Absent(), Z, vol, v_free);
+        return 1.0 / vol;
+    }
+}
+
+template <bool PRESSURE, class M, class R, class Fractions>
+POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+    constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
+    const double a[] = {1.544,
+                        0.9466785280815826,
+                        0.2557011698983284,
+                        3.314825187068521,
+                        2.896124015972201,
+                        0.9986419139977817,
+                        1.221224509226641,
+                        6.019134481288629,
+                        12.53708332932087,
+                        -0.6878860361058950,
+                        1.221224509226641,
+                        6.019134481288629,
+                        12.53708332932087,
+                        -0.6878860361058950,
+                        1.0};
+    const double c[] = {-5.6688,
+                        -2.430093356833875,
+                        -0.2063599157091915,
+                        -0.1073529058151375,
+                        -9.594562251023355,
+                        -20.47028614809616,
+                        7.496443313967647,
+                        -10.24680431464352,
+                        -33.99990352819905,
+                        11.70890893206160,
+                        8.083246795921522,
+                        -7.981132988064893,
+                        -31.52159432874371,
+                        16.31930543123136,
+                        -6.058818238834054};
+    const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+    const R rho = density_of(m, T, p, Y);
+    auto good = T >= REACT_COLDEST && T <= REACT_HOTTEST && p > 0.0 && p < 1e300 && dt >= 0.0 && dt < 1e300;
+    good = good && rho > 0.0 && rho < 1e300;
+    R z[N], z1[N], f[N], K[STAGES][N], A[N * N];
+    FOR_SPECIES (k, NS) {
+        const R y = Y[k];
+        good = good && y >= LEAST_FRACTION;
+        z[k] = rho * y;
+    }
+    z[NS] = T;
+    const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
+    const auto changes = [&](const R *at, R *into) {
+        const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
+        if constexpr (PRESSURE)
+            FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
+        into[NS] = by.T;
+    };
+    R t = R(0.0), h, size = R(0.0);
+    changes(z, f);
+    for (int i = 0; i < N; ++i) {
+        const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
+        size += part * part;
+    }
+    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-13 * dt));
+    auto active = good && dt > 0.0;
+    status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
+    steps = R(0.0);
+    h = select(active, h, R(1e-9));
+    UNROLL_BY(1)
+    for (double step = 0; step < m.react_most && any_of(active); step += 1) {
+        const R inv_h = 1.0 / h;
+        {
+            Production<M, R> made;
+            reactor_jacobian<PRESSURE>(m, z[NS], z, made, f, A);
+        }
+        for (int i = 0; i < N * N; ++i) A[i] = -A[i];
+        for (int i = 0; i < N; ++i) A[i * N + i] += 4.0 * inv_h;
+        factorise<N>(A);
+        int row = 0; // of a and c
+        UNROLL_BY(1)
+        for (int s = 0; s < STAGES; ++s) {
+            if (s > 0) {
+                for (int i = 0; i < N; ++i) {
+                    R sum = z[i];
+                    UNROLL_BY(1)
+                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
+                    z1[i] = sum;
+                }
+                z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
+                changes(z1, f);
+            }
+            for (int i = 0; i < N; ++i) {
+                R sum = R(0.0);
+                UNROLL_BY(1)
+                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
+                K[s][i] = f[i] + sum * inv_h;
+            }
+            solve<N>(A, K[s]);
+            row += s;
+        }
+        R error = R(0.0);
+        for (int i = 0; i < N; ++i) {
+            const R off = K[STAGES - 1][i];
+            z1[i] += off;
+            const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
+            error += part * part;
+        }
+        error = sqrt(error * (1.0 / N));
+        error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
+        const auto taken = active && error <= 1.0;
+        for (int i = 0; i < N; ++i) z[i] = select(taken, z1[i], z[i]);
+        t = select(taken, t + h, t);
+        steps = select(active, steps + 1.0, steps);
+        h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
+        const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
+        status = select(gone, R(double(LEFT_RANGE)), status);
+        active = active && !gone && t < end;
+        const auto stuck = active && h < 1e-14 * dt;
+        status = select(stuck, R(double(STEP_TOO_SMALL)), status);
+        active = active && !stuck;
+        h = select(active, smaller(h, dt - t), R(1e-9));
+    }
+    status = select(active, R(double(TOO_MANY_STEPS)), status);
+    R sum = z[0];
+    FOR_SPECIES (k, NS - 1) sum += z[k + 1];
+    const auto moved = steps > 0.0, done = status <= double(REACTED);
+    const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
+    if constexpr (!PRESSURE) {
+        Partial<M, R> state;
+        partial_state<false>(m, z[NS], z, state);
+        p = select(moved, partial_pressure(m, state), p);
+    }
+    T = select(done, select(moved, z[NS], T), none);
+    p = select(done, p, none);
+    FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
+}
+
+template <class... A> POINT_FN void react_at_volume(A &&...a) { react<false>(a...); }
+template <class... A> POINT_FN void react_at_pressure(A &&...a) { react<true>(a...); }
+
 // The same bodies read other constants of an ideal gas than of a cubic equation, so each is declared twice.
 #define OF_BOTH(name) \
     template <class... A> POINT_FN void ideal_##name(A &&...a) { name(a...); } \
@@ -464,4 +653,6 @@ OF_BOTH(volume_jacobian)
 OF_BOTH(pressure_jacobian)
 OF_BOTH(volume_jacobian_product)
 OF_BOTH(pressure_jacobian_product)
+OF_BOTH(react_at_volume)
+OF_BOTH(react_at_pressure)
 #undef OF_BOTH
