@@ -472,6 +472,18 @@ def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
     assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCES["double"] for row in rows)
 
 
+def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
+    """Rates of the device's arrays, beside rivals on the host."""
+    pytest.importorskip("cantera")
+    array_functions(be, monkeypatch)
+    path = dict(kinetics.files(tmp_path))["h2o2"]
+    mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+    rivals = [kinetics.Fortran("reduced", "-Ofast")]
+    rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
+    assert [row.rival for row in rows] == ["gfortran -Ofast, reduced", "Cantera from Python"]
+    assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+
+
 def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
     """A GPU's section has its product's name, smooth states, and no threads; asked for by name they are refused."""
     array_functions(be, monkeypatch)
