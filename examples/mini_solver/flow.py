@@ -157,6 +157,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
+        if self.case.output["averages"]:
+            rows |= averages.arrays(ns)
         if self.case.axisymmetric:
             rows["around"] = 2
         for d in range(dimensions):
