@@ -31,6 +31,7 @@ CHECKS = {
     "ideal_tubes": ideal_tubes.ideal_tubes,
     "shu_osher": shu_osher.shu_osher,
     "jet": injection.jet,
+    "coaxial_jet": injection.coaxial_jet,
     "impinging_jet": injection.impinging_jet,
     "vortex": orders.vortex,
     "vortex_real": orders.vortex_real,
