@@ -606,7 +606,7 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
         const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
         size += part * part;
     }
-    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-13 * dt));
+    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
     auto active = good && dt > 0.0;
     status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
     steps = R(0.0);
@@ -660,7 +660,7 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
         const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
         active = active && !gone && t < end;
-        const auto stuck = active && h < 1e-14 * dt;
+        const auto stuck = active && !(t + h > t);
         status = select(stuck, R(double(STEP_TOO_SMALL)), status);
         active = active && !stuck;
         h = select(active, smaller(h, dt - t), R(1e-9));
