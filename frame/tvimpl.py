@@ -328,8 +328,9 @@ class TVImpl:
         return any(name in t.views and t.views[name].filled is not EMPTY for t in self.threads if t is not self)
 
     def _made_by(self, name: str) -> str:
-        makers = [c.name for c in kernels.registry.collections.values() if name in c.outputs]
-        makers += [k.name for k in kernels.registry.kernels.values() if name in k.writes]
+        several, single = kernels.registry.collections.values(), kernels.registry.kernels.values()
+        makers = [c.name for c in several if name in c.outputs and name not in c.given]
+        makers += [k.name for k in single if name in k.writes and name not in k.reads]
         return f" or launch {' or '.join(repr(m) for m in makers[:3])}" if makers else ""
 
     # ---- launches ----

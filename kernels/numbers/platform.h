@@ -5,6 +5,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ON_DEVICE
 #define POINT_FN __device__ __forceinline__
+#define INLINED // of a lambda
 #define UNROLL _Pragma("unroll")
 #ifndef SPECIES_UNROLL
 #define SPECIES_UNROLL 1
@@ -17,6 +18,7 @@
 #else
 #include <math.h>
 #define POINT_FN inline __attribute__((always_inline))
+#define INLINED __attribute__((always_inline))
 #define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_BY(count)

@@ -313,7 +313,7 @@ template <class R> POINT_FN R factors(const R *c, const scalar *term, const int 
 template <class M, class Walker> POINT_FN void walk_reactions(const M &m, const Walker &walker) {
     if constexpr (M::RATES_WRITTEN)
         M::written_reactions(m.reaction_factors,
-                             [&](const scalar factor, auto indices) { walker.written(factor, indices); });
+                             [&](const scalar factor, auto indices) INLINED { walker.written(factor, indices); });
     const scalar *row = m.reaction_pairs;
     row = walker.template pairs<1, 1>(row, M::RATE_PAIRS_11);
     row = walker.template pairs<1, 2>(row, M::RATE_PAIRS_12);

@@ -58,6 +58,7 @@ TABLES = (
     "reaction_shift reaction_potentials reaction_exponents reaction_order reaction_colliders reaction_falloffs "
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
+SLOPE_TABLES = "reaction_defaults reaction_specials"  # efficiencies again, for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
     "P-log, Chebyshev as Cantera 3.2 has them (originals not seen)"
@@ -246,6 +247,7 @@ def mechanism(species, options) -> Constants:
     for weight, j in colliders.places.items():
         weights[j] = weight
     order = _order(weights)
+    defaults, specials = _efficiencies(weights)
     flat = lambda rows: [x for row in rows for x in row] or [0.0]
     ln_R = np.log(R / species.p_ref)
     sizes = {
@@ -254,6 +256,7 @@ def mechanism(species, options) -> Constants:
         "RATE_COLLIDERS": most,
         "RATE_LOGS": logs,
         "RATE_WEIGHTED": len(order[0]),
+        "RATE_SPECIALS": len(specials),
         "RATE_FALLOFFS": len(falloffs),
         "RATE_PLOGS": len(plogs),
         "RATE_CHEBYSHEVS": len(chebyshevs),
@@ -281,11 +284,23 @@ def mechanism(species, options) -> Constants:
             reaction_pairs=[0.0] if written else flat(row for pattern in PATTERNS for row in pairs[pattern]),
             reaction_others=flat(others),
             reaction_net=flat(nets),
+            reaction_defaults=defaults or [0.0],
+            reaction_specials=flat(specials),
         ),
         sizes=sizes,
         members=members,
         notes=list(mech.notes),
     )
+
+
+def _efficiencies(weights):
+    """For each collider the efficiency that most species have; (species, collider, how much more) of the others."""
+    defaults, specials = [], []
+    for j, row in enumerate(weights):
+        values, counts = np.unique(row, return_counts=True)
+        defaults.append(values[counts.argmax()])
+        specials += [(s, j, e - defaults[-1]) for s, e in enumerate(row) if e != defaults[-1]]
+    return defaults, specials
 
 
 def _written(pairs):
@@ -337,4 +352,4 @@ def _other_row(r: Reaction, head, shift):
     return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
 
 
-constants(TABLES, mechanism)
+constants(f"{TABLES} {SLOPE_TABLES}", mechanism)

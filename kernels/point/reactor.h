@@ -57,7 +57,7 @@ template <class M, class R> struct SlopeWalker {
         const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         int of = M::RATE_COLLIDERS;
         if (blended) of = whole_number(m.reaction_falloffs[15 * (number - M::RATE_EXPONENTS) + 5]);
-        net([&](int i, const scalar nu) {
+        net([&](int i, const scalar nu) INLINED {
             o.w[i] += nu * q;
             o.T[i] += nu * q_T;
             if (multiplied) o.third[collider * NS + i] += nu * q_M;
@@ -65,14 +65,14 @@ template <class M, class R> struct SlopeWalker {
             if constexpr (Slopes<M, R>::pressed)
                 if (pressed) o.p[i] += nu * q_z;
             if constexpr (Slopes<M, R>::GS > 1)
-                net([&](int j, const scalar other) { o.G[i * NS + j] -= (nu * other) * back; });
+                net([&](int j, const scalar other) INLINED { o.G[i * NS + j] -= (nu * other) * back; });
         });
     }
 
     template <int A, int B, class Species>
     POINT_FN void pair(const scalar factor, const int number, const int collider, const scalar reversible,
                        const Species &at) const {
-        const auto net = [&](const auto &add) {
+        const auto net = [&](const auto &add) INLINED {
             UNROLL
             for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
         };
@@ -98,7 +98,7 @@ template <class M, class R> struct SlopeWalker {
             UNROLL
             for (int l = 0; l < A; ++l)
                 if (l != j) slope = slope * s.c[at[l]];
-            net([&](int i, const scalar nu) { o.J[i * NS + at[j]] += nu * slope; });
+            net([&](int i, const scalar nu) INLINED { o.J[i * NS + at[j]] += nu * slope; });
         }
         if (reversible > 0) {
             UNROLL
@@ -107,7 +107,7 @@ template <class M, class R> struct SlopeWalker {
                 UNROLL
                 for (int l = A; l < A + B; ++l)
                     if (l != j) slope = slope * s.D[at[l]];
-                net([&](int i, const scalar nu) { o.J[i * NS + at[j]] -= nu * slope; });
+                net([&](int i, const scalar nu) INLINED { o.J[i * NS + at[j]] -= nu * slope; });
             }
         }
     }
@@ -147,7 +147,7 @@ template <class M, class R> struct SlopeWalker {
     POINT_FN const scalar *other(const scalar *row) const {
         const OtherReaction r = other_reaction(row);
         const int number = whole_number(row[2]), collider = whole_number(row[3]);
-        const auto net = [&](const auto &add) {
+        const auto net = [&](const auto &add) INLINED {
             UNROLL_BY(1)
             for (int t = 0; t < r.net; ++t) add(whole_number(r.n[2 * t]), r.n[2 * t + 1]);
         };
@@ -158,20 +158,20 @@ template <class M, class R> struct SlopeWalker {
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             of_L = -row[6] * (s.inv_T * s.inv_T);
-            net([&](int i, const scalar nu) {
+            net([&](int i, const scalar nu) INLINED {
                 ln += nu * s.L[i];
                 of_L += nu * L_T[i];
             });
             const R inverse = exp(at_most(ln, REVERSE));
             bare = there - factors(s.c, r.r, r.reverse, row[0] * inverse);
             back = factors(s.c, r.r, r.reverse, all * inverse);
-            factor_slopes(r.r, r.reverse, R(all * inverse), [&](int j, const R slope) {
-                net([&](int i, const scalar nu) { o.J[i * NS + j] -= nu * slope; });
+            factor_slopes(r.r, r.reverse, R(all * inverse), [&](int j, const R slope) INLINED {
+                net([&](int i, const scalar nu) INLINED { o.J[i * NS + j] -= nu * slope; });
             });
         }
         rate(bare, number, collider, back * of_L, back, net);
-        factor_slopes(r.f, r.forward, all, [&](int j, const R slope) {
-            net([&](int i, const scalar nu) { o.J[i * NS + j] += nu * slope; });
+        factor_slopes(r.f, r.forward, all, [&](int j, const R slope) INLINED {
+            net([&](int i, const scalar nu) INLINED { o.J[i * NS + j] += nu * slope; });
         });
         return r.end;
     }
@@ -222,6 +222,13 @@ POINT_FN void production_with_slopes(const M &m, const R T_given, const R *x, co
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
     walk_reactions(m, SlopeWalker<M, R>{m, s, d.k, E, L_T, inv_third, o});
 
+    // d[M]/dc_k: of most species the collider's common efficiency
+    int special[M::RATE_SPECIALS + 1], of[M::RATE_SPECIALS + 1];
+    UNROLL_BY(1)
+    for (int n = 0; n < M::RATE_SPECIALS; ++n) {
+        special[n] = whole_number(m.reaction_specials[3 * n]);
+        of[n] = whole_number(m.reaction_specials[3 * n + 1]);
+    }
     const R inv_p = 1.0 / p;
     FOR_SPECIES (i, NS) {
         R *const row = w_x + i * NS;
@@ -237,11 +244,13 @@ POINT_FN void production_with_slopes(const M &m, const R T_given, const R *x, co
             FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
         if constexpr (real && !fugacity)
             FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
+        R common = R(0.0);
         UNROLL_BY(1)
-        for (int j = 0; j < COLLIDERS; ++j) {
-            const R slope = o.third[j * NS + i];
-            FOR_SPECIES (k, NS) row[k] += m.reaction_colliders[j * NS + k] * slope;
-        }
+        for (int j = 0; j < COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * NS + i];
+        FOR_SPECIES (k, NS) row[k] += common;
+        UNROLL_BY(1)
+        for (int n = 0; n < M::RATE_SPECIALS; ++n)
+            row[special[n]] += m.reaction_specials[3 * n + 2] * o.third[of[n] * NS + i];
         FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
         if constexpr (real) activity_curvature(m, state, y, [&](int k, const R slope) { row[k] += m.W[i] * slope; });
         if constexpr (Slopes<M, R>::pressed) {
@@ -464,35 +473,67 @@ constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION =
 enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
 
 // LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
-// none gives numbers that are none, and the step is rejected.
+// none gives numbers that are none, and the step is rejected. On a CPU few unknowns are written out: the right-hand
+// side then stays in registers.
+template <int N> constexpr bool written_out() {
+#ifdef ON_DEVICE
+    return false;
+#else
+    return N <= 16;
+#endif
+}
 template <int N, class R> POINT_FN void factorise(R *A) {
-    UNROLL_BY(1)
-    for (int k = 0; k < N; ++k) {
+    const auto column = [&](auto k) INLINED {
         const R inverse = 1.0 / A[k * N + k];
         A[k * N + k] = inverse;
         UNROLL_BY(1)
         for (int i = k + 1; i < N; ++i) {
             const R factor = A[i * N + k] * inverse;
             A[i * N + k] = factor;
-            UNROLL_BY(1)
-            for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+            if constexpr (written_out<N>()) {
+                UNROLL
+                for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+            } else {
+                UNROLL_BY(1)
+                for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+            }
         }
+    };
+    if constexpr (written_out<N>()) for_constants<N>(column);
+    else {
+        UNROLL_BY(1)
+        for (int k = 0; k < N; ++k) column(k);
     }
 }
 template <int N, class R> POINT_FN void solve(const R *A, R *b) {
-    UNROLL_BY(1)
-    for (int i = 1; i < N; ++i) {
-        R sum = b[i];
+    if constexpr (written_out<N>()) {
+        R x[N];
+        UNROLL
+        for (int i = 0; i < N; ++i) x[i] = b[i];
+        for_constants<N>([&](auto k) INLINED {
+            UNROLL
+            for (int i = k + 1; i < N; ++i) x[i] -= A[i * N + k] * x[k];
+        });
+        for_constants<N>([&](auto from_last) INLINED {
+            constexpr int k = N - 1 - from_last.value;
+            x[k] = x[k] * A[k * N + k];
+            UNROLL
+            for (int i = 0; i < k; ++i) x[i] -= A[i * N + k] * x[k];
+        });
+        UNROLL
+        for (int i = 0; i < N; ++i) b[i] = x[i];
+    } else {
         UNROLL_BY(1)
-        for (int j = 0; j < i; ++j) sum -= A[i * N + j] * b[j];
-        b[i] = sum;
-    }
-    UNROLL_BY(1)
-    for (int i = N - 1; i >= 0; --i) {
-        R sum = b[i];
+        for (int k = 0; k < N; ++k) {
+            UNROLL_BY(1)
+            for (int i = k + 1; i < N; ++i) b[i] -= A[i * N + k] * b[k];
+        }
         UNROLL_BY(1)
-        for (int j = i + 1; j < N; ++j) sum -= A[i * N + j] * b[j];
-        b[i] = sum * A[i * N + i];
+        for (int k = N - 1; k >= 0; --k) {
+            b[k] = b[k] * A[k * N + k];
+            UNROLL_BY(1)
+            for (int i = 0; i < k; ++i) b[i] -= A[i * N + k] * b[k];
+        }
     }
 }
 
@@ -565,7 +606,7 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
         const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
         size += part * part;
     }
-    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-13 * dt));
+    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
     auto active = good && dt > 0.0;
     status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
     steps = R(0.0);
@@ -619,7 +660,7 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
         const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
         active = active && !gone && t < end;
-        const auto stuck = active && h < 1e-14 * dt;
+        const auto stuck = active && !(t + h > t);
         status = select(stuck, R(double(STEP_TOO_SMALL)), status);
         active = active && !stuck;
         h = select(active, smaller(h, dt - t), R(1e-9));

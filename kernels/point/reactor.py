@@ -7,7 +7,7 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 from ..declare import collection, constant, kernels, point_kernel, quantity
 from .derivatives import PAIRS
 from .equations.records import ONE_SHAPE
-from .kinetics import DOUBLE, NASA, TABLES, VALID
+from .kinetics import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
 
 STATUS = (
     "0: done; 1: step limit; 2: step too small; 4: T left 200 to 6000 K; 5: input out of range (T outside 200 to 6000 "
@@ -40,7 +40,7 @@ constant(
 )
 constant("react_most", "1", "steps that a point may take there", 10000.0)
 
-CONSTANTS = f"inv_W W inv_p_ref {NASA} {TABLES.replace(' reaction_net', '')}"
+CONSTANTS = f"inv_W W inv_p_ref {NASA} {TABLES.replace(' reaction_net', '')} {SLOPE_TABLES}"
 SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not in PAIRS.split())
 DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
