@@ -203,6 +203,26 @@ def test_another_rate_than_canteras_fails(monkeypatch):
     assert {"rate_f", "rate_r"} <= failed and "Kc" not in failed
 
 
+NINE = """
+phases:
+- name: air
+  thermo: ideal-gas
+  species: [{airNASA9.yaml/species: [N2, O2, NO, N, O]}]
+  kinetics: bulk
+reactions:
+- {equation: N2 + O <=> NO + N, rate-constant: [1.8e+11, 0.0, 3.19e+8]}
+- {equation: N + O2 <=> NO + O, rate-constant: [9.0e+6, 1.0, 2.72e+7]}
+- {equation: O2 + M <=> 2 O + M, rate-constant: [1.2e+14, -1.0, 4.98e+8], efficiencies: {N2: 0.5}}
+"""
+
+
+def test_rates_with_polynomials_of_nine_coefficients(tmp_path):
+    pytest.importorskip("cantera")
+    (tmp_path / "nine.yaml").write_text(NINE)
+    rows = cantera_rates.sweep(lambda text: None, 100, 1, get_backend("cpu"), tmp_path)
+    assert [row.name for row in rows if row.passed] == [f"{name} of nine.yaml air" for name in RATES]
+
+
 @pytest.mark.parametrize(
     "file",
     (

@@ -62,7 +62,7 @@ def files(folder):
     where Cantera's files are not there."""
     data = cantera_data()
     if data is None:
-        raise BackendError("the mechanisms are files of Cantera, which is not installed; or name a --mixture.")
+        raise BackendError("the mechanisms are files of Cantera, which is not installed: install it, or give a file.")
     for name, (file, limits) in MECHANISMS.items():
         path = data / file
         if limits:
