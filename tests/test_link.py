@@ -180,16 +180,20 @@ def test_sections_of_larger_arrays(frame, where):
             check(frame, made, before)
 
 
-@pytest.mark.parametrize("where", ["pageable", "pinned"])
+@pytest.mark.parametrize("where", ["pageable", "pinned", "device"])
 def test_what_is_read_and_written(frame, where):
     """T comes in as the start value and goes out as the result: the next piece's start waits for it."""
     frame.register_kernel(str(OWN_KERNEL))
     arrays = {name: np.zeros(1000) for name in ("rho", "e", "T")}
     arrays["rho"][:], arrays["e"][:], arrays["T"][:] = 1.2, np.linspace(2e5, 5e5, 1000), 300
-    fields = [Field(n, IN, a.ctypes.data, a.shape, (8,), (1,), 8) for n, a in arrays.items()]
+    backend = frame.backend
+    held = {n: backend.from_host(a) if where == "device" else a for n, a in arrays.items()}
+    address = {n: backend.address(a) if where == "device" else a.ctypes.data for n, a in held.items()}
+    fields = [Field(n, IN, address[n], a.shape, (8,), (1,), 8) for n, a in arrays.items()]
     for f in fields * (where == "pinned"):
         frame.pin_array([f])
     frame.block_of_fields("air", [*fields, fields[2]._replace(way=OUT)], NOWHERE, NOWHERE)
+    arrays["T"] = backend.to_host(held["T"]) if where == "device" else arrays["T"]
     wanted = (np.sqrt(690.0**2 + 2 * 0.09 * arrays["e"]) - 690.0) / 0.09
     # 8 rounded operations on either side, none of which amplifies an error
     np.testing.assert_allclose(arrays["T"], wanted, rtol=16 * np.finfo(float).eps)
