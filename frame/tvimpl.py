@@ -576,16 +576,22 @@ class TVImpl:
 
     def _resident(self, launcher: Launcher, inputs, outputs):
         """run(points) on the host's own arrays, without views and copies; None where that cannot be. It can where all
-        arrays lie on the device, in the views' type, no two share memory, and their points lie one behind the other or
-        are the same box of larger arrays."""
-        if self.backend.memory != "device" or self.check.on:
+        arrays lie in the backend's memory, in the views' type, no two share memory, and their points lie one behind the
+        other or are the same box of larger arrays. On a CPU only slabs of a few points in x are worked on so, for which
+        copies cost more than the kernel."""
+        device, program = self.backend.memory == "device", launcher.program
+        if self.check.on or not (device or program.small):
             return None
         arrays: dict[str, Lent] = {}
+        given: dict[str, Any] = {}
         ranges, boxes = [], set()
         for tag, block in (*inputs, *outputs):
             boxes.add(None if block.whole else (*block.n[:3], *block.strides[:3]))
             view, rows = self.views[tag], block.n[3]
-            fits = rows == view.rows and block.size == self.dtype.itemsize and tag not in arrays
+            if tag in given and given[tag] == block:  # read and written in place
+                continue
+            fits = rows == view.rows and block.size == self.dtype.itemsize and tag not in given
+            given[tag] = block
             if not fits or self.marshal.reach(block) != "own" or (view.parts and self.nq == self.ns + 4):
                 return None
             ranges.append(block.range)
@@ -593,10 +599,13 @@ class TVImpl:
             for part in view.parts or (view,):  # the rows of Q, one after the other
                 arrays[part.name] = Lent(Pointer(at), (part.rows, block.points), (row, block.size), self.dtype)
                 at += part.rows * row
-        program, brought, made = launcher.program, self._names(inputs), {tag for tag, _ in outputs}
+        brought, made = self._names(inputs), {tag for tag, _ in outputs}
         fits = set(program.reads) <= brought and set(program.writes) == made and _apart(ranges) and len(boxes) == 1
         box = boxes.pop()
         if not fits or box and box[0] * box[1] * box[2] >= 2**31:
+            return None
+        # with any box: a later call may have a shorter one, and what the first calls compiled should be all
+        if not device and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
             return None
         if not box:
             return program.bind(arrays)

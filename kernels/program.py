@@ -10,8 +10,10 @@ import numpy as np
 from . import codegen, declare
 from .backend import get_backend
 from .backend.base import Shape, check_rows
-from .codegen import launches, plan as plans, threads
-from .errors import ArgumentError, refuse
+from .codegen import launches, packs, plan as plans, threads
+from .errors import ArgumentError, BackendError, refuse
+
+FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 
 
 class Program:
@@ -71,18 +73,35 @@ class Program:
         else:
             there[...] = self.backend.from_host(data)
 
+    longest_line = packs.LINE
+
+    @property
+    def small(self) -> bool:
+        """On a CPU: whether its arrays have so few rows that copying them costs as much as the work."""
+        return self.plan.how is None and sum(map(self.plan.rows, self.plan.arguments)) <= FEW_ROWS
+
+    @functools.cached_property
+    def has_boxed(self) -> bool:
+        """Asked for, it compiles what `bind` with a box needs; False where no compiler is here and the cache lacks
+        it."""
+        try:
+            return bool(self._boxed)
+        except BackendError:
+            return False
+
     @functools.cached_property
     def _boxed(self) -> Program:
         """The same, compiled for boxes of larger arrays: whole arrays should not pay for that."""
         other = copy.copy(self)
         other.__dict__.pop("_constants", None)
-        other.module = self.backend.compile(threads.render(self.plan, boxed=True))
+        other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
         return other
 
     def bind(self, arrays, box=()):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
-        arrays. box: (nx, ny, sx, sy, sz) on CUDA; point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
-        array's first one, instead of x + nx (y + ny z)."""
+        arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
+        array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
+        whole lines."""
         return (self._boxed if box else self)._bind(arrays, box)
 
     def _bind(self, arrays, box):

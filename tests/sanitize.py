@@ -39,6 +39,7 @@ __attribute__((constructor)) static void name_file(void) {
 """
 TESTS = """
 test_stripe.py test_link.py::test_block_calls[0-pageable] test_link.py::test_stripe_calls[0-pageable-0]
+test_link.py::test_slabs_on_a_cpu
 test_frame_objects.py test_threads.py test_interop.py test_own_kernels.py test_device_host.py
 test_geometry.py::test_every_geometry test_geometry.py::test_random_geometries[gfortran]
 test_entry_points.py::test_own_kernel_serial test_entry_points.py::test_species_arrays_of_the_host

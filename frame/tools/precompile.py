@@ -45,6 +45,11 @@ def _contraction(text: str, sizes: str, backend, dtype: str) -> str:
     return f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}"
 
 
+def _with_boxes(launcher) -> None:
+    """Also what block calls of slabs take on a CPU."""
+    _ = launcher.program.small and launcher.program.has_boxed
+
+
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")
 NEEDS_MIXTURE = False
 ARGUMENTS = {
@@ -108,7 +113,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     for name in progress("compile", [name for name in names if name not in teams]):
         try:
             for more in impl.variants(name):
-                impl.launcher(name, more)
+                _with_boxes(impl.launcher(name, more))
             clear()
             print(f"{backend}  {name}", flush=True)
         except (kernels.ArgumentError, kernels.StateError) as error:
@@ -118,7 +123,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         made, refused = 0, None
         for more in impl.variants(name, asked=True):  # some outputs need optional inputs
             try:
-                impl.launcher(name, more, outputs)
+                _with_boxes(impl.launcher(name, more, outputs))
                 made += 1
             except (kernels.ArgumentError, kernels.StateError) as error:
                 refused = error

@@ -270,12 +270,17 @@ class Rates(typing.NamedTuple):
 
 
 class Lent(typing.NamedTuple):
-    """An array over memory of the host's that a device's kernels reach: what `check_rows` and `address` ask of one."""
+    """An array over memory of the host's that kernels reach: what `check_rows` and `address` ask of one."""
 
     data: Pointer
     shape: tuple[int, int]
     strides: tuple[int, int]
     dtype: np.dtype
+
+    @property
+    def __array_interface__(self):
+        told = {"data": (self.data.ptr, False), "shape": self.shape, "strides": self.strides}
+        return told | {"typestr": self.dtype.str, "version": 3}
 
 
 class Pointer(typing.NamedTuple):

@@ -4,6 +4,6 @@ from . import packs, threads
 from .plan import Plan
 
 
-def render(p: Plan):
-    """The Source of a plan, in the style that it was made for."""
-    return (packs if p.how is None else threads).render(p)
+def render(p: Plan, boxed: bool = False):
+    """The Source of a plan, in the style that it was made for. boxed: for a box of larger arrays."""
+    return (packs if p.how is None else threads).render(p, boxed)

@@ -17,9 +17,16 @@ struct Array {
     outside *at;
     long ld;
 };
+// Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z.
+struct Box {
+    long nx, ny, sx, sy, sz;
+};
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
+#ifdef BOXED
+    Box box;
+#endif
 };
 
 // Prefetches an array's values of the next block: the hardware prefetcher does not follow so many streams, and a stream
@@ -66,23 +73,93 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
             }
 }
 
-// Points first .. end - 1 on one thread. Returns 0 when done, 1 when there is no memory for the scratch.
-template <class P> static int some_blocks(const Mixture &m, const Array *array, long first, const long end) {
+#ifdef BOXED
+// Lines of N points in x, which lie one behind the other. All arrays go side by side, line by line: the processor waits
+// for the memory of several at once, and goes on with the next lines while it computes.
+template <class P, long N, bool IN, class Copy>
+static inline void each_line(const Array *array, const Box &box, long line, const long lines, const Copy &copy) {
+    long z = line / box.ny, y = line - z * box.ny;
+    for (long done = 0; done < lines; y = 0, ++z) {
+        const long end = box.ny - y < lines - done ? done + box.ny - y : lines;
+        long from = y * box.sy + z * box.sz;
+        for (; done < end; ++done, from += box.sy) {
+            UNROLL
+            for (int a = 0; a < P::COUNT; ++a)
+                if (IN ? P::INPUT[a] : P::OUTPUT[a])
+                    for (int r = 0; r < P::ROWS[a]; ++r) copy(a, r, array[a].at + r * array[a].ld + from, done * N);
+        }
+    }
+}
+
+template <class P, long N>
+static void some_lines(const Mixture &m, const Array *array, const Box &box, stored *scratch, long line, long lines) {
+    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
+    long stride[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) at[a] = next, stride[a] = ROW, next += P::ROWS[a] * ROW;
+    each_line<P, N, true>(array, box, line, lines, [&](int a, int r, const outside *from, long t) {
+        stored x[N];
+        for (long i = 0; i < N; ++i) x[i] = from[i];
+        for (long i = 0; i < N; ++i) at[a][r * ROW + t + i] = x[i];
+    });
+    const long count = lines * N, whole = (count + LANES - 1) / LANES * LANES;
+    for (int a = 0; a < P::COUNT; ++a)
+        for (int r = 0; r < P::ROWS[a] && P::INPUT[a]; ++r)
+            for (long t = count; t < whole; ++t) at[a][r * ROW + t] = at[a][r * ROW + count - 1];
+    P::stages(m, at, stride, scratch, whole);
+    each_line<P, N, false>(array, box, line, lines, [&](int a, int r, outside *to, long t) {
+        outside x[N];
+        for (long i = 0; i < N; ++i) x[i] = outside(at[a][r * ROW + t + i]);
+        for (long i = 0; i < N; ++i) to[i] = x[i];
+    });
+}
+
+// The points of whole lines first .. end - 1.
+template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    const long most = BLOCK / a.box.nx;
+    for (; first < end; first += most) {
+        const long lines = end - first < most ? end - first : most;
+        switch (a.box.nx) {
+        case 1:
+            some_lines<P, 1>(*a.constants, a.array, a.box, scratch, first, lines);
+            break;
+        case 2:
+            some_lines<P, 2>(*a.constants, a.array, a.box, scratch, first, lines);
+            break;
+        case 3:
+            some_lines<P, 3>(*a.constants, a.array, a.box, scratch, first, lines);
+            break;
+        default:
+            some_lines<P, 4>(*a.constants, a.array, a.box, scratch, first, lines);
+        }
+    }
+}
+template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
+#else
+template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    for (; first < end; first += BLOCK)
+        some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
+}
+template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }
+#endif
+
+// Points, or lines of a box, first .. end - 1 on one thread. Returns 0 when done, 1 when there is no memory for
+// scratch.
+template <class P> static int run_part(const Arguments<P::COUNT> &arguments, const long first, const long end) {
     int rows = P::SCRATCH;
     for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
     stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
     if (!scratch) return 1;
-    P::composed(m, scratch);
-    for (; first < end; first += BLOCK)
-        some_points<P>(m, array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
+    P::composed(*arguments.constants, scratch);
+    some_blocks<P>(arguments, scratch, first, end);
     free(scratch);
     return 0;
 }
 
 // One thread goes without OpenMP, whose regions cost a small call more than its work. Others are shared with the host,
 // which may have set traps for floating-point exceptions.
-template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long n, const int threads) {
-    if (threads == 1) return some_blocks<P>(*arguments.constants, arguments.array, 0, n);
+template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long points, const int threads) {
+    const long n = units<P>(arguments, points);
+    if (threads == 1) return run_part<P>(arguments, 0, n);
     const long blocks = (n + BLOCK - 1) / BLOCK;
     int failed = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
@@ -90,7 +167,7 @@ template <class P> static int run_program(const Arguments<P::COUNT> &arguments, 
         fenv_t host;
         feholdexcept(&host), fesetenv(FE_DFL_ENV);
         const long first = blocks * part / threads * BLOCK, end = blocks * (part + 1) / threads * BLOCK;
-        failed |= some_blocks<P>(*arguments.constants, arguments.array, first, end < n ? end : n);
+        failed |= run_part<P>(arguments, first, end < n ? end : n);
         fesetenv(&host);
     }
     return failed;

@@ -35,14 +35,16 @@ NUMBERS = {
     "wide": ("numbers/platform.h", dict.fromkeys(PACKS, "wide")),
     "count": ("numbers/counted.h", dict.fromkeys(PACKS, "counted")),
 }
+LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
-def render(p: Plan) -> Source:
-    """The source of a plan; its kernel `frame_run` takes the record of packs.h."""
+def render(p: Plan, boxed: bool = False) -> Source:
+    """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays, of
+    lines of at most LINE points that lie one behind the other."""
     header, types = NUMBERS[p.precision]
     text = [
-        defines(p) + include(header) + f"typedef {types[4]} real;\n",
+        "#define BOXED\n" * boxed + defines(p) + include(header) + f"typedef {types[4]} real;\n",
         structure(p) + spelled_headers(p) + include("codegen/packs.h"),
         _program(p, types),
         "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
