@@ -6,20 +6,21 @@ import os
 
 import kernels
 
-from . import mps, placement
+from . import mps, placement, rule
 from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
+FIRST = {"backend": BACKENDS, "precision": PRECISIONS, "calls": rule.CALLS}  # options that initialize reads
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
 class Config:
-    """backend, precision, threads (and whether they were given), timers, check, queue, trace, placement, mps, and the
-    options of the model that the host chose.
+    """backend, precision, calls, threads (and whether they were given), timers, check, queue, trace, placement, mps,
+    and the options of the model that the host chose.
 
-    The first values come from FRAME_BACKEND, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and FRAME_CHECK; the
-    calls override them. Errors: ArgumentError.
+    The first values come from FRAME_BACKEND, FRAME_CALLS, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and
+    FRAME_CHECK; the calls override them. Errors: ArgumentError.
     """
 
     def __init__(self, environment=os.environ):
@@ -30,7 +31,8 @@ class Config:
         self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
         self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
         self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
-        self.placement = _one_of("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT") or "device", placement.MODES)
+        self.placement = _one_of("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT") or "rule", placement.MODES)
+        self.calls = _one_of("FRAME_CALLS", environment.get("FRAME_CALLS") or rule.CALLS[0], rule.CALLS)
         self.trace = environment.get("FRAME_TRACE") or ""
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
@@ -39,9 +41,9 @@ class Config:
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend, precision, or an option of the model. Errors: ArgumentError for an unknown name or value."""
+        """Set an option of FIRST or of the model. Errors: ArgumentError for an unknown name or value."""
         self.check_option(name, value)
-        if name in ("backend", "precision"):
+        if name in FIRST:
             setattr(self, name, value)
         else:
             self.model[name] = value
@@ -49,7 +51,7 @@ class Config:
     @staticmethod
     def check_option(name: str, value: str) -> None:
         """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
-        known = {"backend": BACKENDS, "precision": PRECISIONS, **kernels.OPTIONS}
+        known = {**FIRST, **kernels.OPTIONS}
         meant = closest(name, known)
         refuse(name not in known, f"unknown option '{name}'{meant}; known: {', '.join(known)}. Is //char(0) missing?")
         _one_of(f"option '{name}'", value, known[name])

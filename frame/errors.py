@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 
+from kernels.backend import failure
 from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
 
 __all__ = [
@@ -35,9 +36,11 @@ def status_of(error: BaseException) -> int:
 
 
 def text_of(error: BaseException) -> str:
-    """The message for frame_lasterror. The layer's errors are complete; other exceptions are followed by their
-    traceback."""
+    """The message for frame_lasterror. The layer's errors and the device's are complete; other exceptions are followed
+    by their traceback."""
     if isinstance(error, FrameError):
         return str(error)
+    if said := failure(error):
+        return said[:LONGEST]
     told = "".join(traceback.format_exception_only(error)).strip()
     return f"{told}\n{''.join(traceback.format_exception(error)).strip()}"[:LONGEST]

@@ -8,11 +8,11 @@ from typing import Any
 import kernels
 from kernels.backend import cache
 
-from . import mps, placement
-from .config import Config
+from . import mps, placement, rule
+from .config import FIRST, Config
 from .contractions import Contractions
 from .entry import ENTRIES, Entry
-from .errors import BackendError, StateError, refuse
+from .errors import BackendError, FrameError, StateError, refuse
 from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
@@ -44,11 +44,12 @@ class Frame:
         self._properties: TVProperties | None = None
         self._contractions = Contractions()
         self._arguments: tuple = ()  # of initialize
+        self._said = ""  # on the rule's choice
 
     # ---- life cycle ----
 
     def initialize(self, device_id: int, chunk: int, ns: int, nq: int, turbulent: int) -> None:
-        """Choose the device and make room for views.
+        """Choose the device and make room for views. After set_communicator all ranks have to call it.
 
         device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
         nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
@@ -71,6 +72,16 @@ class Frame:
         self._properties.impl.check.on = self.config.check
         self._properties.impl.queue(self.config.queue)
         self._properties.impl.pack_with(self._packers())
+        self._properties.guard = self._refuse_device_memory if self._said else None
+
+    @staticmethod
+    def _refuse_device_memory(block) -> None:
+        """Where the rule took the CPU: an array of the device would end the process by a signal."""
+        refuse(
+            mps.in_use() and kernels.backend.on_device(block.first),
+            "an array lies on the device, and backend auto has taken the CPU; set FRAME_BACKEND=cuda for such a host.",
+            StateError,
+        )
 
     def _packers(self) -> int:
         """Threads that pack a host's pageable memory for a GPU: as many as were given, else as the rank owns cores."""
@@ -84,13 +95,33 @@ class Frame:
             sys.stderr.flush()
 
     def _choose_backend(self, device_id: int):
-        """The ranks of a node share its devices evenly; a rank gets one near its cores where the system tells."""
-        wanted = self.config.backend
-        devices = kernels.backend.cuda_devices(wanted)
-        if wanted == "cuda" or devices:
-            place = self.comm.place(kernels.backend.device_nodes()) if devices and device_id < 0 else 0
-            return kernels.get_backend("cuda", device=device_for(device_id, place, devices))
-        return kernels.get_backend("cpu", threads=self.config.threads)
+        """A device where the host asks for one, or with `auto` the rule takes it. The ranks of a node share its devices
+        evenly; a rank gets one near its cores where the system tells. Collective: a rank that fails takes part before
+        it raises."""
+        config, device, rates, ranks, failed = self.config, None, None, 1, None
+        used = config.backend != "cpu" and mps.used()  # before the layer uses the device
+        try:
+            devices = kernels.backend.cuda_devices(config.backend)
+            if devices or config.backend == "cuda":
+                place = self.comm.place(kernels.backend.device_nodes()) if devices and device_id < 0 else 0
+                device = device_for(device_id, place, devices)
+                rates, ranks = kernels.backend.device_rates(device), self.comm.ranks_of(devices)
+        except FrameError as error:
+            failed = error
+        _, chunk, ns, *_ = self._arguments
+        work = rule.Work(ns, config.precision, config.calls, chunk)
+        auto = config.backend == "auto" and config.placement == "rule" and failed is None
+        cores, service = min(config.threads, self.comm.cores), kernels.backend.mps_runs()
+        everyone = self.comm.share(rule.Facts(self.comm.node_number, ranks, cores, rates, work, auto, service, used))
+        if failed is not None:
+            raise failed
+        on_gpu, said = rule.choose(everyone) if auto else (device is not None, "")
+        if said != self._said and self.comm.rank_of_job == 0:
+            print(f"libframe: {said or 'auto takes the GPU after all'}.", file=sys.stderr)
+        self._said = said
+        if on_gpu:
+            return kernels.get_backend("cuda", device=device)
+        return kernels.get_backend("cpu", threads=config.threads)
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
@@ -138,7 +169,7 @@ class Frame:
         self._arguments = ()
         self.comm.free()
         self.comm = Alone()
-        self._config = None
+        self._config, self._said = None, ""
         sys.stdout.flush()
         sys.stderr.flush()
 
@@ -163,7 +194,11 @@ class Frame:
         properties = self.properties
         free = not properties.impl.begun and not properties.pinned
         properties.load_mixture(file, phase)
-        if self.config.placement == "device" or self.config.backend != "auto" or self.backend.memory != "device":
+        if (
+            not self.config.placement.startswith("measured")
+            or self.config.backend != "auto"
+            or self.backend.memory != "device"
+        ):
             return
         if not free:
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
@@ -193,13 +228,11 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend or precision (before initialize), or an option of the model (before the mixture). Errors:
+        """Set backend, precision or calls (before initialize), or an option of the model (before the mixture). Errors:
         ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
-            refuse(
-                name in ("backend", "precision"), f"option '{name}' has to be set before frame_initialize.", StateError
-            )
+            refuse(name in FIRST, f"option '{name}' has to be set before frame_initialize.", StateError)
             refuse(
                 self._properties.impl.mixture is not None and value != self._properties.impl.mixture.options.get(name),
                 f"option '{name}' has to be set before the mixture is loaded.",

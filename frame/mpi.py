@@ -106,10 +106,19 @@ class Communicator:
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
         self.rank_of_job = self.rank
+        self.node_number = self.node.bcast(self.rank)
         mine = os.sched_getaffinity(0)
         everyone = self.node.allgather(mine)
         self._near = self.node.allgather(numa_node(mine))
         self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
+
+    def share(self, value) -> list:
+        """The value of every rank."""
+        return self.comm.allgather(value)
+
+    def ranks_of(self, devices: int) -> int:
+        """How many ranks this one speaks for when ranks say what they share: itself."""
+        return 1
 
     def meet(self) -> None:
         """Wait for all ranks."""
@@ -142,7 +151,7 @@ def _number_in(names) -> int:
 class Alone:
     """One rank: without MPI, or until the host passes its communicator."""
 
-    rank, size = 0, 1
+    rank, size, node_number = 0, 1, 0
 
     @property
     def rank_on_node(self) -> int:
@@ -158,6 +167,13 @@ class Alone:
         the launcher has bound it to some."""
         mine = len(os.sched_getaffinity(0))
         return mine if mine < (os.cpu_count() or 1) else max(1, mine // max(1, _number_in(LOCAL_SIZE)))
+
+    def share(self, value) -> list:
+        return [value]
+
+    def ranks_of(self, devices: int) -> int:
+        """The launcher's ranks on one of so many devices of this node."""
+        return -(-max(1, _number_in(LOCAL_SIZE)) // max(1, devices))
 
     def meet(self) -> None:
         pass

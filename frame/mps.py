@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
@@ -34,6 +35,28 @@ def touched() -> bool:
     except OSError:
         return False
     return cuda.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != NOT_INITIALIZED
+
+
+@functools.cache
+def used() -> bool:
+    """Whether the host itself uses a device: data may lie there. It is asked before the layer does, and once."""
+    return in_use()
+
+
+def in_use() -> bool:
+    """Whether this process uses a device now: a context of CUDA's runtime exists. A driver that is started and not
+    used, as by an MPI that knows CUDA, does not count."""
+    if not touched():
+        return False
+    cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    for number in range(count.value):
+        device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+        cuda.cuDeviceGet(ctypes.byref(device), number)
+        cuda.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
+        if active.value:
+            return True
+    return False
 
 
 def _ask(*command: str) -> str:
@@ -74,6 +97,18 @@ def environment(folder) -> dict[str, str]:
 def _tell(folder, order: str) -> subprocess.CompletedProcess:
     env = {**os.environ, **environment(folder)}
     return subprocess.run([CONTROL], input=order + "\n", capture_output=True, text=True, env=env, timeout=WAIT)
+
+
+def answers() -> bool:
+    """Whether the service that this process would use lives; where its program is missing nobody can tell: True."""
+    if not shutil.which(CONTROL):
+        return True
+    try:
+        return not subprocess.run(
+            [CONTROL], input="get_server_list\n", capture_output=True, text=True, timeout=WAIT
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _started(pid: int) -> str:
@@ -127,7 +162,7 @@ def share(node, mode: str, wanted: bool, running: bool) -> str:
                 said = ""
             else:
                 ranks = f"{node.size} ranks share {devices} GPU{'s' * (devices > 1)}"
-                if all(known for *_, known in facts):
+                if all(known for *_, known in facts) and answers():
                     said = f"{ranks} by MPS, which was running"
                 elif any(begun for _, begun, _ in facts):
                     why = "the host used CUDA before frame_setcomm (call it first, before frame_initialize)"

@@ -2,7 +2,7 @@
 
 All ranks measure at the same time, each with its share of cores, link and device, and all take the same side: the one
 whose slowest rank is done first. CPU and GPU differ in the last bits, and which one is faster may change from run to
-run, so this is never the default.
+run, so this is never the default: that is the rule of rule.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import ArgumentError
 from .stripe import IN, OUT, Field, block_from_field
 from .tvimpl import TVImpl
 
-MODES = ("device", "measured", "measured-pinned")  # device: a GPU where there is one
+MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU where there is one
 POINTS = 2**17  # of a rank's block: enough for the pipeline to fill
 CALLS = 3  # the fastest counts
 INPUTS = {"T": 1000.0, "p": 5e6}  # K, Pa; Y: as much of each species

@@ -347,6 +347,7 @@ class TVImpl:
                     view.filled = EMPTY
             quantities = kernels.quantities
             for name in [name for name in thread.views if name in quantities and quantities[name].per == "nr"]:
+                thread.marshal.let_go()
                 del thread.views[name]  # it has a row for each reaction of the mixture before
 
     def wait_for_all(self) -> None:

@@ -7,6 +7,8 @@ This class chooses names and checks counts. TVImpl has the arrays, the kernels h
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,7 @@ class TVProperties:
         precision: str = "double",
     ):
         self.ns, self.nq, self.model = ns, nq, model
+        self.guard: Callable[[Any], None] | None = None  # looks at each new selection of the host's memory
         if turbulent:
             kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
@@ -177,6 +180,8 @@ class TVProperties:
     def _keep(self, key, block):
         """Remember a checked selection. The address is part of the key, so only a call with the same address uses
         it."""
+        if self.guard and block.points:
+            self.guard(block)
         if len(self._selections) >= KEPT:
             self._selections.clear()
         self._selections[key] = block
@@ -302,6 +307,36 @@ class TVProperties:
             [self._field(f, lo, hi) for f in fields if f.way != stripes.OUT],
             [self._field(f, lo, hi) for f in fields if f.way != stripes.IN],
         )
+
+    def react(self, kind, fields, dt, lo, hi):
+        """Every point of a block as a closed adiabatic reactor over dt, in place. kind: "volume" or "pressure", which
+        stays constant. fields: T, p and Y, which are updated, "status" and "steps" where the host wants them, "dt" [s]
+        where it is one of each point. dt: the number for all; -1: none came; -2: a negative one. Errors: ArgumentError;
+        see TVImpl.block."""
+        at = kernels.arrays.reactor(kind)
+        by_name = {field.name: field for field in fields}
+        for name in ("T", "p", "Y"):
+            refuse(name not in by_name, f"'{name}' is missing: wanted frame_inout('{name}', {name}).")
+            way = by_name[name].way
+            refuse(way != stripes.INOUT, f"'{name}' is updated: wanted frame_inout('{name}', {name}).")
+        strange = ", ".join(sorted(set(by_name) - {"T", "p", "Y", "dt", "status", "steps"}))
+        refuse(strange, f"got {strange}; wanted T, p, Y, dt, status, steps.")
+        refuse(dt == -2 or dt != dt, "dt is negative, wanted a time in s.")
+        refuse(dt == -1 and "dt" not in by_name, "dt is missing: wanted a number, dt=1d-6, or frame_in('dt', dt).")
+        refuse(dt != -1 and "dt" in by_name, "dt came as a number and as a field; wanted one of them.")
+        number = np.array([dt])
+        if dt != -1:  # an array all of whose elements are this number
+            like = by_name["T"]
+            still = dict(address=number.ctypes.data if like.address else 0, stride=(0,) * len(like.stride), size=8)
+            fields = [*fields, like._replace(name="dt", way=stripes.IN, **still)]
+        own = lambda name: f"{name}_{at}" if name in ("dt", "status", "steps") else name
+        run = self.block_of_fields(f"react_{kind}", [f._replace(name=own(f.name)) for f in fields], lo, hi)
+
+        def again() -> None:
+            number[0] = dt  # which lives as long as this call may be repeated
+            run()
+
+        return run and again
 
     def team(self, name, names, addresses, lengths, size):
         """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.call."""

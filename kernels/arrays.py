@@ -56,11 +56,12 @@ def _pair(text):
     return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
-def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
+def call(mixture, names, arrays, backend, precision, kernel=None, update=False) -> dict:
     """Run a program on named arrays; returns {name: array} for `names`.
 
-    kernel: the name of the one to run; None: those that lead from the arrays to `names`. Shapes, units and errors: see
-    Mixture.properties. backend: a Backend, its name, or None (that of the arrays).
+    kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
+    asked for is made anew, by a kernel that updates it. Shapes, units and errors: see Mixture.properties. backend: a
+    Backend, its name, or None (that of the arrays).
     """
     refuse_unknown_quantity([*names, *arrays])
     arrays = {name: fractions(name, given, mixture.names) for name, given in arrays.items()}
@@ -96,7 +97,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
                 "before it."
             ) from None
     n = int(np.prod(points))
-    made = names if kernel else [x for x in names if x not in inputs]
+    made = names if kernel or update else [x for x in names if x not in inputs]
     out = dict(inputs)
     if made:
         what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
@@ -116,3 +117,42 @@ def call(mixture, names, arrays, backend, precision, kernel=None) -> dict:
             result = bound[name].reshape(shapes[name])
             out[name] = result if device else backend.to_host(result)
     return {name: out[name] for name in names}
+
+
+REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
+
+
+def reactor(kind) -> str:
+    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind."""
+    refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
+    return REACTORS[kind]
+
+
+def react(mixture, state, dt, kind, last, backend, precision) -> dict:
+    """See Mixture.react."""
+    at = reactor(kind)
+    arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
+    names = [*state, f"status_{at}", f"steps_{at}"]
+    refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
+    if last is not None:
+        shape, rows = last.shape, {name: ((mixture.ns,) if quantities[name].per else ()) for name in (*arrays, *names)}
+        order = last.reshape(-1).argsort()
+        for name, given in arrays.items():
+            whole = np.empty(rows[name] + shape) if not _on_device(last) else _like(last, rows[name] + shape)
+            inner = np.shape(given)[len(rows[name]) :]
+            try:
+                missing = (1,) * (len(shape) - len(inner))
+                whole[...] = given.reshape(rows[name] + missing + inner) if hasattr(given, "reshape") else given
+            except ValueError:
+                raise ArgumentError(f"'{name}': shape {np.shape(given)} does not fit last, {shape}.") from None
+            arrays[name] = whole.reshape(*rows[name], -1)[..., order]
+    out = call(mixture, names, arrays, backend, precision, update=True)
+    if last is not None:
+        back = order.argsort()
+        out = {name: value[..., back].reshape(rows[name] + shape) for name, value in out.items()}
+    return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
+
+
+def _like(array, shape):
+    """An empty array beside one on a device."""
+    return get_backend("cuda").arrays.empty(shape, array.dtype)

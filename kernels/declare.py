@@ -28,13 +28,16 @@ PER = {
     "nq": lambda ns, nr: ns + 4,
     "nq*nq": lambda ns, nr: (ns + 4) ** 2,
     "nr": lambda ns, nr: nr,
+    "nz": lambda ns, nr: ns + 1,
+    "nz*nz": lambda ns, nr: (ns + 1) ** 2,
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A named field. per: "" (one value at each point), or "ns", "ns*ns", "nq", "nq*nq" or "nr" values at each point;
-    nq = ns + 4 is the number of variables of a flow solver, nr the number of reactions."""
+    """A named field. per: "" (one value at each point), or the number of values at each point: "ns", "ns*ns", "nq",
+    "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the number of reactions,
+    nz = ns + 1 the number of unknowns of a reactor."""
 
     name: str
     unit: str
@@ -379,8 +382,8 @@ def set_constant(name: str, value) -> None:
     that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
     refuse(
         name not in settable,
-        f"unknown constant '{name}'{closest(name, settable)}; known: "
-        f"{', '.join(settable) or 'none: register the kernels first'}.",
+        f"unknown constant '{name}'{closest(name, settable)}; known: {', '.join(settable) or 'none'}. For one of a "
+        "host's own kernels, register the kernels first.",
     )
     numbers = _checked(settable[name], value)
     if not np.array_equal(numbers, value_of(name)):

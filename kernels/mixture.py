@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from . import declare
-from .arrays import call
+from .arrays import call, react
 from .backend import get_backend
 from .declare import Constants, checked_options, species_numbers, with_fallbacks
 from .errors import ArgumentError, MixtureError, closest, refuse
@@ -250,6 +250,22 @@ class Mixture:
         """
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
+
+    def react(self, T, p, Y, dt, *, kind="volume", last=None, backend=None, precision="double") -> dict:
+        """Every point as a closed adiabatic reactor over dt, by its own steps: `mix.react(T, p, Y, dt=1e-6)`.
+
+        T [K], p [Pa], Y (ns, ...) or by name, dt [s]: arrays or numbers, which broadcast. kind: "volume" (p changes) or
+        "pressure" stays constant. last: the `steps` of the call before, of the points' shape: points of similar effort
+        then work together, which is faster where neighbours differ much. A point's bits do not depend on it.
+        Tolerances are constants, kernels.set_constant: react_rtol (1e-4; relative error of Y, and of T), react_atol
+        (1e-12, of Y), react_most (10000 steps).
+        Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
+        point: 0 done; 1 too many steps; 2 step too small; 4 T left 200 to 6000 K; 5 input out of range (T outside 200
+        to 6000 K, Y below -1e-8, not a number). Where it is not 0, T, p and Y are NaN. Method: Rodas4 (Hairer & Wanner
+        1996; original not seen), analytic Jacobian, dense LU. Errors: as properties; MixtureError where there are no
+        reactions.
+        """
+        return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
 
     def kernel(self, name):
         """A single kernel as a function of its declared arguments, such as

@@ -317,7 +317,7 @@ def make(lag=None):
     class CUDARuntimeError(RuntimeError):
         pass
 
-    class Failed(RuntimeError):
+    class CUDADriverError(RuntimeError):
         pass
 
     class OutOfMemoryError(MemoryError):
@@ -446,6 +446,7 @@ def make(lag=None):
         setDevice=lambda d: None,
         memGetInfo=lambda: (TOTAL // 2, TOTAL),
         deviceGetPCIBusId=lambda d: "0000:00:00.0",
+        deviceGetAttribute=lambda attribute, d: 0,
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
         memcpy=copy,
@@ -617,7 +618,7 @@ def make(lag=None):
     cuda = types.SimpleNamespace(
         runtime=runtime,
         driver=types.SimpleNamespace(
-            CUDADriverError=Failed,
+            CUDADriverError=CUDADriverError,
             funcSetAttribute=lambda *_: None,
             launchKernel=launch_kernel,
             occupancyMaxActiveBlocksPerMultiprocessor=lambda function, threads, shared: 1,

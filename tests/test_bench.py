@@ -11,7 +11,18 @@ from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu t
 
 from frame.errors import BackendError
 from frame.tools import bench
-from frame.tools.bench import blocks, ceilings, expressions, fortran, inputs, properties, report, scaling, threads
+from frame.tools.bench import (
+    blocks,
+    ceilings,
+    expressions,
+    fortran,
+    inputs,
+    kinetics,
+    properties,
+    report,
+    scaling,
+    threads,
+)
 from frame.tools.cli import main
 from kernels import Mixture, collections
 from kernels.codegen import counting
@@ -127,6 +138,40 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
         "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text
         and "viscous, Takahashi" in text
     )
+
+
+def test_kinetics(capsys, tmp_path):
+    """Rows of one mechanism, each rival's rates checked; and the mechanisms that are measured by default."""
+    pytest.importorskip("cantera")
+    file = str(dict(kinetics.files(tmp_path))["h2o2"])
+    rows, shown = ran(capsys, "kinetics", *SMALL, "--mixture", file)
+    assert [row["rival"] for row in rows] == [
+        "gfortran -O3, textbook",
+        "gfortran -O3, reduced",
+        "gfortran -Ofast, textbook",
+        "gfortran -Ofast, reduced",
+        "Cantera from Python",
+    ]
+    for row in rows:
+        assert tuple(row) == report.KEYS and None not in row.values() and row["case"] == "h2o2.yaml, 29 reactions"
+        assert row["ratio"] == pytest.approx(row["points_per_s"] / row["rival_points_per_s"])
+        assert 0 < row["max_rel_diff"] < kinetics.TOLERANCE and 0 < row["bound_fraction"] < 1
+    assert "Cantera 3" in shown and "h2o2.yaml, 29 reactions" in shown
+    sizes = {
+        name: (mixture.ns, mixture.nr)
+        for name, path in kinetics.files(tmp_path)
+        for mixture in [Mixture.from_yaml(path, equation="ideal", takahashi="off")]
+    }
+    assert sizes == {"h2o2": (10, 29), "CH4/O2": (32, 201), "GRI-3.0": (53, 325)}
+
+
+def test_kinetics_that_differ_are_refused():
+    """Held against gross rates; not a number does not pass."""
+    ours, gross = np.array([[1.0, 2.0], [3.0, 0.0]]), np.full((2, 2), 10.0)
+    assert kinetics.checked(ours, ours * (1 + 1e-12), gross, "case") == pytest.approx(3e-13, rel=0.01)
+    for wrong in (2.0 + 2e-9, np.nan):
+        with pytest.raises(properties.WrongValues, match="species 0 at point 1"):
+            kinetics.checked(ours, np.array([[1.0, wrong], [3.0, 0.0]]), gross, "case")
 
 
 def test_threads(capsys):
@@ -274,6 +319,17 @@ def test_blocks(capsys, host, tmp_path):
         assert {e["name"] for e in events if e["ph"] == "X"} == {"block in", "thermal_viscous", "block out"}
 
 
+def test_small_calls(capsys):
+    """bench blocks --small: times of calls from Fortran in a table of their own; the programs check their values."""
+    arguments = "--shapes 8x9x10 --fringes 0 --ns 4 --seconds 0.01 --repeats 1 --small".split()
+    rows, shown = ran(capsys, "blocks", "--backend", "cpu", *arguments)
+    assert [row["bench"] for row in rows] == ["blocks"] + ["launch"] * 6 and "that takes" in shown
+    slab = next(row for row in rows if "slab" in row["case"])
+    assert slab["rival"] == "plain Fortran, -O3" and slab["points"] == 3 * 64**2
+    for row in rows:
+        assert row["case"] in shown and 0 < row["seconds"] < 1  # seconds
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -414,6 +470,18 @@ def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
     rows = properties.measure(case, inputs.mixture(3, "dense", takahashi="off"), "dense", be, 200, 1, roofs, rivals)
     assert rows[0].rival == "unfused launches" and rows[1].rival == "CuPy expressions"
     assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCES["double"] for row in rows)
+
+
+def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
+    """Rates of the device's arrays, beside rivals on the host."""
+    pytest.importorskip("cantera")
+    array_functions(be, monkeypatch)
+    path = dict(kinetics.files(tmp_path))["h2o2"]
+    mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+    rivals = [kinetics.Fortran("reduced", "-Ofast")]
+    rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
+    assert [row.rival for row in rows] == ["gfortran -Ofast, reduced", "Cantera from Python"]
+    assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
 def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811

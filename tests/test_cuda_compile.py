@@ -25,6 +25,7 @@ NS = (1, 2, 10, 53)
 KIJ = ("none", "dense", "low_rank", "sparse")
 EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixture")
 RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
+REACTORS = ("react_volume", "react_pressure")
 
 
 def option_sets():
@@ -103,7 +104,7 @@ def collection_plans(ns, name, part="some"):
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(set(declare.collections) - set(RATES)):
+        for name in sorted(set(declare.collections) - {*RATES, *REACTORS}):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -178,7 +179,7 @@ def test_single_precision_compiles(precision, what):
 
 def of_reactions(kernel):
     """Whether it is among those that test_rates_compile has, with a mixture that has reactions."""
-    return kernel.header.name == "kinetics.h"
+    return kernel.header.name in ("kinetics.h", "reactor.h")
 
 
 def test_rates_compile():
@@ -193,6 +194,20 @@ def test_rates_compile():
     plans["alone"] = planned([declare.kernels[k].for_options(mix.options) for k in others], None, mix)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 64 and r["registers"] <= 255 and r["stack"] < 2048, (what, r)
+
+
+@pytest.mark.parametrize("what", ["react_volume", "react_pressure", "product"])
+def test_reactors_compile(what):
+    """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory."""
+    if what == "product":
+        mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+        outputs, given = ["J_cp_dw"], ["T", "rho", "Y", "dw"]
+    else:
+        options = dict(equation="ideal") if what == "react_volume" else dict(critical="fill")
+        mix, c = Mixture.from_yaml("h2o2.yaml", takahashi="off", **options), declare.collections[what]
+        outputs, given = c.outputs, c.given
+    r = build(planned(declare.resolve(outputs, given, mix.options), outputs, mix), what)
+    assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
 def relevant(plan):

@@ -1,8 +1,10 @@
 """python -m frame info --mixture: constants with their origin, checks, poles; critical properties that are missing in a
 file."""
 
+import dataclasses
 import warnings
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from mixtures_for_tests import ROOT, changed, species_set
@@ -44,6 +46,46 @@ def test_report(capsys):
     ):
         assert words in told, words
     assert "poles" not in info.report(Mixture.from_yaml(CH4_O2)).replace("note", "")
+
+
+def test_ranges_of_reactions(capsys):
+    """Of P-log and Chebyshev rates, in the units of the tables; a mixture without them says nothing."""
+    assert cli.main(["info", "--mixture", str(mechanisms.path()), "--phase", "ideal", "--equation", "ideal"]) == 0
+    told = capsys.readouterr().out
+    for words in (
+        "34: ",
+        "P-log, 0.1013 to 10 bar; beyond, the values at the ends: HO2 + O <=> OH + O2\n",
+        "P-log, 1.013 to 50.66 bar; beyond, the values at the ends: O + H + H2 <=> OH + H2\n",
+        "Chebyshev, 290 to 3000 K, 0.01013 to 101.3 bar; beyond, the polynomials as they are",
+        "Chebyshev, 300 to 2500 K, 0.1 to 10 bar; ",
+        "reverse rates jump by ",
+    ):
+        assert words in told, words
+    assert "Chebyshev," not in info.report(Mixture.from_yaml(CH4_O2))
+
+
+def test_jumps_of_reverse_rates():
+    """They are those of rate_r, beside T_mid of a species whose entropy jumps by 0.01 R there; forward rates pass
+    it."""
+    mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", takahashi="off")
+    species = mix.species
+    high = species.nasa_high.copy()
+    at = mix.names.index("OH")
+    high[at, 6] += 0.01
+    wrong = dataclasses.replace(species, nasa_high=high)
+    jumps = info.reverse_jumps(wrong)
+    jump, T, _ = jumps[0]
+    assert T == species.T_mid[at] and jump == pytest.approx(np.expm1(0.03), rel=1e-4)  # 3 OH <=> H2O + O2 + H
+    out = Mixture.from_species(wrong, equation="ideal", takahashi="off").properties(
+        "rate_f rate_r", T=T * np.array([1, 1 + 1e-12]), p=1e6, Y=np.full((7, 2), 1 / 7)
+    )
+    across = {name: out[name][:, 1] / out[name][:, 0] - 1 for name in out}
+    equations = [r.equation for r in species.mechanism.reactions]
+    for found, _, equation in jumps:
+        if abs(found) > 1e-3:
+            k = equations.index(equation)
+            assert across["rate_r"][k] == pytest.approx(found, rel=1e-4) and abs(across["rate_f"][k]) < 1e-9
+    assert "reverse rates jump where polynomials of species meet: " in info.report(Mixture(wrong, equation="ideal"))
 
 
 def test_poles_are_where_viscosity_jumps():

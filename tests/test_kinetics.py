@@ -144,6 +144,20 @@ def test_as_a_loop_over_tables(monkeypatch):
         assert (np.abs(looped[name] - written[name]) <= 1e-12 * np.abs(scale) + 1e-200).all(), name
 
 
+def test_colliders_that_count_each_species_otherwise(tmp_path):
+    """No two species alike in one, one species alone in another: [M] is the sum over species."""
+    own = dict(zip(("H2", "O2", "H2O", "OH", "H", "O", "HO2"), (2.0, 3.0, 4.0, 0.0, 6.0, 7.0, 8.0)))
+    lines = "- equation: 2 H {0} <=> H2 {0}\n  rate-constant: [1e18, -1, 0]\n"
+    text = lines.format("+ M") + f"  efficiencies: {{{', '.join(f'{k}: {v}' for k, v in own.items())}}}\n"
+    (tmp_path / "own.yaml").write_text(mechanisms.text(text + lines.format("+ H2O")))
+    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal"), states()
+    out = mix.properties("rate_f rho", T=T, p=p, Y=Y)
+    C = out["rho"] * Y / mix.species.W[:, None]
+    e = np.array([[own[name] for name in mix.names], [name == "H2O" for name in mix.names]], float)
+    k = np.array([r.rate.at(T) for r in mix.species.mechanism.reactions])
+    np.testing.assert_allclose(out["rate_f"], k * (e @ C) * C[mix.names.index("H")] ** 2, rtol=LIMIT, atol=1e-200)
+
+
 def test_mass_and_elements_are_kept():
     mix, (T, p, Y) = mixture(equation="ideal"), states()
     out = mix.properties(ALL, T=T, p=p, Y=Y)

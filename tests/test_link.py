@@ -10,10 +10,10 @@ import sys
 import cuda_on_cpu
 import numpy as np
 import pytest
-from hosts import OWN_KERNEL, SOURCES
+from hosts import OWN_KERNEL, ROOT, SOURCES
 
 import kernels
-from frame.errors import BackendError
+from frame.errors import ArgumentError, BackendError, status_of, text_of
 from frame.frame import Frame
 from frame.stripe import IN, OUT, Field
 from kernels.backend import cuda
@@ -48,18 +48,22 @@ def frame(request, programs, monkeypatch, registry):
 
 
 class Array:
-    """An array of the host's, (nx, ny, nz[, NS]) within a fringe, somewhere in larger memory. box: what is selected."""
+    """An array of the host's, (nx, ny, nz[, NS]) within a fringe, somewhere in larger memory. box: what is selected.
+    sparse: a section of a larger array, with steps of 1 to 3 in each dimension, forwards or backwards."""
 
-    def __init__(self, frame, rng, name, box, where, fringe, size=8):
+    def __init__(self, frame, rng, name, box, where, fringe, size=8, sparse=False):
         self.frame, self.name, self.where = frame, name, where
         rows = () if name in "Tp" else (NS,)
         self.low = rng.integers(0, fringe + 1, 3)
         shape = (*(self.low + box + rng.integers(0, fringe + 1, 3)), *rows)
         self.dtype, offset = np.dtype(f"f{size}"), int(rng.integers(0, 9))
-        count = int(np.prod(shape)) + 16
+        steps = rng.choice([-2, -1, 1, 2, 3], len(shape)) if sparse else np.ones(len(shape), int)
+        whole = tuple(int(n) for n in np.array(shape) * abs(steps))
+        count = int(np.prod(whole)) + 16
         self.flat = cuda.in_own_pages((count,), self.dtype) if where == "host's own" else np.empty(count, self.dtype)
         self.flat[...] = np.nan
-        self.values = self.flat[offset : offset + int(np.prod(shape))].reshape(shape, order="F")
+        larger = self.flat[offset : offset + int(np.prod(whole))].reshape(whole, order="F")
+        self.values = larger[tuple(slice(None, None, int(step)) for step in steps)]
         self.inside = tuple(slice(a, a + n) for a, n in zip(self.low, box))
         self.address, self._held, self._pinned = self.values.ctypes.data, None, None
 
@@ -85,12 +89,12 @@ class Array:
 
     def field(self, way):
         size, shape = self.dtype.itemsize, self.values.shape
-        strides = tuple(int(s) for s in size * np.cumprod((1, *shape[:-1])))
+        strides = tuple(int(s) for s in self.values.strides)
         lower = tuple(int(1 - low) for low in self.low) + (1,) * (len(shape) - 3)
         return Field(self.name, way, self.address, shape, strides, lower, size)
 
 
-def arrays(frame, rng, where, box=None, fringe=2):
+def arrays(frame, rng, where, box=None, fringe=2, sparse=False):
     box = rng.integers(1, 12, 3) if box is None else np.array(box)
 
     def chosen(name):
@@ -99,7 +103,7 @@ def arrays(frame, rng, where, box=None, fringe=2):
         return MEMORY[rng.integers(4)] if where == "mixed" else where
 
     made = {
-        name: Array(frame, rng, name, box, chosen(name), fringe, int(rng.choice([4, 8])) if fringe else 8)
+        name: Array(frame, rng, name, box, chosen(name), fringe, int(rng.choice([4, 8])) if fringe else 8, sparse)
         for name in ("T", "Y", "p", "X")
     }
     points = int(np.prod(box))
@@ -116,6 +120,20 @@ def block(frame, made, box):
     return frame.block_of_fields("copies", fields, (1, 1, 1, None), (*map(int, box), None))
 
 
+def chunks(frame, made, box, points):
+    """The same chunk by chunk; the wait counts where parameter queue is on."""
+    lo, hi = (1, 1, 1, None), (*map(int, box), None)
+    for first in range(1, points + 1, 100):
+        last = min(first + 99, points)
+        for name in ("T", "Y"):
+            frame.put([made[name].field(IN)], lo, hi, first, last)
+        frame.launch("copies", last - first + 1)
+        for name in ("p", "X"):
+            frame.get([made[name].field(OUT)], lo, hi, first, last)
+    if frame.config.queue:
+        frame.wait()
+
+
 def check(frame, made, before):
     """p = 2 T, X = 3 Y inside; every other byte of every array as it was."""
     for array in made.values():
@@ -126,9 +144,8 @@ def check(frame, made, before):
         np.testing.assert_array_equal(array.values[array.inside], wanted.astype(array.dtype))
         offset = array.values.ctypes.data - array.flat.ctypes.data
         old = before[name].copy()
-        count = array.values.size
-        start = offset // array.dtype.itemsize
-        old[start : start + count].reshape(array.values.shape, order="F")[array.inside] = array.values[array.inside]
+        there = np.ndarray(array.values.shape, array.dtype, old, offset, array.values.strides)
+        there[array.inside] = array.values[array.inside]
         assert old.tobytes() == array.flat.tobytes(), f"more of {name} than selected was written"
     for name in ("T", "Y"):
         assert before[name].tobytes() == made[name].flat.tobytes()
@@ -144,6 +161,22 @@ def test_block_calls(frame, where):
         again = block(frame, made, box)
         again()
         check(frame, made, before)
+
+
+@pytest.mark.parametrize("where", MEMORY)
+def test_sections_of_larger_arrays(frame, where):
+    """Steps in every dimension, forwards and backwards, by block calls and, queued or not, chunk by chunk."""
+    rng = np.random.default_rng([13, MEMORY.index(where)])
+    for queue in (0, 1):
+        frame.set_parameter("queue", queue)
+        for _ in range(3):
+            made, box, points = arrays(frame, rng, where, sparse=True)
+            before = {name: a.flat.copy() for name, a in made.items()}
+            if queue:
+                chunks(frame, made, box, points)
+            else:
+                block(frame, made, box)()
+            check(frame, made, before)
 
 
 @pytest.mark.parametrize("where", ["pageable", "pinned"])
@@ -172,16 +205,7 @@ def test_stripe_calls(frame, where, queue):
     for _ in range(3):
         made, box, points = arrays(frame, rng, where)
         before = {name: a.flat.copy() for name, a in made.items()}
-        lo, hi = (1, 1, 1, None), (*map(int, box), None)
-        for first in range(1, points + 1, 100):
-            last = min(first + 99, points)
-            for name in ("T", "Y"):
-                frame.put([made[name].field(IN)], lo, hi, first, last)
-            frame.launch("copies", last - first + 1)
-            for name in ("p", "X"):
-                frame.get([made[name].field(OUT)], lo, hi, first, last)
-        if queue:
-            frame.wait()
+        chunks(frame, made, box, points)
         check(frame, made, before)
 
 
@@ -292,6 +316,63 @@ def test_memory_that_is_not_there(frame, monkeypatch):
             frame.put([made["T"].field(IN)], (1, 1, 1, None), (*map(int, box), None), 1, 1)
     block(frame, made, box)
     check(frame, made, before)
+    said = text_of(cupy.cuda.runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory"))
+    assert "its memory is full; is the chunk" in said and "Traceback" not in said
+
+
+def test_a_refused_pin(frame, monkeypatch):
+    """One message; the array is as any other then, and unpinning it is refused by name."""
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    runtime, rng = frame.backend.arrays.cuda.runtime, np.random.default_rng(10)
+    made, box, _ = arrays(frame, rng, "pageable", box=(9, 8, 7))
+    before = {name: a.flat.copy() for name, a in made.items()}
+
+    def refuse(*_):
+        raise runtime.CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "hostRegister", refuse)
+        with pytest.raises(BackendError, match=r"refuses to pin \d+ bytes at 0x.*out of memory.*ulimit -l"):
+            frame.pin_array([made["T"].field(IN)])
+    assert not frame.backend._pinned._given and not frame.properties.pinned
+    with pytest.raises(ArgumentError, match="not pinned"):
+        frame.unpin_array([made["T"].field(IN)])
+    block(frame, made, box)
+    check(frame, made, before)
+
+
+@pytest.mark.parametrize("fails", ["launch", "wait"])
+@pytest.mark.parametrize("where", ["pinned", "pageable"])
+def test_a_device_that_fails(frame, monkeypatch, where, fails):
+    """By a fault of a kernel, of another rank, or because the service died: one message that says so. Here the device
+    comes back, which a real one does not: the next call is in order."""
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    cuda_, rng = frame.backend.arrays.cuda, np.random.default_rng(11)
+    made, box, points = arrays(frame, rng, where, box=(9, 8, 7))
+    before = {name: a.flat.copy() for name, a in made.items()}
+    block(frame, made, box)
+    error = cuda_.driver.CUDADriverError("CUDA_ERROR_MPS_SERVER_NOT_READY: MPS server is not ready")
+    calls = iter(range(10**6))
+
+    def refuse(*arguments, whole=cuda_.driver.launchKernel):
+        if fails == "wait" or next(calls) >= 3:  # some pieces are under way then
+            raise error
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        if fails == "launch":
+            patch.setattr(cuda_.driver, "launchKernel", refuse)
+        else:
+            patch.setattr(cuda_.Stream if where == "pinned" else cuda_.Event, "synchronize", refuse)
+        with pytest.raises(RuntimeError) as raised:
+            block(frame, made, box)
+    said = text_of(raised.value)
+    assert said.startswith("the device failed (CUDA_ERROR_MPS_SERVER_NOT_READY") and "Traceback" not in said
+    assert "FRAME_MPS=off lets them take turns" in said and status_of(raised.value) == 4
+    block(frame, made, box)
+    check(frame, made, before)
 
 
 @pytest.mark.parametrize("where", ["pinned", "pageable"])
@@ -348,3 +429,15 @@ def test_unpinned_arrays_are_found_out(frame):
             inside = made[source].values[made[source].inside]
             np.testing.assert_array_equal(made[name].values[made[name].inside], factor * inside)
     check(frame, made, before)
+
+
+def test_what_the_sanitizers_look_at(frame):
+    """The program of gpu_link_sanitize.sh, on fewer copies and two collections of one species."""
+    import gpu_link_kernels as looked_at
+
+    if not hasattr(frame.backend.arrays, "calls"):
+        pytest.skip("looks into the stand-in")
+    frame.set_parameter("queue", 1)
+    assert looked_at.copies(frame, 1) == 4 * len(MEMORY)
+    for name in ("thermal", "T_from_s_p"):
+        looked_at.run(name, frame.backend, str(ROOT / "examples/mixtures/n2.yaml"))

@@ -27,6 +27,7 @@ from examples.mini_solver.flow import Flow
 from examples.mini_solver.grid import Line
 from examples.mini_solver.ranks import choose_grid, share
 from examples.mini_solver.run import Run
+from examples.mini_solver.verify import tools
 from kernels.errors import FrameError
 
 CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
@@ -56,6 +57,8 @@ steps = {steps}
 [output]
 report = 2
 restart = {restart}
+averages = 1
+history = 1
 """
 
 
@@ -88,7 +91,7 @@ def run(*arguments, ranks=0, **more):
 
 def restart_of(folder):
     with h5py.File(folder / "restart.h5") as file:
-        return {k: file[k][:] for k in "UQ"} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
+        return {k: values[:] for k, values in file.items()} | {k: file.attrs[k] for k in ("time", "steps", "dt")}
 
 
 def same(a, b):
@@ -189,6 +192,56 @@ def advected(limiter, **how):
     return verify.flow_of([32], [0.0], [1.0], case, 1e-3, mixture=mixture, limiter=limiter, **how)
 
 
+GAP = dict(viscous=True, mu=1e-3, lam=0.1)  # dense N2 in a gap of 1 um
+
+
+def test_an_adiabatic_wall_keeps_the_heat_of_friction():
+    """Couette flow between a wall at 300 K and one that moves and is adiabatic: T = 300 K + mu V^2/lam (s - s^2/2) is
+    steady, 18 K at the latter. It starts there and has a third of the gap's thermal time to leave it."""
+    H, N, V = 1e-6, 10, 60.0
+    rise = 1e-3 * V * V / 0.1
+    start = dict(p=5e6, v=f"{V / H!r}*x", T=f"300 + {rise}*(x/{H} - (x/{H})**2/2)")
+    walls = {"x_low": {"kind": "wall", "T": 300.0}, "x_high": {"kind": "wall", "velocity": [0, V, 0]}}
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=walls, **GAP)
+    verify.advance(f, 0.33 * H * H * float(f.field("cv_vol").mean()) / 0.1)
+    s, T = (np.arange(N) + 0.5) / N, f.field("T")[0, 0]
+    # walls are of second order: rise/(8 N^2), which is what a parabola differs by from its chord over a cell
+    assert np.abs(T - 300 - rise * (s - s * s / 2)).max() < rise / (8 * N * N)
+    assert np.abs(f.field("v")[0, 0] / V - s).max() < 2e-3
+
+
+def test_a_wall_that_swings_in_its_plane():
+    """Stokes' second problem, u = U cos(w t - k y) exp(-k y) with k^2 = w rho/(2 mu): a wall's formula of t."""
+    H, N, U, k = 1e-6, 36, 2.0, 6e6
+    start, far = dict(p=5e6, T=300, v=f"{U}*exp(-{k}*x)*cos({k}*x)"), "slip_wall"
+    rho = float(tools.nitrogen_of_layer("rho", 300.0)["rho"])
+    w = 2 * k * k * 1e-3 / rho
+    walls = {"x_low": {"kind": "wall", "velocity": [0, f"{U}*cos({w!r}*t)", 0]}, "x_high": far}
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=walls, **GAP)
+    verify.advance(f, 1.5 / w)
+    x = (np.arange(N) + 0.5) * H / N
+    exact = U * np.cos(1.5 - k * x) * np.exp(-k * x)
+    # walls are of second order: 0.033, 0.0091, 0.0024 of U with 18, 36, 72 cells; the formula lags by half a step
+    assert np.abs(f.field("v")[0, 0] - exact).max() < U * (0.5 * (k * H / N) ** 2 + 0.5 * w * f.dt)
+
+
+def test_a_wall_whose_temperature_swings():
+    """A heat wave T - T0 = A cos(w t - k y) exp(-k y), k^2 = w rho cp/(2 lam), of an isothermal wall's formula of t.
+    The other side is open and holds the pressure."""
+    H, N, k = 1e-6, 18, 6e6
+    q = tools.nitrogen_of_layer("rho cp", 300.0)
+    w = 2 * k * k * 0.1 / (q["rho"] * q["cp"])
+    start = dict(p=5e6, T=f"300 + exp(-{k}*x)*cos({k}*x)")
+    sides = {"x_low": {"kind": "wall", "T": f"300 + cos({w!r}*t)"}, "x_high": {"kind": "outlet", "p": 5e6}}
+    sides["x_high"]["length"] = H / 20
+    f = verify.flow_of([N], [0.0], [H], start, 1.0, boundary=sides, **GAP)
+    verify.advance(f, 1.5 / w)
+    x = (np.arange(N) + 0.5) * H / N
+    exact = 300 + np.cos(1.5 - k * x) * np.exp(-k * x)
+    # a mirrored value is off by dx^2 T''/8 at the wall, T'' = 2 k^2; 0.014, 0.004 K with 18, 36 cells
+    assert np.abs(f.field("T")[0, 0] - exact).max() < (k * H / N) ** 2 / 4
+
+
 @pytest.mark.parametrize("how", [{}, {"runge_kutta": "ssp43", "cfl": 1.2}, {"viscous": True, "D": 1e-3, "mu": 1e-5}])
 def test_species_stay_within_0_and_1(how):
     """Without dissipation and limiter they do not; with the limiter mass is kept and p and u stay uniform, too."""
@@ -258,6 +311,39 @@ def test_the_limiter_leaves_smooth_flow_alone():
             f.step()
         states.append(f.state())
     assert same(*states)
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_an_inlet_with_sigma_comes_to_its_velocity_as_its_relaxation_says(scheme):
+    """u - u_given = (u_0 - u_given) exp(-K t), K = sigma c (1 - M^2)/(2 length), while no wave comes back."""
+    inlet = {"kind": "inlet", "T": 300, "velocity": [33, 7, 0], "sigma": 0.27, "length": 0.1}
+    start, sides = dict(T=300, p=5e6, u=30), {"x_low": inlet, "x_high": {"kind": "outlet", "p": 5e6}}
+    f = verify.flow_of([60], [0.0], [1.0], start, 1.0, scheme=scheme, boundary=sides)
+    c, rho = f.field("mach").mean(), f.field("rho").mean()
+    c = 30 / c
+    for end in (0.25, 0.5, 1.0):
+        verify.advance(f, end / c)
+        u, p = f.field("u")[0, 0, 0], f.field("p")[0, 0, 0]
+        left = np.exp(-0.135 * c * (1 - (u / c) ** 2) / 0.1 * f.time)
+        assert (33 - u) / 3 == pytest.approx(left, abs=2e-3)  # a cell of 60 is crossed in 2 % of the time 1/K
+        assert p - 5e6 == pytest.approx(rho * c * (u - 30), rel=1e-2)  # a wave that goes in; M changes by 0.9 %
+    assert f.field("v")[0, 0, 0] == pytest.approx(7, rel=2e-2)  # 5.5 cells have come in: exp(-5.5) is left
+
+
+def test_what_comes_in_by_an_inlet_with_sigma():
+    """Cold oxygen behind warm methane: p and u stay uniform, temperatures between the two, balances close."""
+    inlet = {"kind": "inlet", "T": 160, "velocity": [50, 0, 0], "X": {"O2": 0.9, "CH4": 0.1}, "sigma": 0.27}
+    sides = {"x_low": inlet, "x_high": {"kind": "outlet", "p": 1e7}}
+    start = dict(p=1e7, T=300, u=50, X={"CH4": 1})
+    f = verify.flow_of([60], [0.0], [1.0], start, 1.0, mixture=tools.OXYGEN_METHANE, boundary=sides)
+    before, T = f.sums(), []
+    verify.advance(f, 0.2 / 50, lambda f: T.append([f.field("T").min(), f.field("T").max()]))
+    assert np.abs(f.field("p") / 1e7 - 1).max() < 1e-11 and np.abs(f.field("u") / 50 - 1).max() < 1e-11
+    assert 159 < np.min(T) and np.max(T) < 301
+    Y = 0.9 * f.mixture.species.W[1] / (f.mixture.species.W @ [0.1, 0.9])
+    assert np.abs(f.field("Y_O2")[0, 0, :3] / Y - 1).max() < 1e-3 and abs(f.field("T")[0, 0, 0] - 160) < 0.1
+    changed = f.sums()[:3] - before[:3] - f.balance.passed()[:3]
+    assert np.abs(changed[:2]).max() < 1e-13 * before[:2].sum() and abs(changed[2]) < 1e-13 * 1e7 * f.time
 
 
 def test_several_boundaries_on_a_side_and_what_they_let_in():
@@ -431,14 +517,22 @@ def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme, numbers", [("double_flux", (3,)), ("double_flux", (2, 4)), ("apec", (2, 3))])
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, scheme, numbers):
+    """Files of several ranks hold what those of one do: rank 0 writes them, or all ranks together where h5py has
+    parallel HDF5."""
     pytest.importorskip("mpi4py")
     case = small(tmp_path, scheme=scheme)
+    case.write_text(case.read_text() + "fields = 2\n")
     assert main([str(case), "--folder", str(tmp_path / "one")]) == 0
     one = restart_of(tmp_path / "one")
+    names = [path.name for path in (tmp_path / "one").glob("*.h5") if path.name != "history.h5"]  # which has sums
+    assert {"averages.h5", "fields-00000002.h5", "restart.h5"} < set(names)
     for ranks in numbers:
         done = run(case, "--folder", tmp_path / f"r{ranks}", ranks=ranks)
         assert done.returncode == 0, done.stderr
-        assert same(one, restart_of(tmp_path / f"r{ranks}")), f"{ranks} ranks"
+        for name in names:
+            with h5py.File(tmp_path / "one" / name) as a, h5py.File(tmp_path / f"r{ranks}" / name) as b:
+                assert list(a) == list(b) and all(a[k].dtype == b[k].dtype for k in a)
+                assert all(np.array_equal(a[k][:], b[k][:]) for k in a), f"{ranks} ranks: {name}"
     half = small(tmp_path, steps=2, scheme=scheme)
     assert run(half, "--folder", tmp_path / "half", ranks=2).returncode == 0
     done = run(case, "--folder", tmp_path / "rest", "--restart", tmp_path / "half/restart.h5", ranks=3)
@@ -721,10 +815,43 @@ def test_fields_frames_and_the_report(tmp_path):
     assert len(list(tmp_path.glob("frame-*.png"))) == 2
 
 
-@pytest.mark.parametrize("cells", [[6], [6, 5], [6, 5, 4]])
-def test_meshio_reads_the_fields(tmp_path, cells):
-    """Each cell's value lies at the middle of its corners."""
-    meshio = pytest.importorskip("meshio")
+def test_limits_of_pictures(tmp_path):
+    """A frame has the limits of its own field; where the case fixes them below it, the map has one colour."""
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[24, 24], upper=[1.0, 1.0]),
+        initial=dict(p=5e6, T="300 + 20*sin(2*pi*x)"),
+        time={"steps": 1},
+        output=dict(frames=10, frame=["T"]),
+    )
+    colours = {}
+    for name, limits in (("own", {}), ("fixed", {"T": [100, 200]})):
+        data["output"]["frame_limits"] = limits
+        assert Run(Case(data), folder=tmp_path / name, out=io.StringIO())() == 0
+        with Image.open(tmp_path / name / "frame-00000000.png") as picture:
+            wide, high = picture.size
+            middle = picture.convert("RGB").crop((wide // 3, high // 3, wide // 2, high * 2 // 3))
+        colours[name] = {pixel for _, pixel in middle.getcolors(10**6)}
+    assert len(colours["own"]) > 50 and len(colours["fixed"]) == 1
+
+
+def test_a_mixture_beside_the_case_file(tmp_path, monkeypatch):
+    """The file beside the case comes before one of that name in the working folder."""
+    (tmp_path / "case").mkdir()
+    text = (ROOT / "examples/mixtures/n2.yaml").read_text()
+    (tmp_path / "case/mine.yaml").write_text(text)
+    (tmp_path / "mine.yaml").write_text("nothing")
+    case = '[mixture]\nfile = "mine.yaml"\n[domain]\ncells = [6]\nupper = [1.0]\n[initial]\nT = 300\np = 5e6\n'
+    (tmp_path / "case/it.toml").write_text(case + "[time]\nsteps = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert Case.from_file("case/it.toml").make_mixture().names == ("N2",)
+
+
+def sloping_field(tmp_path, cells, precision):
+    """A run that leaves fields; T = 300 + 10 x + 20 y + 40 z at the start."""
     d = len(cells)
     data = dict(
         mixture={"file": "examples/mixtures/n2.yaml"},
@@ -732,9 +859,17 @@ def test_meshio_reads_the_fields(tmp_path, cells):
         initial=dict(p=5e6, T="300 + 10*x" + " + 20*y" * (d > 1) + " + 40*z" * (d > 2)),
         boundary=dict.fromkeys("xyz"[:d], "slip_wall"),
         time={"steps": 1},
-        output=dict(fields=1, precision="double"),
+        output=dict(fields=1, averages=1, precision=precision),
     )
     assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
+
+
+@pytest.mark.parametrize("cells", [[6], [6, 5], [6, 5, 4]])
+def test_meshio_reads_the_fields(tmp_path, cells):
+    """Each cell's value lies at the middle of its corners."""
+    meshio = pytest.importorskip("meshio")
+    d = len(cells)
+    sloping_field(tmp_path, cells, "double")
     with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xmf") as reader:
         points, blocks = reader.read_points_cells()
         assert reader.num_steps == 2
@@ -744,6 +879,39 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     assert np.abs(fields["T"][0] - (300 + middle @ [10, 20, 40])).max() < 1e-9
     sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
     assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
+    with meshio.xdmf.TimeSeriesReader(tmp_path / "averages.xmf") as reader:
+        reader.read_points_cells()
+        assert np.abs(reader.read_data(0)[2]["mean_T"][0] - fields["T"][0]).max() < 1
+
+
+@pytest.mark.parametrize("cells, precision", [([6], "single"), ([6, 5], "single"), ([6, 5, 4], "double")])
+def test_vtk_reads_the_fields(tmp_path, cells, precision):
+    """The reader of vtk, on which ParaView is built: times, types, values at the middle of the cells."""
+    vtk_xdmf = pytest.importorskip("vtkmodules.vtkIOXdmf2")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+    from vtkmodules.vtkFiltersCore import vtkCellCenters
+
+    sloping_field(tmp_path, cells, precision)
+    found = {}
+    for name in ("fields", "averages"):
+        reader = vtk_xdmf.vtkXdmfReader()
+        reader.SetFileName(str(tmp_path / f"{name}.xmf"))
+        reader.UpdateInformation()
+        times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+        reader.UpdateTimeStep(times[0])
+        found[name] = times, reader.GetOutputDataObject(0)
+    times, grid = found["fields"]
+    assert len(times) == 2 and times[0] == 0 < times[1] == found["averages"][0][0]
+    centres = vtkCellCenters()
+    centres.SetInputData(grid)
+    centres.Update()
+    middle = vtk_to_numpy(centres.GetOutput().GetPoints().GetData())
+    T = grid.GetCellData().GetArray("T")
+    assert T.GetDataTypeAsString() == {"single": "float", "double": "double"}[precision]
+    assert len(middle) == np.prod(cells)
+    assert np.abs(vtk_to_numpy(T) - (300 + middle @ [10, 20, 40])).max() < 1e-9 + 400 * 1.2e-7 * (precision == "single")
+    assert found["averages"][1].GetCellData().GetArray("mean_rho").GetNumberOfTuples() == len(middle)
 
 
 def test_history_and_probes(tmp_path):
@@ -776,6 +944,69 @@ def test_history_and_probes(tmp_path):
         Run(Case(data), folder=tmp_path / "other", out=io.StringIO())
 
 
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_averages_in_time(tmp_path, scheme):
+    """Means, fluctuations and covariances of every second state against NumPy's over the same states; a run in two
+    parts has the same bits, a later beginning leaves out what was before."""
+    layer = "0.5*(1 - tanh((y - 0.5 + 0.1*sin(2*pi*x))/0.1))"
+    data = dict(
+        mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
+        domain=dict(cells=[12, 10], upper=[1.0, 1.0]),
+        initial=dict(T=f"300 - 100*{layer}", p=1e7, u=f"60*{layer}", w=5, X={"O2": layer, "CH4": "rest"}),
+        numerics=dict(scheme=scheme),
+        time={"steps": 9},
+        output=dict(averages=2, restart=5, precision="double"),
+    )
+    run = Run(Case(data), folder=tmp_path, out=io.StringIO())
+    names, states, flow = ["rho", "u", "v", "p", "T", "Y_CH4", "Y_O2"], [], run.flow
+    add = flow.averages.add
+    flow.averages.add = lambda: (states.append((flow.time, [flow.field(n) for n in names])), add())
+    assert run() == 0 and len(states) == 4
+    weights = np.diff([0.0, *(time for time, _ in states)])
+    weights /= weights.sum()
+    q = dict(zip(names, np.moveaxis([fields for _, fields in states], 1, 0)))
+    over = lambda values: np.tensordot(weights, values, 1)
+    mean = {n: over(q[n]) for n in names}
+    away = {n: q[n] - mean[n] for n in names}
+    with h5py.File(tmp_path / "averages.h5") as file:
+        found = {n: values[:].reshape(q["rho"].shape[1:]) for n, values in file.items()}
+    wanted = {f"mean_{n}": mean[n] for n in names} | {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in "uvT"}
+    wanted |= {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in names[-2:]}
+    assert found.keys() - wanted.keys() == {"cov_u_v", *(f"rms_{n}" for n in names)}
+    largest = lambda n: np.abs(q[n.split("_", 1)[1]]).max()
+    for n, values in wanted.items():  # four states: some ten roundings of the field
+        assert np.abs(found[n] - values).max() <= 10 * 2.2e-16 * largest(n), n
+    # a fluctuation is known to roundings of its field, its square to those times the fluctuation
+    for n in names:
+        error = np.abs(found[f"rms_{n}"] ** 2 - over(away[n] ** 2))
+        assert (error <= 40 * 2.2e-16 * largest(f"_{n}") * np.abs(away[n]).max() + 1e-30).all(), n
+        assert found[f"rms_{n}"].max() > 1e-5 * np.abs(q[n]).max()
+    error = np.abs(found["cov_u_v"] - over(away["u"] * away["v"]))
+    assert error.max() <= 40 * 2.2e-16 * largest("_u") * np.abs([away["u"], away["v"]]).max()
+
+    whole = restart_of(tmp_path)
+    again = Run(Case(data), folder=tmp_path / "rest", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
+    assert again.flow.steps == 5 and again() == 0 and same(whole, restart_of(tmp_path / "rest"))
+    data["output"]["averages_from"] = states[2][0]
+    late = Run(Case(data), folder=tmp_path / "late", out=io.StringIO(), restart=tmp_path / "restart-before.h5")
+    assert late() == 0 and late.flow.averages.weight == pytest.approx(states[3][0] - states[2][0], rel=1e-12)
+    assert late.flow.averages.fields(["p"])["rms_p"].max() < 1e-15 * 1e7  # of one state
+    assert np.array_equal(late.flow.averages.fields(["p"])["mean_p"], states[3][1][3])
+    assert (tmp_path / "late/averages.xmf").read_text().count("mean_Y_O2") == 2
+
+
+@pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
+    case = Case.from_file(small(tmp_path, steps=1, scheme=scheme))
+    case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]
+    run = Run(case, folder=tmp_path / "out", out=io.StringIO())
+    assert run() == 0
+    with h5py.File(tmp_path / "out/history.h5") as file:
+        for name in ("rho", "u", "v", "w", "p", "T", "Y_CH4", "Y_O2"):
+            field = run.flow.field(name)
+            assert list(file[f"probe_{name}"][1]) == [field[0, 0, 0], field[8, 7, 11]], name
+
+
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
     case = small(tmp_path, steps=4)
     (tmp_path / "file").write_text("")
@@ -788,7 +1019,7 @@ def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
 def test_a_full_disk_ends_the_run_in_a_line_and_keeps_the_last_restart(tmp_path):
     """Files may have 300 kB: a restart of the smaller grid fits, the larger one's does not. HDF5 itself would crash."""
     limits = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))"
-    small_case = (small(tmp_path), "--folder", tmp_path / "out")
+    small_case = (small(tmp_path), "--folder", tmp_path / "out", "--set", "output.averages=0")
     assert broken(tmp_path, small_case, limits, 0).returncode == 0
     kept = restart_of(tmp_path / "out")
     large = (*small_case, "--overwrite", "--set", "domain.cells=[40, 30, 20]")
@@ -838,6 +1069,8 @@ def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, ca
     assert main([str(case), "--folder", str(folder)]) == 1
     told = capsys.readouterr().err
     assert "the run failed" in told and "cell (6, 5, 4)" in told
+    with h5py.File(folder / "history.h5") as file:  # all that was known before
+        assert list(file["step"]) == [0, 1, 2, 3] and np.isfinite(file["kinetic_energy"]).all()
     assert restart_of(folder)["steps"] == 2 and np.isfinite(restart_of(folder)["U"]).all()
 
 
@@ -870,6 +1103,7 @@ GOOD = dict(
         ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
         ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
         ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
+        ({"numerics.scheme": "doubleflux"}, "did you mean 'double_flux'"),
         ({"numerics.order": 5}, "wanted one of 4, 6"),
         ({"numerics.cfl": -1}, "a positive number"),
         ({"numerics.cfl": 1.1}, "unstable beyond 1.09"),
@@ -930,6 +1164,10 @@ GOOD = dict(
             "a velocity of 3 around the axis",
         ),
         ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
+        ({"initial.X": {"ch4": 1}}, "which has CH4, O2, did you mean 'CH4'"),
+        ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),
+        ({"boundary": {"x": {"knd": "wall"}}}, "x_low: unknown key 'knd', did you mean 'kind'"),
+        ({"boundary": {"x": {"T": 300.0}}}, "x_low: 'kind' is missing"),
         ({"initial.X": {"CH4": 0.5}}, "sum 1"),
         ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
         ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),

@@ -33,6 +33,8 @@ if [ "$1" = -d ]; then
 fi
 read -r order
 echo "$order" >> "$PLACE/orders"
+[ -z "$HANGS" ] || exec sleep 600
+[ -z "$GONE" ] || [ -f "$PLACE/daemon.pid" ] || exit 1
 case $order in quit*) kill "$(cat "$PLACE/daemon.pid")" ;; esac
 """
 # What Frame does, without a device: the communicator, and what this rank got.
@@ -43,6 +45,7 @@ import kernels.backend, frame.mpi, frame.mps
 from frame.frame import Frame
 kernels.backend.has_driver = lambda: True
 frame.mps.touched = lambda: os.environ.get("TOUCHED") == "1"
+frame.mps.WAIT = float(os.environ.get("WAIT", frame.mps.WAIT))
 f = Frame()
 try:
     f.set_communicator(MPI.COMM_WORLD.py2f())
@@ -53,6 +56,8 @@ open(f"{os.environ['PLACE']}/rank{rank}", "w").write(str(os.environ.get("CUDA_MP
 MPI.COMM_WORLD.Barrier()
 if os.environ.get("KILLED") == "1" and MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1:
     os.kill(os.getpid(), signal.SIGKILL)
+if os.environ.get("KILLED") == "the daemon" and rank == 0:
+    os.kill(int(open(f"{os.environ['PLACE']}/daemon.pid").read()), signal.SIGKILL)
 """
 
 
@@ -94,7 +99,7 @@ def ended(orders, tmp_path):
     return False
 
 
-@pytest.mark.parametrize("killed", ("0", "1"))
+@pytest.mark.parametrize("killed", ("0", "1", "the daemon"))
 def test_one_service_for_the_ranks_of_a_node_which_ends_with_them(run, tmp_path, killed):
     out, folders, orders = run(3, KILLED=killed)
     assert out.count("libframe: 3 ranks share 1 GPU by MPS, started for this job.") == 1, out
@@ -137,4 +142,23 @@ def test_require_ends_every_rank_with_the_reason(run):
 def test_one_that_runs_is_used(run, tmp_path):
     pathlib.Path(tmp_path, "control").mkdir()
     out, folders, orders = run(2, CUDA_MPS_PIPE_DIRECTORY=str(tmp_path))
-    assert "2 ranks share 1 GPU by MPS, which was running" in out and folders == {str(tmp_path)} and orders() == []
+    assert "2 ranks share 1 GPU by MPS, which was running" in out and folders == {str(tmp_path)}
+    assert orders() == ["get_server_list"]  # whether it lives
+
+
+def test_one_that_died_is_not_waited_for(run, tmp_path):
+    """Its pipe is still there, and nobody answers: the job gets a service of its own."""
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "control").mkdir()
+    out, folders, orders = run(2, CUDA_MPS_PIPE_DIRECTORY=str(old), GONE="1")
+    assert out.count("2 ranks share 1 GPU by MPS, started for this job") == 1, out
+    (folder,) = folders
+    assert folder != str(old) and f"start {folder}" in orders()
+    assert ended(orders, tmp_path), orders()
+
+
+def test_one_that_hangs_is_given_up(run, tmp_path):
+    out, folders, _ = run(2, HANGS="1", WAIT="0.5")
+    assert out.count("libframe: no MPS: 2 ranks") == 1 and "timed out after 0.5 seconds" in out, out
+    assert folders == {"None"} and not list(tmp_path.glob("castles-frame-mps-*"))

@@ -80,7 +80,7 @@ def test_a_choice_of_the_host_stays(frame, capsys):
     frame.load_mixture(N2, "")
     assert frame.backend.name == "cuda" and "in use before the mixture: GPU" in capsys.readouterr().err
     frame.unpin(array.ctypes.data, array.size)
-    with pytest.raises(ArgumentError, match="FRAME_PLACEMENT is 'fastest', wanted one of device, measured"):
+    with pytest.raises(ArgumentError, match="FRAME_PLACEMENT is 'fastest', wanted one of rule, device, measured"):
         Config({"FRAME_PLACEMENT": "fastest"})
 
 

@@ -16,7 +16,7 @@ def cached(folder):
     return sorted(p.name for p in pathlib.Path(folder).iterdir())
 
 
-@pytest.mark.parametrize("steps", [900, 10000])
+@pytest.mark.parametrize("steps", [400, 10000])
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_a_host_on_the_cpu(ranks, steps, tmp_path):
     tmp_path.chmod(0o700)

@@ -4,12 +4,13 @@ there."""
 import importlib.util
 import json
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from mixtures_for_tests import ROOT, species_set
 
 from frame.tools import cli, validate
-from frame.tools.validate import cantera, fluids, identities, reference, report, scale, states, wide
+from frame.tools.validate import cantera, cantera_rates, fluids, identities, reference, report, scale, states, wide
 from kernels import ArgumentError, Mixture, get_backend
 
 CH4_O2, FOUR, H2_O2, N2 = (
@@ -153,6 +154,69 @@ def test_another_model_than_canteras_fails(monkeypatch):
     monkeypatch.setattr(cantera, "OPTIONS", {**cantera.OPTIONS, "chung": "published"})
     failed = {row.name for row in cantera.run(job(mix, n=300)) if not row.passed}
     assert failed == {"mu", "lam"}
+
+
+RATES = cantera_rates.NAMES.split()
+
+
+def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
+    """`validate --against cantera`: every kind of reaction that is read, of an ideal and of a real gas; what is refused
+    is told."""
+    pytest.importorskip("cantera")
+    text = mechanisms.path().read_text()
+    (tmp_path / "every_kind.yaml").write_text(text)
+    (tmp_path / "refused.yaml").write_text(text.replace("type: Chebyshev", "type: linear-Burke"))
+    monkeypatch.setattr(cantera_rates, "cantera_data", lambda: tmp_path)
+    asked = ["validate", "--against", "cantera", "--states", "150", "--backend", "cpu", "--json", "-"]
+    assert cli.main(asked) == 0
+    out, told = capsys.readouterr()
+    rows = json.loads(out)["rows"]
+    names = [f"{name} of every_kind.yaml {phase}" for phase in ("ideal", "real") for name in RATES]
+    assert [row["quantity"] for row in rows] == names
+    assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
+    assert "7 species, 34 reactions" in told and told.count("left out: refused.yaml") == 2 and "linear-Burke" in told
+    assert cli.main(["validate", "--backend", "cpu"]) == 1
+    assert "--mixture FILE is needed" in capsys.readouterr().err
+
+
+def test_another_rate_than_canteras_fails(monkeypatch):
+    """A multiplier 1e-10 off, in one falloff reaction of 34."""
+    ct = pytest.importorskip("cantera")
+    given = validate.Job(
+        Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"),
+        str(mechanisms.path()),
+        "ideal",
+        150,
+        3,
+        get_backend("cpu"),
+        None,
+    )
+    assert [row.name for row in cantera.run(given) if row.passed] == RATES
+
+    class Wrong(ct.Solution):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.set_multiplier(self.multiplier(7) * (1 + 1e-10), 7)
+
+    monkeypatch.setattr(ct, "Solution", Wrong)
+    failed = {row.name for row in cantera.run(given) if not row.passed}
+    assert {"rate_f", "rate_r"} <= failed and "Kc" not in failed
+
+
+@pytest.mark.parametrize(
+    "file",
+    (
+        *("h2o2", "gri30", "gri30_highT", "air", "ohn", "ptcombust", "SiF4_NH3_mec", "nDodecane_Reitz"),
+        *("example_data/ammonia-CO-H2-Alzueta-2023", "example_data/n-hexane-NUIG-2015"),
+    ),
+)
+def test_rates_of_canteras_mechanisms(file, tmp_path):
+    pytest.importorskip("cantera")
+    path = cantera_rates.cantera_data() / f"{file}.yaml"
+    (tmp_path / path.name).symlink_to(path)
+    rows = cantera_rates.sweep(lambda text: None, 100, 1, get_backend("cpu"), tmp_path)
+    assert len(rows) >= len(RATES)
+    assert all(row.passed for row in rows), [f"{r.name}: {r.worst:.3g} at {r.place()}" for r in rows if not r.passed]
 
 
 def test_a_pole_is_found():

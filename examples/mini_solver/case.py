@@ -125,6 +125,8 @@ SCHEMA = {
         "precision": (("single", "double"), "single"),
         "history": (COUNT, 0),
         "probes": ("a list of points", []),
+        "averages": (COUNT, 0),
+        "averages_from": (NOT_NEGATIVE, 0.0),
         "frames": (COUNT, 0),
         "frames_time": (POSITIVE, 0.0),
         "frame": ("a list of fields to draw", ["rho"]),
@@ -142,6 +144,8 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "velocity": ("3 numbers or expressions", None),
         "X": ("a table by species", {}),
         "Y": ("a table by species", {}),
+        "sigma": (NOT_NEGATIVE, 0.0),
+        "length": (POSITIVE, 0.0),
     },
     "supersonic_inlet": {
         "T": (EXPRESSION, None),
@@ -188,7 +192,8 @@ def _read_table(given, schema, where) -> dict:
         out[key] = value = given.get(key, default)
         words = f"one of {', '.join(map(str, kind))}" if isinstance(kind, tuple) else kind
         wanted(key in given or default is not None, f"[{where}]: '{key}' is missing; wanted {words}.")
-        wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}; wanted {words}.")
+        meant = closest(value, kind, 1) if isinstance(kind, tuple) and isinstance(value, str) else ""
+        wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}{meant}; wanted {words}.")
     return out
 
 
@@ -288,6 +293,10 @@ def _side(given, axis, side) -> list[dict]:
 
 def _boundary(value, where) -> dict:
     value = {"kind": value} if isinstance(value, str) else value
+    if isinstance(value, dict) and "kind" not in value:
+        known = ["kind", *dict.fromkeys(key for keys in BOUNDARIES.values() for key in keys), "where"]
+        check_known(value, known, f"[boundary] {where}: unknown key")
+        raise CaseError(f"[boundary] {where}: 'kind' is missing; wanted one of {', '.join(BOUNDARIES)}.")
     kind = value.get("kind") if isinstance(value, dict) else value
     fit = isinstance(kind, str) and kind in BOUNDARIES
     meant = closest(kind, BOUNDARIES, 1) if isinstance(kind, str) else ""
@@ -463,8 +472,10 @@ class Case:
             said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
             wanted(value == served, said)
         if m["ideal_gas"]:
-            g = {"gamma": 1.4, "W": 0.028} | m["ideal_gas"]
-            fit = len(g) == 2 and all(map(_is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
+            g = {"gamma": 1.4, "W": 0.028}
+            check_known(m["ideal_gas"], g, "[mixture] ideal_gas: unknown key")
+            g |= m["ideal_gas"]
+            fit = all(map(_is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
             wanted(fit, f"[mixture] ideal_gas = {m['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
             return Mixture(ideal_gas_species(**g), **m["options"])
         data = read_cantera_yaml(self.path(m["file"]), m["phase"] or None)[0]

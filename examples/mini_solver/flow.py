@@ -10,6 +10,7 @@ clock.py       time, and the length of the steps, which may be queued
 stepping.py    Runge-Kutta stages, graphs; where a flow failed
 ranks.py       blocks of other ranks, exchange of fringes
 balance.py     integrals over the domain, less what came in through its sides
+averages.py    means in time, fluctuations
 
 State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and,
 conservative, temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or,
@@ -26,7 +27,7 @@ import numpy as np
 
 from kernels.backend import cuda_devices, get_backend
 
-from . import limiter, stencil, stepping
+from . import averages, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
 from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
@@ -112,6 +113,9 @@ class Flow:
         moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
         self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if alone else 1)
         self.balance = Balance(self)
+        self.averages, o = None, case.output
+        if o["averages"]:
+            self.averages = averages.Averages(self, bind, o["averages"], o["averages_from"])
         if source is not None:
             block.arrays["source"][...] = 0.0
             block.put(block.interior("source"), source(*block.coordinates()))
@@ -153,6 +157,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
+        if self.case.output["averages"]:
+            rows |= averages.arrays(ns)
         if self.case.axisymmetric:
             rows["around"] = 2
         for d in range(dimensions):

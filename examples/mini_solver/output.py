@@ -1,4 +1,4 @@
-"""What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF. Rank 0 writes."""
+"""What a run leaves: restart files, field files with XDMF for ParaView, pictures, an animated GIF."""
 
 import gc
 import importlib
@@ -21,6 +21,8 @@ RESULTS = (
     "frame-????????.png",
     "frames.gif",
     "history.h5",
+    "averages.h5",
+    "averages.xmf",
 )
 
 
@@ -69,24 +71,79 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
-def write_file(flow, path, blocks, attributes, **how):
+def write_file(flow, path, blocks, attributes, line=False, **how):
     """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
-    and type (`how`). The file takes its name only when it is whole. OutputError where it cannot be written.
+    and type (`how`); line: as a line of numbers, x fastest. The file takes its name only when it is whole. OutputError
+    where it cannot be written.
 
-    HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
-    structures, from which it does not recover.
+    All ranks write together where h5py has parallel HDF5. Else rank 0 writes what the others send.
     """
+    together = flow.ranks.size > 1 and _h5py().get_config().mpi
+    (_write_together if together else _write_alone)(flow, path, blocks, attributes, line, **how)
+
+
+def _write_alone(flow, path, blocks, attributes, line, **how):
+    """HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
+    structures, from which it does not recover."""
     file = None
     if flow.ranks.rank == 0:
         file = _h5py().File("image", "w", driver="core", backing_store=False)
         file.attrs.update(attributes)
     for name, block in blocks:
-        rows = block.shape[:-3]
-        target = file.create_dataset(name, (*rows, *flow.case.cells[::-1]), **how) if file else None
-        for first, values in collect(flow, block, rows):
+        shape = (*block.shape[:-3], *flow.case.cells[::-1])
+        if line:
+            values = whole(flow, block)
+            file.create_dataset(name, data=values.ravel(), **how) if file else None
+            continue
+        target = file.create_dataset(name, shape, **how) if file else None
+        for first, values in collect(flow, block, shape[:-3]):
             target[(..., *_box(first, values))] = values
     if file:
         save(path, _closed(file))
+
+
+def _write_together(flow, path, blocks, attributes, line, **how):
+    h5py, ranks, told = _h5py(), flow.ranks, ""
+    part, cells = path.with_name(path.name + ".part"), flow.case.cells
+    attributes = ranks.everyone(attributes)[0]  # sums could differ in their last bits; a file has one of each
+    try:
+        if ranks.rank == 0:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        ranks.comm.Barrier()
+        with h5py.File(part, "w", driver="mpio", comm=ranks.comm) as file:
+            file.attrs.update(attributes)
+            for name, block in blocks:
+                shape = (*block.shape[:-3], *cells[::-1])
+                target = file.create_dataset(name, int(np.prod(shape)) if line else shape, **how)
+                with target.collective:  # what check sums ask for
+                    if line:
+                        _put_line(h5py, target, ranks.first, cells, np.ascontiguousarray(block))
+                    else:
+                        target[(..., *_box(ranks.first, block))] = block
+        if ranks.rank == 0:
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(part, path)
+    except (OSError, RuntimeError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+    told = next((t for t in ranks.everyone(told) if t), "")
+    if told:
+        if ranks.rank == 0 and part.is_file():
+            part.unlink()
+        raise OutputError(f"'{path}' cannot be written: {told}.")
+
+
+def _put_line(h5py, target, first, cells, block):
+    """A block (nz, ny, nx) to its places in a dataset that has the whole field as a line."""
+    (i, j, k), (nx, ny, _), (m, n, planes) = first, cells, block.shape[::-1]
+    space = target.id.get_space()
+    space.select_none()
+    for plane in range(planes):
+        start = i + nx * (j + ny * (k + plane))
+        space.select_hyperslab((start,), (n,), (nx,), (m,), op=h5py.h5s.SELECT_OR)
+    memory, how = h5py.h5s.create_simple((block.size,)), h5py.h5p.create(h5py.h5p.DATASET_XFER)
+    how.set_dxpl_mpio(h5py.h5fd.MPIO_COLLECTIVE)
+    target.id.write(memory, space, block.ravel(), dxpl=how)
 
 
 def image(datasets, attributes=()):
@@ -123,7 +180,7 @@ def save(path, data):
 def writes(case) -> bool:
     """Whether this case leaves files (a signal makes it write a restart in any case)."""
     o = case.output
-    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history"))
+    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history", "averages"))
 
 
 def prepare(flow, folder, continued, overwrite):
@@ -166,9 +223,13 @@ def write_restart(flow, folder):
         start_sums=flow.balance.start,
         passed=flow.balance.passed(),
     )
+    blocks = flow.state()
+    if flow.averages:
+        attributes |= flow.averages.numbers()
+        blocks |= flow.averages.state()
     folder = pathlib.Path(folder)
     # with a check sum of each chunk: a damaged file is refused when it is read
-    write_file(flow, folder / "restart-new.h5", flow.state().items(), attributes, dtype="f8", fletcher32=True)
+    write_file(flow, folder / "restart-new.h5", blocks.items(), attributes, dtype="f8", fletcher32=True)
     if flow.ranks.rank == 0:
         try:
             if (folder / RESTART).is_file():
@@ -204,7 +265,8 @@ def _read(file, flow, path):
         said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
         wanted(have == asked, said)
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
-    U, Q = (file[name][(slice(None), *box)] for name in ("U", "Q"))
+    part = lambda name: file[name][(slice(None), *box)]
+    U, Q = part("U"), part("Q")
     time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
     start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)
     balance = flow.balance
@@ -212,6 +274,10 @@ def _read(file, flow, path):
     usable = usable and np.isfinite([time, dt, *start, *passed]).all()
     wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {start}).")
     flow.time, flow.steps, flow.dt, balance.start, balance.before = time, steps, dt, start, passed
+    if flow.averages and "averages_weight" in a:
+        flow.averages.set_state({name: part(name) for name in ("mean", "moments")}, a)
+    elif flow.averages:
+        flow.averages.begin(time)
     return U, Q
 
 
@@ -252,28 +318,19 @@ def mesh(case):
     return ("Quadrilateral", "Hexahedron")[d - 2], points, np.stack([c.ravel() for c in corners], -1)
 
 
-class FieldFiles:
-    """fields-<step>.h5 (each field a line of numbers, x fastest), mesh.h5 and one fields.xmf over all of them: XDMF 3,
-    which ParaView and meshio read. One rank writes."""
+class Xdmf:
+    """Files <name>.h5 of fields (each a line of numbers, x fastest), with mesh.h5 and an index in XDMF 3, which
+    ParaView, vtk and meshio read."""
 
-    def __init__(self, flow, folder, continued):
-        self.folder, self.written, self._mesh = pathlib.Path(folder), [], None
+    def __init__(self, flow, folder, index):
+        self.folder, self.index, self._mesh = pathlib.Path(folder), index, None
         self._type, self._bytes = ("f8", 8) if flow.case.output["precision"] == "double" else ("f4", 4)
-        for path in earlier(flow, folder, "fields-????????.h5", continued):
-            try:
-                with _h5py().File(path) as file:
-                    self.written.append((float(file.attrs["time"]), path.name))
-            except (OSError, KeyError) as error:
-                raise CaseError(f"'{path}', of the run that is continued, cannot be read ({error}).") from None
 
-    def write(self, flow):
-        name = f"fields-{flow.steps:08d}.h5"
-        fields = {field: whole(flow, flow.field(field)) for field in output_names(flow)}
-        if flow.ranks.rank:
-            return
+    def save(self, flow, name, fields):
+        """fields: name -> this rank's block."""
         told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
-        save(self.folder / name, image({k: v.ravel().astype(self._type) for k, v in fields.items()}, told))
-        if self._mesh is None:
+        write_file(flow, self.folder / name, fields.items(), told, line=True, dtype=self._type)
+        if self._mesh is None and flow.ranks.rank == 0:
             kind, points, corners = mesh(flow.case)
             save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}))
             self._mesh = f"""<Topology TopologyType="{kind}" NumberOfElements="{len(corners)}" NodesPerElement="{corners.shape[1]}">
@@ -281,12 +338,11 @@ class FieldFiles:
 </Topology><Geometry GeometryType="XYZ">
 <DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="{len(points)} 3">mesh.h5:/points</DataItem></Geometry>
 """  # noqa: E501
-        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
-        self._index(list(fields), int(np.prod(flow.case.cells)))
 
-    def _index(self, names, cells):
+    def save_index(self, files, names, cells):
+        """files: (time, name) of each."""
         grids = []
-        for time, file in self.written:
+        for time, file in files:
             fields = "".join(
                 f'<Attribute Name="{f}" AttributeType="Scalar" Center="Cell"><DataItem Format="HDF" NumberType="Float" '
                 f'Precision="{self._bytes}" Dimensions="{cells}">{file}:/{f}</DataItem></Attribute>\n'
@@ -299,7 +355,48 @@ class FieldFiles:
             '<?xml version="1.0"?>\n<Xdmf Version="3.0"><Domain><Grid Name="run" GridType="Collection" '
             'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
         )
-        save(self.folder / "fields.xmf", text.encode())
+        save(self.folder / self.index, text.encode())
+
+
+class FieldFiles(Xdmf):
+    """fields-<step>.h5 and one fields.xmf over all of them."""
+
+    def __init__(self, flow, folder, continued):
+        super().__init__(flow, folder, "fields.xmf")
+        self.written = []
+        for path in earlier(flow, folder, "fields-????????.h5", continued):
+            try:
+                with _h5py().File(path) as file:
+                    self.written.append((float(file.attrs["time"]), path.name))
+            except (OSError, KeyError) as error:
+                raise CaseError(f"'{path}', of the run that is continued, cannot be read ({error}).") from None
+
+    def write(self, flow):
+        name = f"fields-{flow.steps:08d}.h5"
+        fields = {field: flow.field(field) for field in output_names(flow)}
+        self.save(flow, name, fields)
+        if flow.ranks.rank:
+            return
+        self.written = [w for w in self.written if w[1] != name] + [(flow.time, name)]
+        self.save_index(self.written, list(fields), int(np.prod(flow.case.cells)))
+
+
+class AverageFile(Xdmf):
+    """averages.h5 and averages.xmf: what is known so far (averages.py has the names)."""
+
+    def __init__(self, flow, folder):
+        super().__init__(flow, folder, "averages.xmf")
+        self.path = self.folder / "averages.h5"
+
+    def write(self, flow):
+        """Nothing where no time has passed since averages began. Nothing of a flow that has failed."""
+        if not flow.averages.weight:
+            return
+        flow.check()
+        fields = flow.averages.fields(output_names(flow))
+        self.save(flow, self.path.name, fields)
+        if flow.ranks.rank == 0:
+            self.save_index([(flow.time, self.path.name)], list(fields), int(np.prod(flow.case.cells)))
 
 
 # ---------------------------------------------------------------- history
@@ -340,17 +437,23 @@ class History:
         row = dict(time=flow.time, step=flow.steps, kinetic_energy=kinetic, enstrophy=enstrophy, mass=sums[:ns])
         row |= dict(momentum=sums[ns : ns + 3], energy=sums[ns + 3], passed=flow.balance.passed())
         if self.cells:
-            row |= {f"probe_{name}": self._probed(flow, flow.field(name)) for name in output_names(flow)}
+            row |= {f"probe_{name}": values for name, values in self._probed(flow).items()}
         for name, value in row.items():
             self.rows.setdefault(name, []).append(value)
 
-    def _probed(self, flow, field):
-        first, values = flow.ranks.first, np.zeros(len(self.cells))
+    def _probed(self, flow):
+        """name -> values at the probes. Of a block on a device only their cells come to the host."""
+        ns, block = flow.ns, flow.block
+        cells, Q, T = np.zeros((len(self.cells), ns + 5)), block.interior("Q"), block.interior("T")
         for n, cell in enumerate(self.cells):
-            i, j, k = (c - f for c, f in zip(cell, first))
-            if all(0 <= c < m for c, m in zip((i, j, k), flow.block.cells)):
-                values[n] = field[k, j, i]
-        return flow.ranks.total(values)
+            i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
+            if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
+                cells[n] = *block.host(Q[: ns + 4, k, j, i]), *block.host(T[:, k, j, i])
+        cells = flow.ranks.total(cells).T  # a cell is one rank's: the others add 0
+        rho = cells[:ns].sum(0)
+        known = dict(zip(("u", "v", "w", "p", "T"), cells[ns:]), rho=rho)
+        known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
+        return {name: known[name] for name in output_names(flow)}
 
     def write(self, flow):
         if flow.ranks.rank == 0 and self.rows:

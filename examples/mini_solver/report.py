@@ -67,6 +67,10 @@ class Report:
                 "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
                 "pressure diffusion, no thermodynamic factor",
             )
+        if f.averages:
+            a = f.averages
+            known = f", {a.weight:g} s of them from before" if a.weight else ""
+            lines.insert(-1, f"  averages every {a.every} steps, from t = {a.began:g} s on{known}")
         self.say("\n".join(lines))
 
     def line(self):

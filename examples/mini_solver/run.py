@@ -1,12 +1,13 @@
 """A run from case file to summary: the loop, output, signals, failures."""
 
+import contextlib
 import math
 import pathlib
 import signal
 import sys
 
 from . import output
-from .errors import FlowError, check_known
+from .errors import FlowError, OutputError, check_known
 from .flow import Flow
 from .report import Report
 
@@ -31,6 +32,7 @@ class Run:
         self.fields = output.FieldFiles(flow, self.folder, bool(restart))
         self.frames = output.Frames(flow, self.folder, case.output, bool(restart))
         self.history = output.History(flow, self.folder, bool(restart))
+        self.averages = output.AverageFile(flow, self.folder) if flow.averages else None
         self.report = Report(flow, out)
         self.asked_to_stop = False
 
@@ -44,7 +46,7 @@ class Run:
             self._write(start=True)
             while not self._done():
                 if self._stopping():
-                    self.history.write(f)
+                    self._write_sums()
                     output.write_restart(f, self.folder)
                     where = self.folder / output.RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
@@ -57,6 +59,10 @@ class Run:
                 report.after_step()
             if c.output["restart"]:
                 output.write_restart(f, self.folder)
+        except FlowError:
+            with contextlib.suppress(OutputError):
+                self.history.write(f)  # rows of the flow before it failed
+            raise
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
@@ -72,6 +78,8 @@ class Run:
             yield f"fields: {self.folder / 'fields.xmf'}"
         if self.history.rows:
             yield f"history: {self.history.path}"
+        if self.averages and self.flow.averages.weight:
+            yield f"averages: {self.averages.path} over {self.flow.averages.weight:g} s"
 
     def _stop(self, number, frame):
         self.asked_to_stop = True
@@ -99,7 +107,7 @@ class Run:
     def _ahead(self, until):
         """How many steps there are before the host has something to do, or as far as is known before this time."""
         o, f, t = self.case.output, self.flow, self.case.time
-        every = [o[key] for key in ("report", "restart", "fields", "frames", "history") if o[key]]
+        every = [o[key] for key in ("report", "restart", "fields", "frames", "history", "averages") if o[key]]
         left = [n - f.steps % n for n in every] + [t["steps"] - f.steps] * bool(t["steps"]) + self.report.next_step()
         if f.dt > 0 and math.isfinite(until):  # a step more, in case they become shorter
             left.append(math.ceil(min((until - f.time) / f.dt, 1e9)) + 1)
@@ -114,6 +122,12 @@ class Run:
         step = o[f"{what}_time"]
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
+    def _write_sums(self):
+        """What is gathered over the run and written as a whole."""
+        self.history.write(self.flow)
+        if self.averages:
+            self.averages.write(self.flow)
+
     def _write(self, start=False):
         f, o = self.flow, self.case.output
         fields, frames = (self._due(what, start) for what in ("fields", "frames"))
@@ -124,8 +138,10 @@ class Run:
                 f.check()  # nothing of a flow that has failed is written
             if history:
                 self.history.add(f)
+            if f.averages and f.averages.due():
+                f.averages.add()
             if restart or self._done():
-                self.history.write(f)
+                self._write_sums()
             if fields:
                 self.fields.write(f)
             if frames:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from kernels.errors import closest
+
 from .case import AXES, FRINGE, LOWEST_T, Expression
 from .errors import wanted
 
@@ -20,7 +22,8 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
         return np.ones((1, *shape))
     out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
-        wanted(name in mixture.names, f"{where}: species '{name}' is not in the mixture, which has {names}.")
+        said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
+        wanted(name in mixture.names, said)
         fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
         if text != "rest":
@@ -160,7 +163,7 @@ class Side:
                 p = value("p")[here]
                 wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
                 given[PRESSURE][here] = p
-            if kind == "outlet":
+            if "sigma" in part:
                 d = self.d
                 given[SIGMA][here] = part["sigma"]
                 given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])

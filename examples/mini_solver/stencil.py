@@ -26,6 +26,7 @@ KERNELS = {
         "direction:whole",
         "ORDER DISSIPATION CONSERVATIVE",
     ),
+    "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "viscous": (
         "viscous.h",
         "Q T mu lam D h_Y viscous_flux",

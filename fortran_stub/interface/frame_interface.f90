@@ -34,7 +34,7 @@ module frame_interface
   private
 
   public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
-  public :: frame_contract
+  public :: frame_contract, frame_react
   public :: frame_lasterror, frame_laststatus
   public :: frame_initialize
   public :: frame_setcomm
@@ -384,6 +384,18 @@ module frame_interface
       integer(c_int), value :: fields_n
       integer(c_int) :: status
     end function
+    function c_react_fields(keep, kind, fields, fields_n, dt, lo, hi) &
+        bind(c, name='framec7_react_fields') result(status)
+      import
+      integer(c_int), value :: keep
+      character(kind=c_char), intent(in) :: kind(*)
+      type(frame_field), intent(in) :: fields(*)
+      integer(c_int), value :: fields_n
+      real(c_double), value :: dt
+      integer(c_int64_t), intent(in) :: lo(4)
+      integer(c_int64_t), intent(in) :: hi(4)
+      integer(c_int) :: status
+    end function
     function c_pin_array(keep, fields, fields_n) &
         bind(c, name='framec7_pin_array') result(status)
       import
@@ -432,6 +444,25 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_contract_fields(keep(present(stat)), trim(tag)//c_null_char, fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Every point of a block as a closed adiabatic reactor over dt [s], at constant 'volume' or 'pressure', in place:
+  !   call frame_react('volume', [frame_inout('T', T), frame_inout('p', p), frame_inout('Y', Y), &
+  !                               frame_out('status', status), frame_out('steps', steps)], dt=1d-6)
+  ! dt is a number, or a field: frame_in('dt', dt). status and steps may be left out; docs/howto/chemistry.md has them.
+  subroutine frame_react(kind, fields, dt, lo, hi, stat)
+    character(*), intent(in) :: kind
+    type(frame_field), intent(in) :: fields(:)
+    real(c_double), intent(in), optional :: dt
+    integer, intent(in), optional :: lo(:), hi(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    real(c_double) :: number
+    number = -1                                                 ! not given; a negative number that was given is refused
+    if (present(dt)) number = merge(dt, -2d0, dt >= 0)
+    status = c_react_fields(keep(present(stat)), trim(kind)//c_null_char, fields, size(fields, kind=c_int), number, &
+                            corner(lo), corner(hi))
     if (present(stat)) stat = status
   end subroutine
 
@@ -498,7 +529,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Before initialize: backend, precision. Before loadmixture: the options of the model, see the README.
+  ! Before initialize: backend, precision, calls. Before loadmixture: the options of the model, see the README.
   subroutine frame_setoption(tag, value, stat)
     character(*), intent(in) :: tag   ! option
     character(*), intent(in) :: value   ! its value

@@ -34,7 +34,7 @@ module frame_interface
   private
 
   public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
-  public :: frame_contract
+  public :: frame_contract, frame_react
   public :: frame_lasterror, frame_laststatus
 !@PUBLIC
 
@@ -98,6 +98,25 @@ contains
     integer, intent(out), optional :: stat
     integer(c_int) :: status
     status = c_contract_fields(keep(present(stat)), trim(tag)//c_null_char, fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Every point of a block as a closed adiabatic reactor over dt [s], at constant 'volume' or 'pressure', in place:
+  !   call frame_react('volume', [frame_inout('T', T), frame_inout('p', p), frame_inout('Y', Y), &
+  !                               frame_out('status', status), frame_out('steps', steps)], dt=1d-6)
+  ! dt is a number, or a field: frame_in('dt', dt). status and steps may be left out; docs/howto/chemistry.md has them.
+  subroutine frame_react(kind, fields, dt, lo, hi, stat)
+    character(*), intent(in) :: kind
+    type(frame_field), intent(in) :: fields(:)
+    real(c_double), intent(in), optional :: dt
+    integer, intent(in), optional :: lo(:), hi(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    real(c_double) :: number
+    number = -1                                                 ! not given; a negative number that was given is refused
+    if (present(dt)) number = merge(dt, -2d0, dt >= 0)
+    status = c_react_fields(keep(present(stat)), trim(kind)//c_null_char, fields, size(fields, kind=c_int), number, &
+                            corner(lo), corner(hi))
     if (present(stat)) stat = status
   end subroutine
 

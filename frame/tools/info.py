@@ -1,6 +1,8 @@
 """`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
 the constants that look wrong."""
 
+import itertools
+import os
 from collections import Counter
 
 import numpy as np
@@ -10,12 +12,15 @@ from kernels import declare
 from kernels.codegen import launches
 from kernels.point.equations.constants import alpha_slope
 from kernels.species import GAS_CONSTANT as R
+from kernels.species.reactions import Chebyshev, Plog
 from kernels.tensor import organisations
 
+from .. import rule
 from ..config import Config
 from ..errors import ArgumentError, FrameError, MixtureError
 from . import machine
 
+CHUNK = 12288  # of the lines on placement, as the demo has
 JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
 T_LOW, T_HIGH = 80.0, 3500.0
 CONSTANTS = (  # heading, unit, field, divisor, digits
@@ -103,6 +108,61 @@ def polynomial_checks(species) -> list[str]:
             where = f"between {bad.min():.4g} and {bad.max():.4g} K"
             out.append((name, f"ideal-gas cp/R falls to {cp.min():.3g} {where}, less than an atom's 2.5"))
     return _grouped(out)
+
+
+def reaction_checks(species) -> list[str]:
+    """Ranges of pressure and temperature that reactions are given for, and jumps of reverse rates. None where the
+    species have no reactions, or they are refused."""
+    try:
+        reactions = species.mechanism.reactions
+    except MixtureError:
+        return []
+    ranges: dict[str, list[str]] = {}
+    for r in reactions:
+        if isinstance(r.rate, Chebyshev):
+            (T0, T1), (p0, p1) = r.rate.temperatures, r.rate.pressures
+            beyond = "beyond, the polynomials as they are, or the values at the ends (chebyshev = clamp)"
+            text = f"Chebyshev, {T0:g} to {T1:g} K, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; {beyond}"
+        elif isinstance(r.rate, Plog):
+            p0, p1 = r.rate.pressures[0], r.rate.pressures[-1]
+            text = f"P-log, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; beyond, the values at the ends"
+        else:
+            continue
+        ranges.setdefault(text, []).append(r.equation)
+    out = [f"{text}: {_some(equations)}" for text, equations in ranges.items()]
+    jumps = reverse_jumps(species)
+    large = [f"{equation} {100 * jump:+.2g} % at {T:g} K" for jump, T, equation in jumps if abs(jump) > JUMP]
+    if large:
+        out.append(f"reverse rates jump where polynomials of species meet: {_some(large)}")
+    elif jumps:
+        jump, T, equation = jumps[0]
+        out.append(
+            f"reverse rates jump by {abs(jump):.1e} or less where polynomials of species meet (at {T:g} K: {equation})"
+        )
+    return out
+
+
+def reverse_jumps(species) -> list[tuple[float, float, str]]:
+    """(relative jump of the reverse rate, temperature [K], equation) of the reversible reactions, largest first: k_r =
+    k_f exp(sum nu g/RT) (R T/p_ref)^(sum nu), and g jumps where the polynomials of a species meet."""
+    steps: dict[float, np.ndarray] = {}
+    for s in range(species.ns):
+        for what, T, below, above in species.jumps(s, 0.0):
+            sign = {"h/RT": 1.0, "s/R": -1.0}.get(what, 0.0)
+            steps.setdefault(T, np.zeros(species.ns))[s] += sign * (above - below)
+    out = [
+        (float(np.expm1(sum(nu * step[s] for s, nu in r.net.items()))), T, r.equation)
+        for T, step in steps.items()
+        for r in species.mechanism.reactions
+        if r.reversible
+    ]
+    return sorted((found for found in out if found[0]), key=lambda found: -abs(found[0]))
+
+
+def _some(texts, most=5) -> str:
+    """The first of some texts, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def constant_checks(species) -> list[str]:
@@ -227,6 +287,63 @@ def organisation_table() -> list[tuple[str, str]]:
     return rows
 
 
+def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
+    """What `auto` does here and with 1, 4, 8, 16 ranks of one core each on a GPU, and the figures that it rests on."""
+    try:
+        here = kernels.backend.device_rates(0) if kernels.backend.cuda_devices("auto") else None
+    except FrameError:  # a line above says why there is none
+        here = None
+    rates, told = here or next(iter(rule.KNOWN.values())), "no GPU here: CPU"
+    if here:
+        told = f"{here.product} is in the table"
+    if here and not rule.known(here):
+        shown = ", ".join(
+            f"{what} {value / unit:.3g} {name}" if value else f"{what} not told"
+            for what, value, unit, name in (
+                ("link", here.link, 1e9, "GB/s"),
+                ("memory", here.memory, 1e12, "TB/s"),
+                ("double precision", here.double, 1e12, "Tflop/s"),
+            )
+        )
+        told = f"{here.product} is not in the table: times of {', '.join(rule.KNOWN)} in proportion to its {shown}"
+    forced = "" if config.backend == "auto" else f"; FRAME_BACKEND={config.backend} forces a side"
+    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {told}{forced}")]
+    rows.append(("  here", _side_here(config, here, ns)))
+    for ranks in (1, 4, 8, 16):
+        said = []
+        for calls, service in itertools.product(rule.CALLS[::-1], (True, False)[: 1 + (ranks > 1)]):
+            work = rule.Work(ns, config.precision, calls, CHUNK)
+            gpu, cpu = rule.gpu(work, rates, ranks, service), rule.cpu(work, ranks)
+            how = {"alone": "", "service": " by MPS", "turns": " in turns"}[rule.sharing_of(ranks, service)]
+            said.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
+        head = f"{ranks} rank{'s' * (ranks > 1)}, {rates.product}, ns a point of {ns} species"
+        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(said)}"))
+    for row in rule.table():
+        times = [f"{side} {ns_}" for side, ns_ in (("GPU", row.gpu), ("CPU", row.cpu)) if np.isfinite(ns_)]
+        what = " ".join(filter(None, (row.calls, row.sharing, f"{row.ranks} rank{'s' * (row.ranks > 1)}")))
+        where = ", ".join(filter(None, (row.device, row.host, row.date, row.by)))
+        rows.append(
+            ("  measured", f"{what}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
+        )
+    return rows
+
+
+def _side_here(config: Config, rates, ns: int) -> str:
+    """This process as a rank alone."""
+    facts = rule.Facts(
+        0,
+        1,
+        min(config.threads, len(os.sched_getaffinity(0))),
+        rates,
+        rule.Work(ns, config.precision, config.calls, CHUNK),
+        True,
+        kernels.backend.mps_runs(),
+        False,
+    )
+    on_gpu, said = rule.choose([facts])
+    return f"1 rank, {facts.cores} of its cores, chunk {CHUNK}: " + (said or ("GPU" if on_gpu else "CPU"))
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -239,6 +356,7 @@ def report(mixture) -> str:
             polynomial_checks(species) or [f"polynomials meet within {JUMP:g} and cover {T_LOW:g} to {T_HIGH:g} K"],
         ),
         ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
+        ("reactions", reaction_checks(species)),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",
@@ -269,7 +387,8 @@ ARGUMENTS: dict[str, dict] = {}
 
 def main(given, mixture: kernels.Mixture | None) -> None:
     """Print the machine's lines, then the mixture's where one is named."""
-    rows = machine.rows(Config()) + launch_table(mixture) + organisation_table()
+    rows = machine.rows(Config()) + placement_table(Config(), mixture.ns if mixture else 10)
+    rows += launch_table(mixture) + organisation_table()
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))

@@ -20,6 +20,8 @@ SHAPES = {
     "nq": "variable",
     "nq*nq": "pair of variables",
     "nr": "reaction",
+    "nz": "unknown of a reactor",
+    "nz*nz": "pair of unknowns of a reactor",
 }
 
 

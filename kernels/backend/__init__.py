@@ -7,7 +7,7 @@ import os
 import warnings
 
 from ..errors import BackendError, refuse
-from .base import Backend
+from .base import Backend, Rates
 
 NAMES = ("auto", "cpu", "cuda")
 DRIVER = ("/dev/nvidiactl", "/dev/dxg")  # a file of NVIDIA's driver, on Linux and on Windows' Linux
@@ -75,9 +75,39 @@ def device_nodes() -> list[int]:
     return nodes()
 
 
+def device_rates(device: int) -> Rates:
+    """What limits this CUDA device."""
+    from .cuda import rates
+
+    return rates(device)
+
+
+def on_device(address: int) -> bool:
+    """Whether a CUDA device's memory is there. In a process that uses no device the question would be its first use."""
+    from .cuda import on_device
+
+    return on_device(address)
+
+
 def has_driver() -> bool:
     """Whether NVIDIA's driver is on this machine."""
     return any(map(os.path.exists, DRIVER))
+
+
+def failure(error: BaseException) -> str:
+    """What to tell of an error of CUDA's runtime or driver; '' for any other error."""
+    if type(error).__name__ not in ("CUDARuntimeError", "CUDADriverError"):
+        return ""
+    told = f"the device failed ({error})"
+    if "memory" in str(error).lower() and "alloc" in str(error).lower() or "OUT_OF_MEMORY" in str(error):
+        return f"{told}: its memory is full; is the chunk (nGridPoints) too large, or do others hold it?"
+    told += ", here or in what was queued before; this process cannot use it any more"
+    if "mps" in str(error).lower() or mps_runs():
+        told += (
+            ". Ranks share it by CUDA's multi-process service: a fault of one of them, or the service's end, ends all; "
+            "FRAME_MPS=off lets them take turns"
+        )
+    return f"{told}."
 
 
 def mps_runs() -> bool:

@@ -258,6 +258,17 @@ class Backend(abc.ABC):
         """Give back what is held beyond arrays (device memory pools, registered host memory)."""
 
 
+class Rates(typing.NamedTuple):
+    """What limits a device. place: in its node, whatever a process calls it. link: bytes a second to it, and as many
+    from it; memory: bytes a second; double: operations of double precision a second. 0: the system does not tell."""
+
+    product: str
+    place: str
+    link: float
+    memory: float
+    double: float
+
+
 class Lent(typing.NamedTuple):
     """An array over memory of the host's that a device's kernels reach: what `check_rows` and `address` ask of one."""
 

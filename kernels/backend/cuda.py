@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, QUEUES, Backend, Module, Pipeline, Source
+from .base import DOUBLE, QUEUES, Backend, Module, Pipeline, Rates, Source
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parents[1]
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
 MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
 MOST = 2**31 - 1  # blocks of a launch
+CLOCK, MEMORY_CLOCK, BUS, SINGLE_TO_DOUBLE = 13, 36, 37, 87  # of CUDA's device attributes: kHz, kHz, bits, ratio
 LINK = 2**25  # bytes of a copy that measures the link
 
 
@@ -61,6 +62,44 @@ def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
         except (OSError, ValueError):
             nodes.append(-1)
     return nodes
+
+
+def on_device(address: int) -> bool:
+    """Whether a device's memory is there."""
+    return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
+
+
+def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
+    """Asks the driver and the system and measures nothing; no context is made."""
+    runtime = import_cupy().cuda.runtime
+    facts, place = runtime.getDeviceProperties(device), runtime.deviceGetPCIBusId(device).lower()
+
+    def told(attribute: int) -> int:
+        try:
+            return runtime.deviceGetAttribute(attribute, device)
+        except runtime.CUDARuntimeError:  # a driver that does not know it
+            return 0
+
+    lanes = 128 * facts["multiProcessorCount"]  # of single precision
+    double = 2e3 * lanes * told(CLOCK) / told(SINGLE_TO_DOUBLE) if told(SINGLE_TO_DOUBLE) else 0.0
+    return Rates(
+        facts["name"].decode(),
+        place,
+        _link_of(pathlib.Path(folder, place)),
+        250 * told(MEMORY_CLOCK) * told(BUS),
+        double,
+    )
+
+
+def _link_of(folder: pathlib.Path) -> float:
+    """Bytes a second each way of a PCIe device: 128 of 130 bits are data, 4 of 5 up to 5 GT/s; 0 where it is not
+    told."""
+    try:
+        speed = float((folder / "max_link_speed").read_text().split()[0])
+        lanes = int((folder / "current_link_width").read_text())
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return 1e9 * speed * lanes / 8 * (0.8 if speed <= 5 else 128 / 130)
 
 
 def machine_code(source: Source, arch: str) -> pathlib.Path:
@@ -103,6 +142,10 @@ class CudaModule(Module):
         try:
             self._module.load_file(str(path))
         except backend.arrays.cuda.driver.CUDADriverError as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise BackendError(
+                    f"no memory on device {backend.device} for the kernels of '{name}' ({error})."
+                ) from None
             raise BackendError(
                 f"the driver refuses {path.name} ({error}): NVRTC {nvrtc.version()} is newer than the driver "
                 "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."

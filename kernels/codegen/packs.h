@@ -66,26 +66,32 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
             }
 }
 
-// Returns 0 when done, 1 when there is no memory for the scratch.
-template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long n, const int threads) {
-    const Mixture &m = *arguments.constants;
-    const Array *const array = arguments.array;
-    int failed = 0, rows = P::SCRATCH;
+// Points first .. end - 1 on one thread. Returns 0 when done, 1 when there is no memory for the scratch.
+template <class P> static int some_blocks(const Mixture &m, const Array *array, long first, const long end) {
+    int rows = P::SCRATCH;
     for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
-    {
-        fenv_t
-            host; // OpenMP's threads are shared with the host, which may have set traps for floating-point exceptions
-        if (threads > 1) feholdexcept(&host), fesetenv(FE_DFL_ENV);
-        stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
-        failed = !scratch;
-        if (scratch) P::composed(m, scratch);
-#pragma omp for schedule(static)
-        for (long first = 0; first < n; first += BLOCK) {
-            if (scratch) some_points<P>(m, array, scratch, first, n - first < BLOCK ? n - first : BLOCK);
-        }
-        free(scratch);
-        if (threads > 1) fesetenv(&host);
+    stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
+    if (!scratch) return 1;
+    P::composed(m, scratch);
+    for (; first < end; first += BLOCK)
+        some_points<P>(m, array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
+    free(scratch);
+    return 0;
+}
+
+// One thread goes without OpenMP, whose regions cost a small call more than its work. Others are shared with the host,
+// which may have set traps for floating-point exceptions.
+template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long n, const int threads) {
+    if (threads == 1) return some_blocks<P>(*arguments.constants, arguments.array, 0, n);
+    const long blocks = (n + BLOCK - 1) / BLOCK;
+    int failed = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
+    for (int part = 0; part < threads; ++part) {
+        fenv_t host;
+        feholdexcept(&host), fesetenv(FE_DFL_ENV);
+        const long first = blocks * part / threads * BLOCK, end = blocks * (part + 1) / threads * BLOCK;
+        failed |= some_blocks<P>(*arguments.constants, arguments.array, first, end < n ? end : n);
+        fesetenv(&host);
     }
     return failed;
 }

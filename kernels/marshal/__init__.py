@@ -28,6 +28,7 @@ SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
 # they are enough for the link, and copies of the other direction and kernels run beside them.
 ON_DEVICE, ACROSS = Shape(256), Shape(256, resident=1)
 PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
+PLACES = 64  # views whose places are remembered
 ONE_FIELD = struct.Struct(f"{4 + WORDS}q")
 
 
@@ -114,6 +115,9 @@ class Marshal:
         self.backend, self._packers = backend, 1
         self.module = module or backend.compile(SOURCE)
         self._functions: dict = {}
+        self._places: dict[
+            tuple[int, int], tuple
+        ] = {}  # of the last views; looking takes longer than the copy of a few
         self._staged: list = []  # two buffers on their way in, used in turns, then one on its way out
         self.buffers: dict[str, np.ndarray] = {}  # of block calls, by the way
         self._memory: dict[str, Any] = {}  # theirs
@@ -190,8 +194,13 @@ class Marshal:
             self._packers = threads
             self.__dict__.pop("packer", None)
 
+    def let_go(self) -> None:
+        """Keep no view alive."""
+        self._places.clear()
+
     def release(self) -> None:
-        """Give back the buffers. Nothing may be under way."""
+        """Give back the buffers, and let go of the views. Nothing may be under way."""
+        self.let_go()
         for slot in (*self._staged, *self._memory.values()):
             slot.free()
         self._staged = []
@@ -209,9 +218,22 @@ class Marshal:
 
     def words(self, block: Block, view, count: int = 1) -> tuple[int, ...]:
         """A field of the record."""
-        row = _row(view, block, count) // view.itemsize
         nx, ny, _, variables = block.n
-        return (block.first, self.backend.address(view), row, variables, nx, ny, *block.strides, block.size)
+        address, row, length = self._place(view, variables)
+        if count > length:
+            raise ArgumentError(f"{count} points for a view of {length}.")
+        return (block.first, address, row, variables, nx, ny, *block.strides, block.size)
+
+    def _place(self, view, rows: int) -> tuple[int, int, int]:
+        """(address, elements from one row to the next, row length) of a view, after checking its shape."""
+        key = id(view), rows
+        kept = self._places.get(key)
+        if kept is None or kept[0] is not view:
+            stride, length = check_rows("view", view, rows, view.dtype)
+            if len(self._places) >= PLACES:
+                self._places.clear()
+            kept = self._places[key] = view, (self.backend.address(view), stride if rows > 1 else length, length)
+        return kept[1]
 
     def _buffers(self):
         if not self._staged:
@@ -227,11 +249,3 @@ class Marshal:
         pack, run = self._functions[key]
         pack(start, 0, past, 1, *words)
         run(count)
-
-
-def _row(view, block: Block, count: int) -> int:
-    """Bytes from one row of the view to the next, after checking its shape."""
-    stride, length = check_rows("view", view, block.n[3], view.dtype)
-    if count > length:
-        raise ArgumentError(f"{count} points for a view of {length}.")
-    return view.itemsize * (stride if block.n[3] > 1 else length)

@@ -3,4 +3,4 @@
 from . import ideal_gas
 from .equations import constants, cubic, ideal_equation
 from .transport import chung, lucas, ideal_transport, diffusion
-from . import inversion, derivatives, jacobian, kinetics, library
+from . import inversion, derivatives, jacobian, kinetics, reactor, library

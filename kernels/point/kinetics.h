@@ -8,8 +8,9 @@
 #include "point/derivatives.h"
 
 // Below COLDEST rate coefficients are those at COLDEST: exponentials would leave the range of doubles. FARTHEST bounds
-// L_k, so that no product of three does; REVERSE bounds ln(1/Kc), BLENDED ln of the reduced pressure.
-constexpr double COLDEST = 200.0, FARTHEST = 220.0, REVERSE = 600.0, BLENDED = 690.0;
+// L_k; kinetics.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc), BLENDED ln of
+// the reduced pressure.
+constexpr double COLDEST = 200.0, FARTHEST = 450.0, REVERSE = 600.0, BLENDED = 690.0;
 constexpr double INVERSE_LN10 = 0.43429448190325182765;
 
 template <class Given> struct is_given {
@@ -32,6 +33,14 @@ POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
 template <bool SHIFTED, class M, class R>
 POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+    if constexpr (SHIFTED && M::NASA9_RANGES == 0) { // all of it is in the coefficients of both ranges
+        const auto of_range = [&](const scalar *a) {
+            const R by_T = a[1] + T * (a[2] + T * (a[3] + T * (a[4] + T * a[5])));
+            return R((by_T + a[0] * ln_T) + a[6] * inv_T);
+        };
+        const scalar *a = m.reaction_potentials + 14 * k;
+        return select(T <= m.T_mid[k], of_range(a), of_range(a + 7));
+    }
     const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
     if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
     else return g - m.reaction_shift[2 * M::NS];
@@ -45,15 +54,8 @@ template <class M, class R> struct Reacting {
     R inv_T;
 };
 
-// ln F of a falloff: Lindemann (none here), Troe 1, Tsang 2, SRI 3; f: its numbers
-template <class R>
-POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
-    const R log_Pr = ln_Pr * INVERSE_LN10;
-    if (form == 3) {
-        R inside = f[2] * exp(-f[3] * inv_T);
-        if (f[4] > 0) inside = inside + exp(-f[4] * T);
-        return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
-    }
+// ln of a falloff's centre of T alone; Troe's (form 1) or Tsang's (2). f: its numbers
+template <class R> POINT_FN R ln_centre(const int form, const scalar *f, const R T, const R inv_T) {
     R centre = f[0] + R(0.0);
     if (form == 2) centre = centre + f[1] * T;
     else {
@@ -61,9 +63,22 @@ POINT_FN R ln_blending(const int form, const scalar *f, const R T, const R ln_T,
         if (f[3] < 0 || f[3] > 0) centre = centre + f[3] * exp(-f[4] * T);
         if (f[5] > 0) centre = centre + f[5] * exp(-f[6] * inv_T);
     }
-    const R ln_centre = log(at_least(centre, SMALLEST)), L = ln_centre * INVERSE_LN10;
-    const R above = log_Pr - 0.4 - 0.67 * L, below = 0.75 - 1.27 * L - 0.14 * above;
+    return log(at_least(centre, SMALLEST));
+}
+
+// ln F by that
+template <class R> POINT_FN R ln_blending(const R ln_centre, const R ln_Pr) {
+    const R L = ln_centre * INVERSE_LN10, above = ln_Pr * INVERSE_LN10 - 0.4 - 0.67 * L,
+            below = 0.75 - 1.27 * L - 0.14 * above;
     return ln_centre * (below * below) / (below * below + above * above);
+}
+
+// ln F of SRI's form (3)
+template <class R> POINT_FN R ln_of_sri(const scalar *f, const R T, const R ln_T, const R inv_T, const R ln_Pr) {
+    const R log_Pr = ln_Pr * INVERSE_LN10;
+    R inside = f[2] * exp(-f[3] * inv_T);
+    if (f[4] > 0) inside = inside + exp(-f[4] * T);
+    return f[0] + f[1] * ln_T + log(at_least(inside, SMALLEST)) / (1.0 + log_Pr * log_Pr);
 }
 
 // ln k at one pressure of a P-log reaction, whose terms follow; `at` moves behind them
@@ -92,17 +107,30 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
         UNROLL_BY(1)
         for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
         // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
-        // chemically activated, form, its 7 numbers
+        // chemically activated, form, its 7 numbers. Three short loops: what of several reactions is independent can
+        // then run at the same time.
+        R ln_Pr[M::RATE_FALLOFFS], ln_F[M::RATE_FALLOFFS], *const rate = k + M::RATE_EXPONENTS;
         const scalar *f = m.reaction_falloffs;
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
-            R ln_Pr = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
-            ln_Pr = at_most(at_least(ln_Pr, -BLENDED), BLENDED);
-            const R Pr = exp(ln_Pr);
-            R rate = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
-            if (f[6] < 1) rate = rate * Pr;
-            if (f[7] > 0) rate = rate * exp(ln_blending(whole_number(f[7]), f + 8, T, ln_T, inv_T, ln_Pr));
-            k[M::RATE_EXPONENTS + i] = rate;
+            ln_Pr[i] = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
+            ln_Pr[i] = at_most(at_least(ln_Pr[i], -BLENDED), BLENDED);
+            const R Pr = exp(ln_Pr[i]);
+            rate[i] = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
+            if (f[6] < 1) rate[i] = rate[i] * Pr;
+        }
+        f = m.reaction_falloffs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
+            const int form = whole_number(f[7]);
+            if (form == 1 || form == 2) ln_F[i] = ln_centre(form, f + 8, T, inv_T);
+        }
+        f = m.reaction_falloffs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
+            const int form = whole_number(f[7]);
+            if (form == 3) rate[i] = rate[i] * exp(ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr[i]));
+            else if (form > 0) rate[i] = rate[i] * exp(ln_blending(ln_F[i], ln_Pr[i]));
         }
     }
     if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
@@ -159,10 +187,10 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
     }
 }
 
+// all but the rate coefficients; T is bounded already
 template <class M, class R, class Species, class Gamma>
-POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
-                       Reacting<M, R> &s) {
-    T = at_least(known_temperature(T), COLDEST);
+POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
+                         Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = 1.0 / T;
     s.inv_T = inv_T;
     R C[M::NS];
@@ -178,26 +206,46 @@ POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y
         s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
-    // four at a time, so that a concentration serves several
+    // species that count in each collider as most others do are added up once; there is one at least. Nothing is
+    // subtracted, so nothing cancels.
+    R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
+    int place[M::RATE_WEIGHTED + 1];
     UNROLL_BY(1)
-    for (int j = 0; j < M::RATE_COLLIDERS; j += 4) {
+    for (int i = 0; i < M::NS; ++i) {
+        const int k = whole_number(m.reaction_order[i]);
+        if (i < M::RATE_WEIGHTED) place[i] = k, weighted[i] = C[k];
+        else place[M::RATE_WEIGHTED] = k, rest += C[k];
+    }
+    weighted[M::RATE_WEIGHTED] = rest;
+    UNROLL_BY(1)
+    for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
         UNROLL
         for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
-        FOR_SPECIES (k, M::NS) {
+        FOR_SPECIES (t, M::RATE_WEIGHTED + 1) {
             UNROLL
-            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + k] * C[k];
+            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + place[t]] * weighted[t];
         }
         UNROLL
         for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
     }
     s.third[M::RATE_COLLIDERS] = R(1.0);
+}
+
+template <class R> POINT_FN R reacting_temperature(const R T) { return at_least(known_temperature(T), COLDEST); }
+
+template <class M, class R, class Species, class Gamma>
+POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                       Reacting<M, R> &s) {
+    T = reacting_temperature(T);
+    activities(m, T, rho, Y, ln_gamma, s);
     rate_coefficients(m, T, p, s);
 }
 
 // use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
-// all different on the two sides, that needs no coefficient but 1 for each of these; each_*(add) calls add(species, nu)
+// each with the coefficient 1 (a species may be among them several times, also on both sides); each_*(add) calls
+// add(species, nu)
 template <int A, int B, class M, class R, class Species, class Use>
 POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int number, const scalar reversible,
                               const Species &at, const Use &use) {
@@ -221,7 +269,8 @@ POINT_FN void paired_reaction(const Reacting<M, R> &s, const R factor, const int
         [&](const auto &add) { right(add, 1.0); });
 }
 
-// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species
+// those of one kind, from the table: factor, number, coefficient, collider, 1 where reversible, species. Those without
+// a collider come first, so that the branch is alike for many in a row.
 template <int A, int B, class M, class R, class Use>
 POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *row, const int count, const Use &use) {
     UNROLL_BY(1)
@@ -229,7 +278,9 @@ POINT_FN const scalar *paired_reactions(const Reacting<M, R> &s, const scalar *r
         int at[A + B];
         UNROLL
         for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
-        const R factor = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])];
+        const int third = whole_number(row[3]);
+        R factor = row[0] * s.k[whole_number(row[2])];
+        if (third < M::RATE_COLLIDERS) factor = factor * s.third[third];
         paired_reaction<A, B>(s, factor, whole_number(row[1]), row[4], at, use);
     }
     return row;
@@ -257,38 +308,62 @@ template <class R> POINT_FN R factors(const R *c, const scalar *term, const int 
     return product;
 }
 
-template <class M, class R, class Use>
-POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+// All reactions, by way of a walker: written(factor, Indices) of each that the mixture writes out, pairs<A, B>(row,
+// count) of those of one kind, other(row) of each other; the last two return where the table goes on.
+template <class M, class Walker> POINT_FN void walk_reactions(const M &m, const Walker &walker) {
     if constexpr (M::RATES_WRITTEN)
         M::written_reactions(m.reaction_factors,
-                             [&](const scalar factor, auto indices) { written_reaction(s, factor, indices, use); });
+                             [&](const scalar factor, auto indices) { walker.written(factor, indices); });
     const scalar *row = m.reaction_pairs;
-    row = paired_reactions<1, 1, M, R>(s, row, M::RATE_PAIRS_11, use);
-    row = paired_reactions<1, 2, M, R>(s, row, M::RATE_PAIRS_12, use);
-    row = paired_reactions<1, 3, M, R>(s, row, M::RATE_PAIRS_13, use);
-    row = paired_reactions<2, 1, M, R>(s, row, M::RATE_PAIRS_21, use);
-    row = paired_reactions<2, 2, M, R>(s, row, M::RATE_PAIRS_22, use);
-    row = paired_reactions<2, 3, M, R>(s, row, M::RATE_PAIRS_23, use);
-    row = paired_reactions<3, 1, M, R>(s, row, M::RATE_PAIRS_31, use);
-    row = paired_reactions<3, 2, M, R>(s, row, M::RATE_PAIRS_32, use);
-    row = paired_reactions<3, 3, M, R>(s, row, M::RATE_PAIRS_33, use);
-    // all others. Factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance within
-    // the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
+    row = walker.template pairs<1, 1>(row, M::RATE_PAIRS_11);
+    row = walker.template pairs<1, 2>(row, M::RATE_PAIRS_12);
+    row = walker.template pairs<1, 3>(row, M::RATE_PAIRS_13);
+    row = walker.template pairs<2, 1>(row, M::RATE_PAIRS_21);
+    row = walker.template pairs<2, 2>(row, M::RATE_PAIRS_22);
+    row = walker.template pairs<2, 3>(row, M::RATE_PAIRS_23);
+    row = walker.template pairs<3, 1>(row, M::RATE_PAIRS_31);
+    row = walker.template pairs<3, 2>(row, M::RATE_PAIRS_32);
+    row = walker.template pairs<3, 3>(row, M::RATE_PAIRS_33);
     row = m.reaction_others;
     UNROLL_BY(1)
-    for (int i = 0; i < M::RATE_OTHERS; ++i) {
-        const int forward = whole_number(row[7]), reverse = whole_number(row[8]), left = whole_number(row[9]),
-                  right = whole_number(row[10]), net = whole_number(row[11]);
-        const scalar *const f = row + 12, *const r = f + 3 * forward, *const l = r + 3 * reverse,
-                            *const g = l + 2 * left, *const n = g + 2 * right;
+    for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+}
+
+// A row of the others: factor, number, coefficient, collider, 1 where reversible, two numbers for what an imbalance
+// within the tolerance leaves of the shift; counts and then terms of: forward orders, reverse orders, both sides, net
+struct OtherReaction {
+    const scalar *row, *f, *r, *l, *g, *n, *end;
+    int forward, reverse, left, right, net;
+};
+POINT_FN OtherReaction other_reaction(const scalar *row) {
+    OtherReaction o;
+    o.row = row;
+    o.forward = whole_number(row[7]), o.reverse = whole_number(row[8]), o.left = whole_number(row[9]);
+    o.right = whole_number(row[10]), o.net = whole_number(row[11]);
+    o.f = row + 12, o.r = o.f + 3 * o.forward, o.l = o.r + 3 * o.reverse;
+    o.g = o.l + 2 * o.left, o.n = o.g + 2 * o.right, o.end = o.n + 2 * o.net;
+    return o;
+}
+
+template <class M, class R, class Use> struct RateWalker {
+    const Reacting<M, R> &s;
+    const Use &use;
+    template <class Which> POINT_FN void written(const scalar factor, Which which) const {
+        written_reaction(s, factor, which, use);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        return paired_reactions<A, B, M, R>(s, row, count, use);
+    }
+    POINT_FN const scalar *other(const scalar *row) const {
+        const OtherReaction o = other_reaction(row);
         const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])],
-                there = factors(s.c, f, forward, k);
+                there = factors(s.c, o.f, o.forward, k);
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;
             UNROLL_BY(1)
-            for (int t = 0; t < net; ++t) ln += n[2 * t + 1] * s.L[whole_number(n[2 * t])];
-            back = factors(s.c, r, reverse, k * exp(at_most(ln, REVERSE)));
+            for (int t = 0; t < o.net; ++t) ln += o.n[2 * t + 1] * s.L[whole_number(o.n[2 * t])];
+            back = factors(s.c, o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
         const auto each = [](const scalar *from, const int count) {
             return [=](const auto &add) {
@@ -296,10 +371,59 @@ POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use)
                 for (int t = 0; t < count; ++t) add(whole_number(from[2 * t]), from[2 * t + 1]);
             };
         };
-        use(whole_number(row[1]), there, back, there - back, each(n, net), each(l, left), each(g, right));
-        row = n + 2 * net;
+        use(whole_number(row[1]), there, back, there - back, each(o.n, o.net), each(o.l, o.left), each(o.g, o.right));
+        return o.end;
     }
+};
+
+template <class M, class R, class Use>
+POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
+    walk_reactions(m, RateWalker<M, R, Use>{s, use});
 }
+
+// Net production where reactions are not written out: w_k += sum nu q. Rows stand by their first reactant, whose part
+// of the products and whose sum stay in registers for as long as it is the same.
+template <class M, class R> struct NetWalker {
+    const Reacting<M, R> &s;
+    R *w;
+    POINT_FN const scalar *other(const scalar *row) const {
+        const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        };
+        return RateWalker<M, R, decltype(use)>{s, use}.other(row);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        for (int i = 0; i < count;) {
+            const scalar same = row[5];
+            const int first = whole_number(same);
+            const R I = s.I[first], D = s.D[first];
+            R sum = R(0.0);
+            UNROLL_BY(1)
+            do {
+                int at[A + B];
+                UNROLL
+                for (int j = 1; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
+                const int third = whole_number(row[3]);
+                R scale = row[0] * s.k[whole_number(row[2])], before = D, after = row[4] * s.D[at[A]];
+                if (third < M::RATE_COLLIDERS) scale = scale * s.third[third];
+                scale = scale * I;
+                UNROLL
+                for (int j = 1; j < A; ++j) scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+                UNROLL
+                for (int j = A + 1; j < A + B; ++j) after = after * s.D[at[j]];
+                const R q = scale * (before - after);
+                sum = sum - q;
+                UNROLL
+                for (int j = 1; j < A; ++j) w[at[j]] = w[at[j]] - q;
+                UNROLL
+                for (int j = A; j < A + B; ++j) w[at[j]] = w[at[j]] + q;
+                ++i, row += 5 + A + B;
+            } while (i < count && row[5] == same);
+            w[first] = w[first] + sum;
+        }
+        return row;
+    }
+};
 
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
@@ -309,9 +433,11 @@ POINT_FN void net_production(const M &m, const R T, const R p, const R rho, cons
     R w[M::NS];
     const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
     FOR_SPECIES (k, M::NS) w[k] = start;
-    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
-        net([&](int k, const scalar nu) { w[k] += nu * q; });
-    });
+    if constexpr (M::RATES_WRITTEN)
+        for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        });
+    else walk_reactions(m, NetWalker<M, R>{s, w});
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
 
@@ -352,7 +478,7 @@ POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, cons
 
 // in the file's order: count, then species and net coefficient of each
 template <class M, class R, class Out> POINT_FN void equilibrium_constants(const M &m, R T, Out &Kc) {
-    T = at_least(known_temperature(T), COLDEST);
+    T = reacting_temperature(T);
     const R ln_T = log(T), inv_T = 1.0 / T;
     R g[M::NS];
     FOR_SPECIES (k, M::NS) g[k] = potential<false>(m, T, ln_T, inv_T, k);

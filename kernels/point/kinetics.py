@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 
 import numpy as np
@@ -54,8 +55,8 @@ for name, unit, what, *per in (
 
 STATE = "T p rho Y ln_gamma?"
 TABLES = (
-    "reaction_shift reaction_exponents reaction_colliders reaction_falloffs reaction_plogs reaction_chebyshevs "
-    "reaction_factors reaction_pairs reaction_others reaction_net"
+    "reaction_shift reaction_potentials reaction_exponents reaction_order reaction_colliders reaction_falloffs "
+    "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -102,11 +103,13 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-FARTHEST = 200.0  # of |L_k| of kinetics.h, 20 less than its bound: ln gamma comes on top
+# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over species of a side, which are exponents of
+# products: ln gamma comes on top, and rate coefficients.
+FARTHEST, MOST = 400.0, 500.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
-# So many reactions are written out, more are loops over tables. On one AVX-512 core, net_production in ns a state,
-# written and as a loop: 29 reactions 27 and 38, 325 reactions 563 and 487 (the code no longer fits its cache).
+# So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
+# a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 
@@ -134,6 +137,29 @@ def _elements(species, mechanism):
     return g - shift[:, :1] - shift[:, 1:] / T_GRID, shift.T
 
 
+def _potentials(species, shift, ln_R):
+    """Of each species and range of NASA-7 polynomials: coefficients of ln T, 1, T, T^2, T^3, T^4, 1/T in L_k of
+    kinetics.h. One zero where the polynomials are others."""
+    if species.nasa9 is not None:
+        return [0.0]
+    out = np.empty((species.ns, 2, 7))
+    for at, rows in enumerate((species.nasa_low, species.nasa_high)):
+        a = np.asarray(rows).T
+        constant, over_T = a[0] - a[6] + ln_R - shift[0], a[5] - shift[1]
+        out[:, at] = np.stack([1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T], -1)
+    return out.ravel()
+
+
+def _order(weights):
+    """(species that some colliders count otherwise than most species, the others, of which there is one at least)."""
+    if not weights.size:
+        return [], list(range(weights.shape[1]))
+    columns = [tuple(column) for column in weights.T]
+    usual = max(columns, key=columns.count)
+    own = [s for s, column in enumerate(columns) if column != usual]
+    return own, [s for s in range(len(columns)) if s not in own]
+
+
 def _blending(rate: Falloff):
     """Seven numbers of ln_blending in kinetics.h."""
     n = rate.numbers
@@ -156,17 +182,34 @@ def _blending(rate: Falloff):
     return [constant, *out, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
 
 
-def _paired(reaction: Reaction, far) -> bool:
-    """Whether the fast form serves: whole coefficients up to three a side, nothing on both sides, orders as they are,
-    exponentials in range."""
-    sides = reaction.reactants, reaction.products
+def _paired(reaction: Reaction, L) -> bool:
+    """Whether the fast form serves: whole coefficients up to three a side, orders as they are, exponentials in range
+    all along the products of a side."""
+    sides = [_species(side) for side in (reaction.reactants, reaction.products)]
     return (
-        all(nu == round(nu) for side in sides for nu in side.values())
-        and all(1 <= sum(side.values()) <= 3 for side in sides)
-        and not set(sides[0]) & set(sides[1])
+        all(nu == round(nu) for side in (reaction.reactants, reaction.products) for nu in side.values())
+        and all(1 <= len(side) <= 3 for side in sides)
         and reaction.orders == reaction.reactants
-        and not any(far[s] for side in sides for s in side)
+        and all(np.abs(L[side]).max() < FARTHEST for side in sides)
+        and all(
+            max(np.maximum(l, 0).sum(0).max(), -np.minimum(l, 0).sum(0).min()) < MOST for l in (L[s] for s in sides)
+        )
     )
+
+
+def _sort(pairs, no_collider: int) -> None:
+    """The rows of each pattern: those without a collider first; the more frequent reactant of a row first, and rows of
+    the same one together."""
+    often = collections.Counter(s for (left, _), rows in pairs.items() for row in rows for s in row[5 : 5 + left])
+    for (left, _), rows in pairs.items():
+        for row in rows:
+            row[5 : 5 + left] = sorted(row[5 : 5 + left], key=lambda s: (-often[s], s))
+        rows.sort(key=lambda row: (row[3] < no_collider, row[5:]))
+
+
+def _species(side) -> list[int]:
+    """Each species of a side as often as it counts."""
+    return [s for s, nu in side.items() for _ in range(round(nu))]
 
 
 def mechanism(species, options) -> Constants:
@@ -174,7 +217,6 @@ def mechanism(species, options) -> Constants:
     mech = species.mechanism
     reactions, ns = mech.reactions, species.ns
     L, shift = _elements(species, mech)
-    far = np.abs(L).max(1) > FARTHEST
     exponents, colliders = _Numbered(), _Numbered()
     falloffs = [(r, r.rate) for r in reactions if isinstance(r.rate, Falloff)]
     plogs = [(r, r.rate) for r in reactions if isinstance(r.rate, Plog)]
@@ -194,8 +236,8 @@ def mechanism(species, options) -> Constants:
     for r in reactions:
         multiplies = r.number in third and not isinstance(r.rate, Falloff)
         head = [factor[r.number], r.number, at[r.number], third[r.number] if multiplies else most, r.reversible]
-        if _paired(r, far):
-            sides = [[s for s, nu in side.items() for _ in range(round(nu))] for side in (r.reactants, r.products)]
+        if _paired(r, L):
+            sides = [_species(side) for side in (r.reactants, r.products)]
             pairs[len(sides[0]), len(sides[1])].append([*head, *sides[0], *sides[1]])
         else:
             others.append(_other_row(r, head, shift))
@@ -203,6 +245,7 @@ def mechanism(species, options) -> Constants:
     weights = np.zeros((most, ns))
     for weight, j in colliders.places.items():
         weights[j] = weight
+    order = _order(weights)
     flat = lambda rows: [x for row in rows for x in row] or [0.0]
     ln_R = np.log(R / species.p_ref)
     sizes = {
@@ -210,19 +253,24 @@ def mechanism(species, options) -> Constants:
         "RATE_EXPONENTS": len(exponents.places),
         "RATE_COLLIDERS": most,
         "RATE_LOGS": logs,
+        "RATE_WEIGHTED": len(order[0]),
         "RATE_FALLOFFS": len(falloffs),
         "RATE_PLOGS": len(plogs),
         "RATE_CHEBYSHEVS": len(chebyshevs),
         "RATE_OTHERS": len(others),
     }
     written = len(reactions) <= WRITTEN
+    if not written:
+        _sort(pairs, most)
     factors, members = _written(pairs) if written else ([], "")
     sizes |= {"RATES_WRITTEN": written}
     sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
     return Constants(
         dict(
             reaction_shift=[*(shift[0] - ln_R), *shift[1], -ln_R],
+            reaction_potentials=_potentials(species, shift, ln_R),
             reaction_exponents=flat(exponents.places),
+            reaction_order=[*order[0], *order[1]],
             reaction_colliders=flat(weights),
             reaction_falloffs=flat(
                 _falloff_row(rate, r.multiplier, base, third[r.number]) for (r, rate), base in zip(falloffs, bases)

@@ -22,12 +22,18 @@ template <class Arguments> POINT_FN Beyond beyond(const Arguments &a, const long
     return {layer * a.plane + at, t + (mirror - n) * a.stride[d], t + (a.edge - n) * a.stride[d]};
 }
 
+// An inlet that lets waves out: sigma is positive. Other inlets hold their velocity.
+template <class R, class Arguments> POINT_FN auto yielding(const Arguments &a, const long slab, const R kind) {
+    return kind >= INLET && kind <= INLET && at<R>(a.given + SIGMA * a.ld_given, slab) > 0.0;
+}
+
 // The fringe from inside: walls mirror it, outlets and inlets copy the last cell. What the equation of state has to
 // find then (an inlet's density, a wall's temperature) is collected in the slab.
 template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a, const long t, const int count) {
     const Beyond b = beyond(a, t);
     const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
     const auto wall = kind <= WALL, no_slip = kind >= WALL && wall, inlet = kind >= INLET && kind <= SUPERSONIC_INLET;
+    const auto held = inlet && !yielding(a, b.slab, kind);
     R rho = R(0.0);
     FOR_SPECIES (k, NS) {
         const double *row = a.Q + k * a.ld_Q;
@@ -45,7 +51,9 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
         double *row = a.Q + (CELL_U + c) * a.ld_Q;
         const R mirror = at<R>(row, b.mirror), V = at<R>(a.given + (VELOCITY + c) * a.ld_given, b.slab);
         const R slip = c == a.direction ? -mirror : mirror, at_wall = select(no_slip, 2.0 * V - mirror, slip);
-        put(row, t, select(wall, at_wall, select(inlet, V, at<R>(row, b.edge))), count);
+        const R inside = at<R>(row, b.edge),
+                given = c == a.direction ? select(held, V, inside) : select(inlet, V, inside);
+        put(row, t, select(wall, at_wall, given), count);
     }
     double *row = a.Q + CELL_P * a.ld_Q;
     const auto set = inlet && kind >= SUPERSONIC_INLET;
@@ -94,12 +102,14 @@ template <class R, class Width> POINT_FN R outward(const double *row, const long
     return (near + larger(smaller(0.5 * (near - next), most), -most)) * inv_dx;
 }
 
-// Non-reflecting outlet: the flux through the face is set so that the cell beside it, `edge`, changes as the
-// characteristic relations say (Poinsot & Lele 1992); the incoming wave relaxes to the given pressure (Rudy &
-// Strikwerda 1980; originals not seen). The energy of a real gas changes by p_t/Gruneisen + sum eps_k rho_k,t. Species
-// leave with the mass, in the proportions of that cell, which keeps them positive.
+// Non-reflecting outlets and inlets: the flux through the face is set so that the cell beside it, `edge`, changes as
+// the characteristic relations say (Poinsot & Lele 1992); the incoming sound wave relaxes to an outlet's pressure (Rudy
+// & Strikwerda 1980), or to an inlet's normal velocity (Yoo et al. 2005; originals not seen). What comes in with the
+// flow is the state beyond an inlet, which has its temperature and composition at the pressure of `edge`; of what comes
+// in at an outlet nothing is known. The energy of a real gas changes by p_t/Gruneisen + sum eps_k rho_k,t. Species go
+// with the mass, in the proportions of where it comes from, which keeps them positive.
 template <class R, class Arguments>
-POINT_FN void outlet(const Arguments &a, const long face, const long edge, const long slab, R (&F)[NS + 5]) {
+POINT_FN void open_side(const Arguments &a, const long face, const long edge, const long slab, R (&F)[NS + 5]) {
     const int d = a.direction;
     const long s = a.stride[d], b = a.side ? -s : s;
     const double sign = a.side ? 1.0 : -1.0;
@@ -109,6 +119,10 @@ POINT_FN void outlet(const Arguments &a, const long face, const long edge, const
         rho += at<R>(a.Q + k * a.ld_Q, edge);
         rho_n += outward<R>(a.Q + k * a.ld_Q, edge, b, h);
     }
+    const auto inlet = at<R>(a.given + KIND * a.ld_given, slab) <= INLET;
+    const long outer = edge - b;
+    R rho_beyond = R(0.0);
+    FOR_SPECIES (k, NS) rho_beyond += at<R>(a.Q + k * a.ld_Q, outer);
     UNROLL
     for (int c = 0; c < 3; ++c) {
         u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, edge);
@@ -122,18 +136,22 @@ POINT_FN void outlet(const Arguments &a, const long face, const long edge, const
             u_n = sign * (d == 0   ? slope[0]
                           : d == 1 ? slope[1]
                                    : slope[2]);
-    const R mach2 = un * un / c2;
-    const R relax = at<R>(a.given + SIGMA * a.ld_given, slab) * (1.0 - mach2) * c *
-                    (p - at<R>(a.given + PRESSURE * a.ld_given, slab)) * at<R>(a.given + INV_LENGTH * a.ld_given, slab);
+    const R mach2 = un * un / c2, wanted = sign * at<R>(a.given + (VELOCITY + d) * a.ld_given, slab);
+    const R off = select(inlet, rho * c * (wanted - un), p - at<R>(a.given + PRESSURE * a.ld_given, slab));
+    const R relax = at<R>(a.given + SIGMA * a.ld_given, slab) * (1.0 - mach2) * c * off *
+                    at<R>(a.given + INV_LENGTH * a.ld_given, slab);
     const auto leaves = un - c >= 0.0; // supersonic: nothing comes in
     const R L1 = select(leaves, (un - c) * (p_n - rho * c * u_n), relax);
-    const R out = larger(un, R(0.0)); // back-flow: nothing is known of what comes in, so its gradients are 0
-    const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n);
+    const R out = larger(un, R(0.0)), in = select(inlet, smaller(un, R(0.0)), R(0.0)) * h;
+    const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n) + in * c2 * (rho_beyond - rho);
     const R d2 = 0.5 * (L5 + L1), d1 = (L2 + d2) / c2, d3 = (L5 - L1) / (2.0 * rho * c);
     // rates of the normal direction: rho_k, velocity, pressure
     R kinetic = R(0.0), rate_u[3], energy = -d2;
     UNROLL
-    for (int v = 0; v < 3; ++v) rate_u[v] = v == d ? -sign * d3 : -out * slope[v];
+    for (int v = 0; v < 3; ++v) {
+        const R across = in * (at<R>(a.given + (VELOCITY + v) * a.ld_given, slab) - u[v]);
+        rate_u[v] = v == d ? -sign * d3 : -out * slope[v] - across;
+    }
     const double *inner = a.flux + (face - (a.side ? s : -s)); // the cell's other face
     const auto width = (a.side ? -1.0 : 1.0) / h;              // F_face = F_inner -+ dx rate
 #if CONSERVATIVE
@@ -144,8 +162,10 @@ POINT_FN void outlet(const Arguments &a, const long face, const long edge, const
     R mass = R(0.0);
     FOR_SPECIES (k, NS) mass += at<R>(inner + k * a.ld_flux, 0);
     mass += width * -d1;
+    const auto enters = inlet && (a.side ? mass < 0.0 : mass > 0.0);
     FOR_SPECIES (k, NS) {
-        F[k] = mass * (at<R>(a.Q + k * a.ld_Q, edge) / rho);
+        const double *row = a.Q + k * a.ld_Q;
+        F[k] = mass * select(enters, at<R>(row, outer) / rho_beyond, at<R>(row, edge) / rho);
 #if CONSERVATIVE // the energy goes with the species at the pressure that the relations give
         energy += at<R>(a.eps_k + k * a.ld_eps_k, edge) * ((F[k] - at<R>(inner + k * a.ld_flux, 0)) / width);
 #endif
@@ -170,8 +190,9 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
     const long s = a.stride[d], edge = a.side ? t - s : t, outer = a.side ? t : t - s;
     const long slab = beyond(a, outer).slab; // faces lie on the low side of cells t
     const R kind = at<R>(a.given + KIND * a.ld_given, slab);
-    const auto wall = kind <= WALL, opening = kind >= OUTLET && kind <= OUTLET, in = kind <= SUPERSONIC_INLET;
-    R F[NS + 5], leaving[NS + 5];
+    const auto wall = kind <= WALL, opening = (kind >= OUTLET && kind <= OUTLET) || yielding(a, slab, kind),
+               in = kind <= SUPERSONIC_INLET;
+    R F[NS + 5], through[NS + 5];
     // carried by the state beyond (inlets) or by the last one inside (supersonic outlets)
     R u[3], rho = R(0.0);
     UNROLL
@@ -199,8 +220,8 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
 #endif
     F[FLUX_E] = select(wall, R(0.0), energy);
     if (any_of(opening)) {
-        outlet(a, t, edge, slab, leaving);
-        FOR_SPECIES (v, NS + 5) F[v] = select(opening, leaving[v], F[v]);
+        open_side(a, t, edge, slab, through);
+        FOR_SPECIES (v, NS + 5) F[v] = select(opening, through[v], F[v]);
     }
     FOR_SPECIES (v, NS + 5) put(a.flux + v * a.ld_flux, t, F[v], count);
 #if !CONSERVATIVE

@@ -46,6 +46,7 @@ CHECKS = {
     "double_shear_layer": turbulence.double_shear_layer,
     "shear_layer": turbulence.shear_layer,
     "outlet": boundaries.outlet,
+    "reflection": boundaries.reflection,
     "channel": boundaries.channel,
     "stretched_channel": boundaries.stretched_channel,
     "supersonic": boundaries.supersonic,

@@ -76,6 +76,9 @@ def add_arguments(parser) -> None:
     parser.add_argument("--host", choices=("python", "fortran"), default="python", help="what the ranks are")
     parser.add_argument("--mps", choices=("auto", "off"), default="auto", help="ranks share a GPU by CUDA's service")
     parser.add_argument("--no-cpu", action="store_true", help="leave the CPU ranks out")
+    parser.add_argument(
+        "--small", action="store_true", help="also calls with next to no work, from Fortran: blocks, slabs, stripes"
+    )
     parser.add_argument("--trace", metavar="FILE", help="what the ranks do in the last case: FILE-RANK.0.json each")
     parser.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, the table to the other")
 
@@ -187,7 +190,9 @@ def run(given) -> None:
     """Print the table, write the JSON. Raises the layer's errors."""
     made = measure(given, say=lambda text: print(text, file=sys.stderr, flush=True))
     out = sys.stderr if given.json == "-" else sys.stdout
-    print("\n".join([*made.facts, "", report.table(made.rows), "", made.notes]), file=out)
+    parts = [[row for row in made.rows if (row.bench == "launch") == small] for small in (False, True)]
+    tables = "\n\n".join(report.table(rows) for rows in parts if rows)
+    print("\n".join([*made.facts, "", tables, "", made.notes]), file=out)
     if given.json == "-":
         print(report.dumps(made.rows))
     elif given.json:
@@ -223,6 +228,11 @@ def measure(given, say) -> Report:
         found, told = _with_ranks(given, backend, number, say)
         rows += found
         facts += [fact for fact in told if fact not in facts]
+    if given.small:
+        from . import launch
+
+        say("small calls from Fortran")
+        rows += launch.small_blocks(backend) + launch.stripe_calls(backend)
     notes = (
         "Time a point over all ranks together. bound: plain copies of as many bytes, in and out at once, by the same "
         "ranks in the same run. beside: as many ranks on the CPU, one thread each."

@@ -1,12 +1,12 @@
 !> What the entry points cost a Fortran host: 16 points of nitrogen, so that next to no time goes into the work itself.
-!! Prints a name and the seconds of one call on each line. First argument: the mixture file, of one species.
+!! Prints a name and the seconds of one call on each line, the least of some means. First argument: the mixture file, of one species.
 program entry_points
   use, intrinsic :: iso_fortran_env, only : int64, real64
   implicit none
-  integer, parameter :: n = 16, nq = 6, calls = 2000, dp = real64     ! Q = p, u, v, w, T, Y
-  real(dp) :: Q(n, nq), rho(n), begin
+  integer, parameter :: n = 16, nq = 6, calls = 100, often = 30, dp = real64     ! Q = p, u, v, w, T, Y
+  real(dp) :: Q(n, nq), rho(n), begin, least(4)
   character(len=1024) :: file
-  integer :: i
+  integer :: i, k
 
   call get_command_argument(1, file)
   Q = 0
@@ -24,29 +24,34 @@ program entry_points
   call say('start', now() - begin)
   if (rho(1) < 50 .or. rho(1) > 200) error stop 'the density is wrong'
 
-  do i = 1, 100
+  least = huge(least)
+  do i = 1, often
+    begin = now()
+    do k = 1, calls
+      call put()
+    end do
+    least(1) = min(least(1), (now() - begin)/calls)
+    begin = now()
+    do k = 1, calls
+      call frame_tvproperties_eosthermalproperties(%VAL(n))
+    end do
+    least(2) = min(least(2), (now() - begin)/calls)
+    begin = now()
+    do k = 1, calls
+      call frame_launch('total_enthalpy'//char(0), %VAL(n))
+    end do
+    least(3) = min(least(3), (now() - begin)/calls)
     call frame_tvproperties_eosthermalproperties(%VAL(n))
+    begin = now()
+    do k = 1, calls
+      call get()
+    end do
+    least(4) = min(least(4), (now() - begin)/calls)
   end do
-  begin = now()
-  do i = 1, calls
-    call put()
-  end do
-  call say('put', (now() - begin)/calls)
-  begin = now()
-  do i = 1, calls
-    call frame_tvproperties_eosthermalproperties(%VAL(n))
-  end do
-  call say('thermal', (now() - begin)/calls)
-  begin = now()
-  do i = 1, calls
-    call frame_launch('total_enthalpy'//char(0), %VAL(n))
-  end do
-  call say('launch', (now() - begin)/calls)
-  begin = now()
-  do i = 1, calls
-    call get()
-  end do
-  call say('get', (now() - begin)/calls)
+  call say('put', least(1))
+  call say('thermal', least(2))
+  call say('launch', least(3))
+  call say('get', least(4))
   call frame_finalize()
 
 contains

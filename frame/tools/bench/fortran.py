@@ -30,7 +30,7 @@ SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
 STYLES = {
     style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
     for style, last in (("textbook", "textbook"), ("tables", "properties"), ("reduced", "reduced"))
-}
+} | {"kinetics": (ROOT / "fortran_stub" / "rivals" / "kinetics.f90",)}
 # gfortran prefers half of what AVX-512 has unless it is told; scalar code gains nothing by it.
 WIDE = ["-mprefer-vector-width=512"] if platform.machine() in ("x86_64", "AMD64") else []
 # Places in the driver's `scal`, and the values of its options: properties.f90, species_tables.f90.
@@ -77,7 +77,7 @@ def library(style: str, level: str) -> pathlib.Path:
     missing = [str(source) for source in sources if not source.is_file()]
     if missing:
         raise BackendError(f"{missing[0]} is not there: the benchmark's rival is compiled from the project's folder.")
-    flags = [level, "-march=native", "-fPIC", *(WIDE if style == "reduced" else [])]
+    flags = [level, "-march=native", "-fPIC", *(WIDE if style in ("reduced", "kinetics") else [])]
 
     def make(path):
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:

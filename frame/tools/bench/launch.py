@@ -173,6 +173,22 @@ def small_blocks(backend) -> list[Row]:
     ]
 
 
+STRIPES = {
+    "put": "populateinputstripe of Q, from Fortran",
+    "thermal": "eosthermalproperties, from Fortran",
+    "launch": "launch of one kernel, from Fortran",
+    "get": "populateoutputstripe, from Fortran",
+}
+
+
+def stripe_calls(backend) -> list[Row]:
+    """Calls of the old-style entry points."""
+    environment = {"FRAME_BACKEND": str(backend), "FRAME_TIMERS": "0", "FRAME_CHECK": "0"}
+    lines = timed([host(), NITROGEN], **environment)[1].split("\n")
+    told = {name: float(value) for name, value in (line.split() for line in lines if line)}
+    return [row(text, backend, told[name]) for name, text in STRIPES.items()]
+
+
 def from_fortran(backend, repeats: int) -> list[Row]:
     """Calls of the old-style entry points in a Fortran program, and its time to the first result."""
     program, told = host(), []
@@ -182,12 +198,6 @@ def from_fortran(backend, repeats: int) -> list[Row]:
             lines = timed([program, NITROGEN], **environment)[1].split("\n")
             told.append({name: float(value) for name, value in (line.split() for line in lines if line)})
     warm = {name: statistics.median(run[name] for run in told[1:]) for name in told[0]}
-    names = {
-        "put": "populateinputstripe of Q, from Fortran",
-        "thermal": "eosthermalproperties, from Fortran",
-        "launch": "launch of one kernel, from Fortran",
-        "get": "populateoutputstripe, from Fortran",
-    }
-    rows = [row(text, backend, warm[name]) for name, text in names.items()]
+    rows = [row(text, backend, warm[name]) for name, text in STRIPES.items()]
     starts = {"cold": told[0]["start"], "warm": warm["start"]}
     return rows + [row(f"{kind} start of libframe, first result", backend, seconds) for kind, seconds in starts.items()]

@@ -19,13 +19,14 @@ from ...errors import ArgumentError
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import report
+from . import cantera, report
 
 AGAINST = {
     "identities": "laws among the results, at every state",
     "wide": "the kernels in quadruple precision",
     "precision": "programs with arrays, or all numbers, in single precision, against double",
-    "cantera": "Cantera's Peng-Robinson phase of the same file",
+    "cantera": "Cantera's Peng-Robinson phase of the same file, and its reaction rates; without a mixture: rates of "
+    "all mechanisms that Cantera ships",
     "thermo": "the package thermo",
     "coolprop": "CoolProp's cubic backends",
     "thermopack": "ThermoPack",
@@ -57,7 +58,7 @@ COMMAND = dict(
     help="sweep a mixture against quadruple precision, laws and other codes",
     description="; ".join(f"{name}: {what}" for name, what in AGAINST.items()),
 )
-NEEDS_MIXTURE = True
+NEEDS_MIXTURE = False
 ARGUMENTS = {
     "--against": dict(
         choices=AGAINST, action="append", help="may be given several times (default: all that is available)"
@@ -128,13 +129,20 @@ def main(given, mixture) -> int:
     def say(text):
         print(text, file=out, flush=True)
 
-    say(
-        f"{given.mixture}: {' '.join(mixture.names)}\n{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n"
-        f"{given.states} states, seed {given.seed}, backend {backend}"
-    )
-    rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
+    sweep = f"{given.states} states, seed {given.seed}, backend {backend}"
+    if mixture is None:
+        if given.against != ["cantera"]:
+            raise ArgumentError("--mixture FILE is needed, but for rates of Cantera's mechanisms (--against cantera).")
+        say(sweep)
+        rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
+    else:
+        say(
+            f"{given.mixture}: {' '.join(mixture.names)}\n"
+            f"{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n{sweep}"
+        )
+        rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
     facts = {
-        "mixture": str(given.mixture),
+        "mixture": str(given.mixture or ""),
         "states": given.states,
         "seed": given.seed,
         "backend": backend,

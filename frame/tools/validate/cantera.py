@@ -1,5 +1,5 @@
 """Against Cantera's Peng-Robinson phase of the same file, with Cantera's departures from the published models switched
-on.
+on; and against the rates of the phase's reactions, of an ideal gas and of Redlich-Kwong's too.
 
 Cantera's choice among three roots depends on the state before (it has a memory), so it is given T and our density, and
 has no choice; pressure then takes the place of density in the comparison. D is compared at the pressure that Cantera
@@ -10,6 +10,7 @@ import numpy as np
 
 from kernels.point.equations.constants import alpha_slope
 
+from . import cantera_rates
 from .others import comparable, not_installed
 from .report import Row
 from .scale import EPS, scales
@@ -34,6 +35,7 @@ GETTERS = dict(
     D="mix_diff_coeffs",
     D_ij="binary_diff_coeffs",
 )
+TRANSPORT = ("mu", "lam", "D", "D_ij")
 # The same formulas with the same data; Cantera's loops over species and pairs have no trees, and some of its last
 # formulas cancel.
 TOLERANCE = 128.0
@@ -55,7 +57,9 @@ FIT_WHY = (
 
 def missing(mixture) -> str | None:
     equation = mixture.options["equation"]
-    return not_installed("cantera", "cantera") or (None if equation == "pr" else f"its {equation} phases differ")
+    comparable_rates = equation in cantera_rates.EQUATIONS.values() and mixture.species.reactions is not None
+    known = equation == "pr" or comparable_rates
+    return not_installed("cantera", "cantera") or (None if known else f"its {equation} phases differ")
 
 
 def phase(job):
@@ -70,11 +74,29 @@ def phase(job):
 
 
 def run(job) -> list[Row]:
+    rows = properties(job) if job.mixture.options["equation"] == "pr" else []
+    return rows + (rates(job) if job.mixture.species.reactions is not None else [])
+
+
+def rates(job) -> list[Row]:
+    """Of the phase's own equation of state, whatever the mixture's is."""
+    import cantera as ct
+
+    gas = ct.Solution(str(job.file), job.phase or "")
+    mixture = cantera_rates.phase(job.mixture.species, gas)
+    return cantera_rates.compare("", mixture, gas, job.states, job.seed, job.backend)
+
+
+sweep = cantera_rates.sweep
+
+
+def properties(job) -> list[Row]:
     gas, mixture = phase(job)
     states = draw(mixture, job.subset(SUBSET), job.seed + 71)
     given = {k: states[k] for k in "TpY"}
     n, matrix = states["T"].size, min(MATRIX, states["T"].size)
-    names = [name for name in GETTERS if name in reachable(mixture)]
+    without = TRANSPORT if gas.transport_model == "none" else ()
+    names = [name for name in GETTERS if name in reachable(mixture) and name not in without]
     plain = [name for name in names if name != "D_ij"]
     wanted = [*plain, "rho", "rho_p", "vc_mix", "W"]
     ours = mixture.properties(wanted, backend=job.backend, **given)
@@ -92,7 +114,7 @@ def run(job) -> list[Row]:
     f = 1 + alpha_slope(species.omega, "cantera", "pr")[:, None] * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
     undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
     filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
-    scale["mu"], scale["lam"] = (scale[name] * (1 + 1 / filled) for name in ("mu", "lam"))
+    scale |= {name: scale[name] * (1 + 1 / filled) for name in ("mu", "lam") if name in scale}
     judge = lambda name, tolerance, why, *found: Row("cantera", name, tolerance, "eps of scale", why).add(*found)
     # what the density's own conditioning does to the pressure: the equation of state amplifies it by 1/rho_p
     size = EPS * (given["p"] + scale["rho"] / ours["rho_p"])

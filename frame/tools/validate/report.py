@@ -117,7 +117,7 @@ def table(rows) -> str:
 
 
 def as_json(rows, mixture, facts) -> str:
-    """JSON text of every row, with the full state of its worst deviation."""
+    """JSON text of every row, with the full state of its worst deviation. mixture None: rows of several."""
 
     def plain(row):
         where = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in (row.where or {}).items()}
@@ -135,10 +135,8 @@ def as_json(rows, mixture, facts) -> str:
             "worst_at": where,
         }
 
-    return json.dumps(
-        {**facts, "species": list(mixture.names), "options": mixture.options, "rows": [plain(r) for r in rows]},
-        indent=1,
-    )
+    of = {"species": list(mixture.names), "options": mixture.options} if mixture else {}
+    return json.dumps({**facts, **of, "rows": [plain(r) for r in rows]}, indent=1)
 
 
 def _coarser(cells):

@@ -144,7 +144,8 @@ class Cubic:
 
 
 CUBICS: dict[str, Cubic] = {}
-FAMILY, BY_SPECIES = Names(), Names()  # all of them, and those with delta_1 by species
+# all of them, those with delta_1 by species, and those with one for all
+FAMILY, BY_SPECIES, ONE_SHAPE = Names(), Names(), Names()
 
 
 def add(record: Cubic) -> None:
@@ -153,7 +154,7 @@ def add(record: Cubic) -> None:
     if record.name not in CUBICS:
         CUBICS[record.name] = record
         FAMILY.append(record.name)
-        BY_SPECIES.extend([record.name] * record.by_species)
+        (BY_SPECIES if record.by_species else ONE_SHAPE).append(record.name)
         option("equation", {record.name: record.about()}, "equation of state", needs={record.name: record.needs})
 
 

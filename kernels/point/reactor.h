@@ -1,0 +1,658 @@
+// Derivatives of the rates, analytic, and reactors that are made of them. Everything is of T and the partial densities
+// x_k = rho Y_k: rates of a real gas go with ln gamma(T, x), pressures with p(T, x) (partial_densities.h).
+//
+// A rate coefficient is differentiated by the body that makes it, on dual numbers; the products by hand.
+#pragma once
+#include "point/equations/partial_densities.h"
+#include "point/kinetics.h"
+
+constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as this, so that k/[M] is a number
+
+template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
+
+// Net production [kg/m3/s]
+template <class M, class R>
+POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> &state, R *w) {
+    Reacting<M, R> s;
+    const R p = partial_pressure(m, state);
+    if constexpr (with_gamma<M>()) {
+        R ln_gamma[M::NS], slope[M::NS];
+        partial_activities(m, state, ln_gamma, slope);
+        reacting(m, T, p, R(1.0), x, ln_gamma, s);
+    } else reacting(m, T, p, R(1.0), x, Absent(), s);
+    const R start = 0.0 * (p * s.inv_T);
+    FOR_SPECIES (k, M::NS) w[k] = start;
+    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+        net([&](int k, const scalar nu) { w[k] += nu * q; });
+    });
+    FOR_SPECIES (k, M::NS) w[k] = w[k] * m.W[k];
+}
+
+// Net production w_i and its slopes: J[i NS + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
+// in [M]; p in ln p.
+template <class M, class R> struct Slopes {
+    static constexpr int NS = M::NS, GS = with_gamma<M>() && !M::kinetics_fugacity ? NS * NS : 1;
+    static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+    R w[NS], T[NS], p[pressed ? NS : 1], J[NS * NS], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
+};
+
+// The walker that fills them. s: activities; d: rate coefficients, directions T and (ln [M] or ln p); E: 1/I; L_T.
+template <class M, class R> struct SlopeWalker {
+    static constexpr int NS = M::NS;
+    const M &m;
+    const Reacting<M, R> &s;
+    const Dual<R, 2> *k;
+    const R *E, *L_T, *inv_third;
+    Slopes<M, R> &o;
+
+    // q of a reaction by its parts: all but the collider and k; the collider's number; k's number; r and its slope in T
+    template <class Net>
+    POINT_FN void rate(const R bare, const int number, const int collider, const R back_T, const R back,
+                       const Net &net) const {
+        const Dual<R, 2> &own = k[number];
+        const bool multiplied = collider < M::RATE_COLLIDERS;
+        const R third = multiplied ? s.third[collider] : R(1.0), by_k = bare * third, q = by_k * own.v,
+                q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
+        const bool blended = number >= M::RATE_EXPONENTS && number < M::RATE_EXPONENTS + M::RATE_FALLOFFS;
+        const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
+        int of = M::RATE_COLLIDERS;
+        if (blended) of = whole_number(m.reaction_falloffs[15 * (number - M::RATE_EXPONENTS) + 5]);
+        net([&](int i, const scalar nu) {
+            o.w[i] += nu * q;
+            o.T[i] += nu * q_T;
+            if (multiplied) o.third[collider * NS + i] += nu * q_M;
+            if (blended) o.third[of * NS + i] += nu * (q_z * inv_third[of]);
+            if constexpr (Slopes<M, R>::pressed)
+                if (pressed) o.p[i] += nu * q_z;
+            if constexpr (Slopes<M, R>::GS > 1)
+                net([&](int j, const scalar other) { o.G[i * NS + j] -= (nu * other) * back; });
+        });
+    }
+
+    template <int A, int B, class Species>
+    POINT_FN void pair(const scalar factor, const int number, const int collider, const scalar reversible,
+                       const Species &at) const {
+        const auto net = [&](const auto &add) {
+            UNROLL
+            for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
+        };
+        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = L_T[at[A]] - L_T[at[0]];
+        UNROLL
+        for (int j = 1; j < A; ++j) {
+            scale = scale * s.I[at[j]], before = before * s.D[at[j]];
+            of_L -= L_T[at[j]];
+        }
+        R after = reversible * s.D[at[A]];
+        UNROLL
+        for (int j = A + 1; j < A + B; ++j) {
+            after = after * s.D[at[j]];
+            of_L += L_T[at[j]];
+        }
+        R all = k[number].v;
+        if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
+        const R scaled = all * scale, back = scaled * after;
+        rate(scale * (before - after), number, collider, back * of_L, back, net);
+        UNROLL
+        for (int j = 0; j < A; ++j) {
+            R slope = factor * all;
+            UNROLL
+            for (int l = 0; l < A; ++l)
+                if (l != j) slope = slope * s.c[at[l]];
+            net([&](int i, const scalar nu) { o.J[i * NS + at[j]] += nu * slope; });
+        }
+        if (reversible > 0) {
+            UNROLL
+            for (int j = A; j < A + B; ++j) {
+                R slope = scaled * E[at[j]];
+                UNROLL
+                for (int l = A; l < A + B; ++l)
+                    if (l != j) slope = slope * s.D[at[l]];
+                net([&](int i, const scalar nu) { o.J[i * NS + at[j]] -= nu * slope; });
+            }
+        }
+    }
+
+    template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
+    POINT_FN void written(const scalar factor, Indices<A, B, NUMBER, K, THIRD, REVERSIBLE, AT...>) const {
+        constexpr int at[] = {AT...};
+        pair<A, B>(factor, K, THIRD, REVERSIBLE, at);
+    }
+    template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
+        UNROLL_BY(1)
+        for (int i = 0; i < count; ++i, row += 5 + A + B) {
+            int at[A + B];
+            UNROLL
+            for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
+            pair<A, B>(row[0], whole_number(row[2]), whole_number(row[3]), row[4], at);
+        }
+        return row;
+    }
+
+    // use(species, d prod c^order/dc) of the terms of `factors`
+    template <class Use>
+    POINT_FN void factor_slopes(const scalar *term, const int count, const R scale, const Use &use) const {
+        UNROLL_BY(1)
+        for (int t = 0; t < count; ++t) {
+            const R c = s.c[whole_number(term[3 * t])];
+            const scalar order = term[3 * t + 1];
+            R slope = scale * order;
+            if (term[3 * t + 2] > 0) {
+                UNROLL_BY(1)
+                for (int n = whole_number(order); n > 1; --n) slope = slope * c;
+            } else slope = slope * select(c > 0.0, exp((order - 1) * log(at_least(c, LEAST_THIRD))), R(0.0));
+            slope = factors(s.c, term, t, slope);
+            use(whole_number(term[3 * t]), factors(s.c, term + 3 * (t + 1), count - t - 1, slope));
+        }
+    }
+    POINT_FN const scalar *other(const scalar *row) const {
+        const OtherReaction r = other_reaction(row);
+        const int number = whole_number(row[2]), collider = whole_number(row[3]);
+        const auto net = [&](const auto &add) {
+            UNROLL_BY(1)
+            for (int t = 0; t < r.net; ++t) add(whole_number(r.n[2 * t]), r.n[2 * t + 1]);
+        };
+        R all = row[0] * k[number].v;
+        if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
+        const R there = factors(s.c, r.f, r.forward, R(row[0]));
+        R bare = there, back = 0.0 * there, of_L = R(0.0);
+        if (row[4] > 0) {
+            R ln = row[5] + row[6] * s.inv_T;
+            of_L = -row[6] * (s.inv_T * s.inv_T);
+            net([&](int i, const scalar nu) {
+                ln += nu * s.L[i];
+                of_L += nu * L_T[i];
+            });
+            const R inverse = exp(at_most(ln, REVERSE));
+            bare = there - factors(s.c, r.r, r.reverse, row[0] * inverse);
+            back = factors(s.c, r.r, r.reverse, all * inverse);
+            factor_slopes(r.r, r.reverse, R(all * inverse), [&](int j, const R slope) {
+                net([&](int i, const scalar nu) { o.J[i * NS + j] -= nu * slope; });
+            });
+        }
+        rate(bare, number, collider, back * of_L, back, net);
+        factor_slopes(r.f, r.forward, all, [&](int j, const R slope) {
+            net([&](int i, const scalar nu) { o.J[i * NS + j] += nu * slope; });
+        });
+        return r.end;
+    }
+};
+
+// Net production w_i [kg/m3/s], its slopes in x_j (w_x[i NS + j]) and in T
+template <class M, class R>
+POINT_FN void production_with_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
+                                     const PartialSlopes<M, R> &slopes, R *w, R *w_x, R *w_T) {
+    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
+    constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
+    const R T = reacting_temperature(T_given), p = slopes.p;
+    Reacting<M, R> s;
+    R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1], E[NS], L_T[NS], inv_third[COLLIDERS + 1];
+    if constexpr (real) {
+        partial_activities(m, state, ln_gamma, ln_gamma_T);
+        activities(m, T, R(1.0), x, ln_gamma, s);
+    } else activities(m, T, R(1.0), x, Absent(), s);
+    const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
+    FOR_SPECIES (k, NS) {
+        E[k] = 1.0 / s.I[k];
+        L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
+        if constexpr (real && !fugacity) L_T[k] += ln_gamma_T[k];
+    }
+    Reacting<M, Dual<R, 2>> d; // its rate coefficients only
+    Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
+    T_d.d[0] = R(1.0), p_d.d[1] = p;
+    d.inv_T = 1.0 / T_d;
+    UNROLL_BY(1)
+    for (int j = 0; j < COLLIDERS; ++j) {
+        const R third = at_least(s.third[j], LEAST_THIRD);
+        d.third[j] = still<2>(third);
+        d.third[j].d[1] = third;
+        inv_third[j] = 1.0 / third;
+    }
+    inv_third[COLLIDERS] = R(1.0);
+    d.third[COLLIDERS] = Dual<R, 2>(1.0);
+    rate_coefficients(m, T_d, p_d, d);
+
+    Slopes<M, R> o;
+    const R start = 0.0 * (p * s.inv_T);
+    FOR_SPECIES (k, NS) o.w[k] = o.T[k] = start;
+    if constexpr (Slopes<M, R>::pressed)
+        FOR_SPECIES (k, NS) o.p[k] = R(0.0);
+    for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
+    if constexpr (Slopes<M, R>::GS > 1)
+        for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
+    for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
+    walk_reactions(m, SlopeWalker<M, R>{m, s, d.k, E, L_T, inv_third, o});
+
+    const R inv_p = 1.0 / p;
+    FOR_SPECIES (i, NS) {
+        R *const row = w_x + i * NS;
+        w[i] = m.W[i] * o.w[i];
+        R in_T = o.T[i], y[real ? NS : 1];
+        if constexpr (fugacity)
+            FOR_SPECIES (k, NS) {
+                y[k] = o.J[i * NS + k] * s.c[k];
+                in_T += y[k] * ln_gamma_T[k];
+                row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
+            }
+        else
+            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
+        if constexpr (real && !fugacity)
+            FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
+        UNROLL_BY(1)
+        for (int j = 0; j < COLLIDERS; ++j) {
+            const R slope = o.third[j * NS + i];
+            FOR_SPECIES (k, NS) row[k] += m.reaction_colliders[j * NS + k] * slope;
+        }
+        FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
+        if constexpr (real) activity_curvature(m, state, y, [&](int k, const R slope) { row[k] += m.W[i] * slope; });
+        if constexpr (Slopes<M, R>::pressed) {
+            const R in_p = o.p[i] * inv_p;
+            in_T += in_p * slopes.p_T;
+            FOR_SPECIES (k, NS) row[k] += (m.W[i] * in_p) * slopes.p_x[k];
+        }
+        w_T[i] = m.W[i] * in_T;
+    }
+}
+
+template <class M, class R, class Species, class OutX, class OutT>
+POINT_FN void production_slopes(const M &m, const R T, const R rho, const Species &Y, OutX &omega_rho, OutT &omega_T) {
+    constexpr int NS = M::NS;
+    R x[NS], w[NS], w_x[NS * NS], w_T[NS];
+    FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    Partial<M, R> state;
+    PartialSlopes<M, R> slopes;
+    partial_state<true>(m, T, x, state);
+    partial_slopes(m, x, state, slopes);
+    production_with_slopes(m, T, x, state, slopes, w, w_x, w_T);
+    for (int i = 0; i < NS * NS; ++i) omega_rho.set(i, w_x[i]);
+    FOR_SPECIES (k, NS) omega_T.set(k, w_T[k]);
+}
+
+// at constant T and p: d rho_k/dY_j = rho delta_kj + Y_k rho_Yj
+template <class M, class R, class Matrix, class Species, class Slope, class Out>
+POINT_FN void production_in_composition(const M &, const R rho, const Species &Y, const Slope &rho_Y,
+                                        const Matrix &omega_rho, Out &omega_Y) {
+    FOR_SPECIES (i, M::NS) {
+        R all = R(0.0);
+        FOR_SPECIES (k, M::NS) all += omega_rho[i * M::NS + k] * Y[k];
+        FOR_SPECIES (j, M::NS) omega_Y.set(i * M::NS + j, rho * omega_rho[i * M::NS + j] + all * rho_Y[j]);
+    }
+}
+
+// ---- closed adiabatic reactors. Unknowns z = (x_1 .. x_ns, T). At constant volume dx_k/dt = w_k and U(T, x) stays; at
+// constant pressure the cubic metre also shrinks by theta: dx_k/dt = w_k + theta x_k, p stays and dU/dt = (p + U)
+// theta:
+//   U_T dT/dt - T p_T theta = -sum U_k w_k,   p_T dT/dt + (sum p_k x_k) theta = -sum p_k w_k.
+template <class R> struct Changes {
+    R T, theta;
+};
+template <bool PRESSURE, class M, class R>
+POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w) {
+    R heat = R(0.0);
+    FOR_SPECIES (k, M::NS) heat += s.U_x[k] * w[k];
+    if constexpr (PRESSURE) {
+        R work = R(0.0), stiffness = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            work += s.p_x[k] * w[k];
+            stiffness += s.p_x[k] * x[k];
+        }
+        const R Tp_T = T * s.p_T, inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
+        return {R(-((heat * stiffness + Tp_T * work) * inv)), R((s.p_T * heat - s.U_T * work) * inv)};
+    } else return {R(-(heat / s.U_T)), R(0.0)};
+}
+
+template <bool PRESSURE, class M, class R> POINT_FN Changes<R> reactor(const M &m, const R T, const R *x, R *w) {
+    Partial<M, R> state;
+    PartialSlopes<M, R> s;
+    partial_state<true>(m, T, x, state);
+    production(m, T, x, state, w);
+    partial_slopes(m, x, state, s);
+    return changes_of<PRESSURE>(m, T, x, s, w);
+}
+
+// What a reactor's Jacobian is made of
+template <class M, class R> struct Production {
+    R w[M::NS], w_x[M::NS * M::NS], w_T[M::NS];
+    PartialSlopes<M, R> slopes;
+};
+
+// f = dz/dt and J = df/dz, row i (of f) column j (of z) at i N + j, N = NS + 1. What the second derivatives of energy
+// and pressure bring is their gradient's change along dz/dt.
+template <bool PRESSURE, class M, class R>
+POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, R> &made, R *f, R *J) {
+    constexpr int NS = M::NS, N = NS + 1;
+    const R *const w = made.w, *const w_x = made.w_x, *const w_T = made.w_T;
+    PartialSlopes<M, R> &s = made.slopes;
+    Changes<R> c;
+    {
+        Partial<M, R> state;
+        partial_state<true>(m, T, x, state);
+        partial_slopes(m, x, state, s);
+        production_with_slopes(m, T, x, state, s, made.w, made.w_x, made.w_T);
+    }
+    c = changes_of<PRESSURE>(m, T, x, s, w);
+    FOR_SPECIES (k, NS) f[k] = PRESSURE ? w[k] + x[k] * c.theta : w[k];
+    f[NS] = c.T;
+    PartialSlopes<M, Dual<R>> along;
+    {
+        Dual<R> xs[NS], at;
+        at = moving(T, c.T);
+        FOR_SPECIES (k, NS) xs[k] = moving(x[k], f[k]);
+        Partial<M, Dual<R>> state;
+        partial_state<true>(m, at, xs, state);
+        partial_slopes(m, xs, state, along);
+    }
+    R stiffness = R(0.0);
+    if constexpr (PRESSURE)
+        FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
+    const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * stiffness + Tp_T * s.p_T : s.U_T);
+    const auto column = [&](int j, const auto &w_j, const R U_j, const R p_j, const R U_change, const R p_change) {
+        R heat = U_change, theta = R(0.0);
+        FOR_SPECIES (k, NS) heat += s.U_x[k] * w_j(k);
+        if constexpr (PRESSURE) {
+            R work = p_change;
+            FOR_SPECIES (k, NS) work += s.p_x[k] * w_j(k);
+            if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            J[NS * N + j] = -((heat * stiffness + Tp_T * work) * inv);
+            theta = (s.p_T * heat - s.U_T * work) * inv;
+        } else J[NS * N + j] = -(heat * inv);
+        FOR_SPECIES (i, NS) {
+            R slope = w_j(i);
+            if constexpr (PRESSURE) {
+                slope += x[i] * theta;
+                if (i == j) slope += c.theta;
+            }
+            J[i * N + j] = slope;
+        }
+    };
+    FOR_SPECIES (j, NS)
+        column(j, [&](int i) { return w_x[i * NS + j]; }, s.U_x[j], s.p_x[j], along.U_x[j].d[0], along.p_x[j].d[0]);
+    column(NS, [&](int i) { return w_T[i]; }, s.U_T, s.p_T, along.U_T.d[0], along.p_T.d[0]);
+}
+
+// ---- as quantities
+template <class M, class R, class Species, class Out>
+POINT_FN void volume_reactor(const M &m, const R T, const R rho, const Species &Y, Out &f_cv) {
+    R x[M::NS], w[M::NS];
+    FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
+    f_cv.set(M::NS, reactor<false>(m, T, x, w).T);
+    FOR_SPECIES (k, M::NS) f_cv.set(k, w[k]);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void pressure_reactor(const M &m, const R T, const R rho, const Species &Y, Out &f_cp) {
+    R x[M::NS], w[M::NS];
+    FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
+    f_cp.set(M::NS, reactor<true>(m, T, x, w).T);
+    const R inv_rho = 1.0 / rho;
+    FOR_SPECIES (k, M::NS) f_cp.set(k, w[k] * inv_rho);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cv) {
+    constexpr int N = M::NS + 1;
+    R x[M::NS], f[N], J[N * N];
+    Production<M, R> made;
+    FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
+    reactor_jacobian<false>(m, T, x, made, f, J);
+    for (int i = 0; i < N * N; ++i) J_cv.set(i, J[i]);
+}
+
+// Unknowns (Y, T) at constant p: dY_i/dt = w_i/rho. With rho(T, p, Y): rho_Yj = -rho^2 p_j/stiffness, rho_T = -rho
+// p_T/stiffness.
+template <class M, class R, class Species, class Out>
+POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cp) {
+    constexpr int NS = M::NS, N = NS + 1;
+    R x[NS], f[N], J[N * N], stiffness = R(0.0);
+    Production<M, R> made;
+    FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    reactor_jacobian<true>(m, T, x, made, f, J);
+    const PartialSlopes<M, R> &s = made.slopes;
+    FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
+    const R inv_rho = 1.0 / rho, of_p = -(rho / stiffness);
+    const auto row = [&](int i, const auto &of_x, const R of_T, const R of_rho, const R scale) {
+        R all = of_rho; // what a change of rho brings
+        FOR_SPECIES (k, NS) all += of_x(k) * Y[k];
+        FOR_SPECIES (j, NS) J_cp.set(i * N + j, (rho * of_x(j) + all * (rho * of_p) * s.p_x[j]) * scale);
+        J_cp.set(i * N + NS, (of_T + all * of_p * s.p_T) * scale);
+    };
+    FOR_SPECIES (i, NS)
+        row(i, [&](int k) { return made.w_x[i * NS + k]; }, made.w_T[i], -(made.w[i] * inv_rho), inv_rho);
+    row(NS, [&](int k) { return J[NS * N + k]; }, J[NS * N + NS], R(0.0), R(1.0));
+}
+
+// J times a vector without J: the reactor on dual numbers that move along it
+template <class M, class R, class Species, class Vector, class Out>
+POINT_FN void volume_jacobian_product(const M &m, const Vector &dz, const R T, const R rho, const Species &Y,
+                                      Out &J_cv_dz) {
+    Dual<R> x[M::NS], w[M::NS];
+    FOR_SPECIES (k, M::NS) x[k] = moving(R(rho * Y[k]), R(dz[k]));
+    J_cv_dz.set(M::NS, reactor<false>(m, moving(T, R(dz[M::NS])), x, w).T.d[0]);
+    FOR_SPECIES (k, M::NS) J_cv_dz.set(k, w[k].d[0]);
+}
+
+template <class M, class R, class Species, class Vector, class Out>
+POINT_FN void pressure_jacobian_product(const M &m, const Vector &dw, const R T, const R rho, const Species &Y,
+                                        Out &J_cp_dw) {
+    constexpr int NS = M::NS;
+    R plain[NS], stiffness = R(0.0), rho_change;
+    FOR_SPECIES (k, NS) plain[k] = rho * Y[k];
+    {
+        Partial<M, R> state;
+        PartialSlopes<M, R> s;
+        partial_state<true>(m, T, plain, state);
+        partial_slopes(m, plain, state, s);
+        rho_change = s.p_T * dw[NS];
+        FOR_SPECIES (k, NS) {
+            stiffness += s.p_x[k] * plain[k];
+            rho_change += rho * s.p_x[k] * dw[k];
+        }
+        rho_change = -(rho * rho_change / stiffness);
+    }
+    Dual<R> x[NS], w[NS];
+    FOR_SPECIES (k, NS) x[k] = moving(plain[k], R(rho * dw[k] + Y[k] * rho_change));
+    J_cp_dw.set(NS, reactor<true>(m, moving(T, R(dw[NS])), x, w).T.d[0]);
+    const Dual<R> inv_rho = 1.0 / moving(rho, rho_change);
+    FOR_SPECIES (k, NS) J_cp_dw.set(k, (w[k] * inv_rho).d[0]);
+}
+
+// ---- a reactor over a step, by Rodas4: six stages, order 4 with an error of order 3, L-stable, one LU a step (Hairer
+// & Wanner 1996; coefficients as the Kinetic PreProcessor has them). Every point has its own step h:
+//   (4/h - J) K_i = f(z + sum a_ij K_j) + sum c_ij K_j/h,  z1 = z + sum m_j K_j,  error K_6.
+// The last stage's state is z1 without K_6.
+constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION = -1e-8;
+enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
+
+// LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
+// none gives numbers that are none, and the step is rejected.
+template <int N, class R> POINT_FN void factorise(R *A) {
+    UNROLL_BY(1)
+    for (int k = 0; k < N; ++k) {
+        const R inverse = 1.0 / A[k * N + k];
+        A[k * N + k] = inverse;
+        UNROLL_BY(1)
+        for (int i = k + 1; i < N; ++i) {
+            const R factor = A[i * N + k] * inverse;
+            A[i * N + k] = factor;
+            UNROLL_BY(1)
+            for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+        }
+    }
+}
+template <int N, class R> POINT_FN void solve(const R *A, R *b) {
+    UNROLL_BY(1)
+    for (int i = 1; i < N; ++i) {
+        R sum = b[i];
+        UNROLL_BY(1)
+        for (int j = 0; j < i; ++j) sum -= A[i * N + j] * b[j];
+        b[i] = sum;
+    }
+    UNROLL_BY(1)
+    for (int i = N - 1; i >= 0; --i) {
+        R sum = b[i];
+        UNROLL_BY(1)
+        for (int j = i + 1; j < N; ++j) sum -= A[i * N + j] * b[j];
+        b[i] = sum * A[i * N + i];
+    }
+}
+
+template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
+    R W, R_s;
+    molar_mass(m, Y, W, R_s);
+    if constexpr (M::equation_ideal) return p / (R_s * T);
+    else {
+        R a, a_T, a_TT, b, shift, Z, vol, v_free;
+        cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
+        cubic_root(m, T, p, R_s, a, b, shift, Absent(), Z, vol, v_free);
+        return 1.0 / vol;
+    }
+}
+
+template <bool PRESSURE, class M, class R, class Fractions>
+POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+    constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
+    const double a[] = {1.544,
+                        0.9466785280815826,
+                        0.2557011698983284,
+                        3.314825187068521,
+                        2.896124015972201,
+                        0.9986419139977817,
+                        1.221224509226641,
+                        6.019134481288629,
+                        12.53708332932087,
+                        -0.6878860361058950,
+                        1.221224509226641,
+                        6.019134481288629,
+                        12.53708332932087,
+                        -0.6878860361058950,
+                        1.0};
+    const double c[] = {-5.6688,
+                        -2.430093356833875,
+                        -0.2063599157091915,
+                        -0.1073529058151375,
+                        -9.594562251023355,
+                        -20.47028614809616,
+                        7.496443313967647,
+                        -10.24680431464352,
+                        -33.99990352819905,
+                        11.70890893206160,
+                        8.083246795921522,
+                        -7.981132988064893,
+                        -31.52159432874371,
+                        16.31930543123136,
+                        -6.058818238834054};
+    const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+    const R rho = density_of(m, T, p, Y);
+    auto good = T >= REACT_COLDEST && T <= REACT_HOTTEST && p > 0.0 && p < 1e300 && dt >= 0.0 && dt < 1e300;
+    good = good && rho > 0.0 && rho < 1e300;
+    R z[N], z1[N], f[N], K[STAGES][N], A[N * N];
+    FOR_SPECIES (k, NS) {
+        const R y = Y[k];
+        good = good && y >= LEAST_FRACTION;
+        z[k] = rho * y;
+    }
+    z[NS] = T;
+    const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
+    const auto changes = [&](const R *at, R *into) {
+        const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
+        if constexpr (PRESSURE)
+            FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
+        into[NS] = by.T;
+    };
+    R t = R(0.0), h, size = R(0.0);
+    changes(z, f);
+    for (int i = 0; i < N; ++i) {
+        const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
+        size += part * part;
+    }
+    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-13 * dt));
+    auto active = good && dt > 0.0;
+    status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
+    steps = R(0.0);
+    h = select(active, h, R(1e-9));
+    UNROLL_BY(1)
+    for (double step = 0; step < m.react_most && any_of(active); step += 1) {
+        const R inv_h = 1.0 / h;
+        {
+            Production<M, R> made;
+            reactor_jacobian<PRESSURE>(m, z[NS], z, made, f, A);
+        }
+        for (int i = 0; i < N * N; ++i) A[i] = -A[i];
+        for (int i = 0; i < N; ++i) A[i * N + i] += 4.0 * inv_h;
+        factorise<N>(A);
+        int row = 0; // of a and c
+        UNROLL_BY(1)
+        for (int s = 0; s < STAGES; ++s) {
+            if (s > 0) {
+                for (int i = 0; i < N; ++i) {
+                    R sum = z[i];
+                    UNROLL_BY(1)
+                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
+                    z1[i] = sum;
+                }
+                z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
+                changes(z1, f);
+            }
+            for (int i = 0; i < N; ++i) {
+                R sum = R(0.0);
+                UNROLL_BY(1)
+                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
+                K[s][i] = f[i] + sum * inv_h;
+            }
+            solve<N>(A, K[s]);
+            row += s;
+        }
+        R error = R(0.0);
+        for (int i = 0; i < N; ++i) {
+            const R off = K[STAGES - 1][i];
+            z1[i] += off;
+            const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
+            error += part * part;
+        }
+        error = sqrt(error * (1.0 / N));
+        error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
+        const auto taken = active && error <= 1.0;
+        for (int i = 0; i < N; ++i) z[i] = select(taken, z1[i], z[i]);
+        t = select(taken, t + h, t);
+        steps = select(active, steps + 1.0, steps);
+        h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
+        const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
+        status = select(gone, R(double(LEFT_RANGE)), status);
+        active = active && !gone && t < end;
+        const auto stuck = active && h < 1e-14 * dt;
+        status = select(stuck, R(double(STEP_TOO_SMALL)), status);
+        active = active && !stuck;
+        h = select(active, smaller(h, dt - t), R(1e-9));
+    }
+    status = select(active, R(double(TOO_MANY_STEPS)), status);
+    R sum = z[0];
+    FOR_SPECIES (k, NS - 1) sum += z[k + 1];
+    const auto moved = steps > 0.0, done = status <= double(REACTED);
+    const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
+    if constexpr (!PRESSURE) {
+        Partial<M, R> state;
+        partial_state<false>(m, z[NS], z, state);
+        p = select(moved, partial_pressure(m, state), p);
+    }
+    T = select(done, select(moved, z[NS], T), none);
+    p = select(done, p, none);
+    FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
+}
+
+template <class... A> POINT_FN void react_at_volume(A &&...a) { react<false>(a...); }
+template <class... A> POINT_FN void react_at_pressure(A &&...a) { react<true>(a...); }
+
+// The same bodies read other constants of an ideal gas than of a cubic equation, so each is declared twice.
+#define OF_BOTH(name) \
+    template <class... A> POINT_FN void ideal_##name(A &&...a) { name(a...); } \
+    template <class... A> POINT_FN void cubic_##name(A &&...a) { name(a...); }
+OF_BOTH(production_slopes)
+OF_BOTH(volume_reactor)
+OF_BOTH(pressure_reactor)
+OF_BOTH(volume_jacobian)
+OF_BOTH(pressure_jacobian)
+OF_BOTH(volume_jacobian_product)
+OF_BOTH(pressure_jacobian_product)
+OF_BOTH(react_at_volume)
+OF_BOTH(react_at_pressure)
+#undef OF_BOTH

@@ -1,0 +1,101 @@
+"""Copies of a host's arrays by every path, and every collection once: what gpu_link_sanitize.sh looks at.
+
+python tests/gpu_link_kernels.py compile     fills the cache of kernels and ends
+python tests/gpu_link_kernels.py run         runs them, and checks the numbers
+"""
+
+import multiprocessing
+import os
+import sys
+
+import mechanisms_for_tests
+import numpy as np
+import test_link
+from hosts import SOURCES
+from mixtures_for_tests import ROOT
+
+import frame.blocks
+import kernels
+from frame.frame import Frame
+from frame.tools.bench import inputs
+from kernels import Mixture, get_backend
+
+POINTS = 200
+REAL_GAS = str(ROOT / "examples/mixtures/ch4_o2.yaml")
+DERIVED = ("rho", "h", "e", "s", "rho_p", "rho_T", "h_p", "h_T")  # of T, p, Y
+RATES = ("kinetics", "thermal_kinetics")
+PARALLEL = 8  # compilations
+
+
+def program(name: str, backend, file: str = ""):
+    """A collection as a host launches it, for a mixture of ten species or, of rates, one that reacts."""
+    collection = kernels.collections[name]
+    mixture = Mixture.from_yaml(file or (str(mechanisms_for_tests.path()) if name in RATES else REAL_GAS))
+    return mixture, mixture.program(outputs=collection.outputs, given=collection.given, backend=backend)
+
+
+def compiled(arguments) -> str:
+    name, arch = arguments
+    program(name, get_backend("cuda", arch=arch))
+    return name
+
+
+def run(name: str, backend, file: str = "") -> None:
+    """One launch on arrays of which the outputs are not initialised. Errors: ValueError for a result that is no
+    number."""
+    mixture, launched = program(name, backend, file)
+    state = inputs.states(mixture.ns, POINTS, "smooth")
+    rng, derived = np.random.default_rng(1), [q for q in launched.reads if q in DERIVED]
+    given = {**state, **(mixture.properties(" ".join(derived), backend=backend, **state) if derived else {})}
+    arrays = {}
+    for q in launched.plan.arguments:
+        rows = launched.plan.rows(q)
+        if q in launched.reads:
+            values = np.asarray(given[q] if q in given else rng.uniform(-1, 1, (rows, POINTS))).reshape(rows, POINTS)
+            if q == "T" and q in launched.writes:  # the start of an iteration
+                values = 1.1 * values
+            arrays[q] = backend.from_host(np.ascontiguousarray(values))
+        else:
+            arrays[q] = backend.empty((rows, POINTS))
+    launched.bind(arrays)(POINTS)
+    for q in launched.writes:
+        if not np.isfinite(backend.to_host(arrays[q])).all():
+            raise ValueError(f"{name}: {q} is not a number everywhere")
+
+
+def copies(frame, often: int = 2) -> int:
+    """Block calls and queued calls of chunks on every kind of memory, whole arrays and sections of larger ones."""
+    rng, count = np.random.default_rng(0), 0
+    for where in test_link.MEMORY:
+        for sparse in (False, True):
+            for _ in range(often):
+                made, box, points = test_link.arrays(frame, rng, where, sparse=sparse)
+                before = {name: array.flat.copy() for name, array in made.items()}
+                test_link.block(frame, made, box)()
+                test_link.chunks(frame, made, box, points)
+                test_link.check(frame, made, before)
+                count += 2
+    return count
+
+
+def main(what: str) -> None:
+    backend = get_backend("cuda")
+    if what == "compile":
+        tasks = [(name, backend.arch) for name in kernels.collections]
+        with multiprocessing.get_context("spawn").Pool(PARALLEL) as pool:
+            for name in pool.imap_unordered(compiled, tasks):
+                print(name, flush=True)
+    frame.blocks.LEAST = 32  # several pieces under way
+    host = Frame()
+    host.initialize(-1, 128, test_link.NS, 1, 0)
+    host.register_kernel(str(SOURCES / "copies.py"))
+    moved = copies(host, 1 if what == "compile" else 2)
+    host.finalize()
+    for name in kernels.collections:
+        run(name, backend)
+    print(f"{len(kernels.collections)} collections and {moved} calls ran", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ["FRAME_BACKEND"] = "cuda"
+    main(sys.argv[1] if len(sys.argv) > 1 else "run")

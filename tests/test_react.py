@@ -1,0 +1,261 @@
+"""Points that react over a step: CVODE, equilibrium, what is conserved, order, bits, bad points."""
+
+import numpy as np
+import pytest
+from test_frame_objects import Host
+from test_gpu import be  # noqa: F401
+from test_reactor import ids
+
+from frame import stripe as stripes
+from kernels import Mixture, set_constant
+from kernels.declare import settable
+from kernels.errors import ArgumentError
+
+ct = pytest.importorskip("cantera")
+IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
+SHIFTED = dict(equation="srk", translation="peneloux", critical="fill")
+AIR, OXYGEN = "H2:2, O2:1, N2:3.76", "H2:2, O2:1"
+
+
+@pytest.fixture(autouse=True)
+def plain():
+    """Tolerances are as declared before and after a test."""
+    yield
+    for name in ("react_rtol", "react_atol", "react_most"):
+        set_constant(name, settable[name].default[0])
+
+
+def mixture(**options):
+    return Mixture.from_yaml("h2o2.yaml", takahashi="off", **options)
+
+
+def burning(n=48, p=1e6, X=OXYGEN, kind="volume"):
+    """T, p, Y along an ignition, by CVODE: before, through and after it."""
+    gas, reactor, net = cvode(1100.0, p, X, kind)
+    out = []
+    for t in np.linspace(0, 2.5 * delay_of(1100.0, p, X, kind), n):
+        if t > 0:
+            net.advance(t)
+        out.append((reactor.T, reactor.phase.P, *np.maximum(reactor.Y, 0)))
+    T, p, *Y = np.array(out).T
+    return T, p, np.array(Y) / np.sum(Y, 0)
+
+
+def cvode(T, p, X, kind):
+    gas = ct.Solution("h2o2.yaml")
+    if isinstance(X, str):
+        gas.TPX = T, p, X
+    else:
+        gas.TPY = T, p, X
+    kinds = {"volume": ct.IdealGasReactor, "pressure": ct.IdealGasConstPressureReactor}
+    reactor = kinds[kind](gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-11, 1e-20
+    return gas, reactor, net
+
+
+def delay_of(T, p, X, kind="volume"):
+    """When CVODE has T 400 K above its start."""
+    _, reactor, net = cvode(T, p, X, kind)
+    before = at = (0.0, T)
+    while at[1] < T + 400:
+        before, at = at, (net.step(), reactor.T)
+    return np.interp(T + 400, (before[1], at[1]), (before[0], at[0]))
+
+
+@pytest.mark.parametrize("kind", ["volume", "pressure"])
+def test_the_same_as_cvode(kind):
+    """T, p, Y after 1e-6 s of states along an ignition, H2/O2 at 10 bar: at rtol 1e-4 within 1e-5, at 1e-6 within 1e-7
+    and 1e-6; next to ignition, where the delay's error counts, 100 times that."""
+    mix, (T, p, Y) = mixture(**IDEAL), burning(kind=kind)
+    wanted = []
+    for i in range(T.size):
+        _, reactor, net = cvode(T[i], p[i], Y[:, i], kind)
+        net.advance(1e-6)
+        wanted.append((reactor.T, reactor.phase.P, *reactor.Y))
+    T1, p1, *Y1 = np.array(wanted).T
+    for rtol, plain in ((1e-4, 1e-5), (1e-6, 1e-6)):
+        set_constant("react_rtol", rtol)
+        got = mix.react(T, p, Y, 1e-6, kind=kind)
+        assert (got["status"] == 0).all()
+        limit = plain * np.where(np.abs(T1 - T) > 100, 100, 1)
+        assert (np.abs(got["T"] / T1 - 1) <= limit).all()
+        assert (np.abs(got["p"] / p1 - 1) <= limit).all()
+        assert (np.abs(got["Y"] - Y1) <= limit).all()
+
+
+@pytest.mark.parametrize("T, p, X", [(1000.0, 1e5, AIR), (1100.0, 1e6, OXYGEN)], ids=["air-1bar", "oxygen-10bar"])
+def test_ignition_delay(T, p, X):
+    """From gas without radicals: points alike but for dt are one curve of T."""
+    mix, wanted, gas = mixture(**IDEAL), delay_of(T, p, X), ct.Solution("h2o2.yaml")
+    gas.TPX = T, p, X
+    for rtol, limit in ((1e-4, 3e-4), (1e-6, 5e-5)):
+        set_constant("react_rtol", rtol)
+        dt = wanted * (1 + np.array([-1, 1]) * limit)
+        before, after = mix.react(T, p, gas.Y[:, None], dt)["T"]
+        assert before < T + 400 < after
+
+
+def test_equilibrium_is_cantera_s():
+    """After a second: `equilibrate` at the same e and v, or h and p."""
+    mix, gas = mixture(**IDEAL), ct.Solution("h2o2.yaml")
+    set_constant("react_rtol", 1e-6)
+    for kind, pair in (("volume", "UV"), ("pressure", "HP")):
+        gas.TPX = 1200.0, 1e6, AIR
+        got = mix.react(1200.0, 1e6, gas.Y[:, None], np.array([1.0]), kind=kind)
+        gas.equilibrate(pair, rtol=1e-12)
+        assert got["status"] == 0
+        # energy is kept to about rtol RT
+        np.testing.assert_allclose(got["T"], gas.T, rtol=1e-6)
+        np.testing.assert_allclose(got["p"], gas.P, rtol=1e-6)
+        np.testing.assert_allclose(got["Y"][:, 0], gas.Y, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [REAL, SHIFTED], ids=ids)
+def test_equilibrium_of_a_real_gas(options):
+    """After a second the chemical potentials of every reaction balance, by another kernel: entropy is at its
+    maximum."""
+    mix = mixture(**options)
+    out = mix.react(1200.0, 3e7, "H2:0.112, O2:0.888", np.array([1.0]))
+    assert out["status"] == 0
+    state = {name: out[name] for name in ("T", "p", "Y")}
+    g = mix.properties("g_Y", **state)["g_Y"][:, 0] * mix.species.W / (8.314462618 * out["T"])
+    for reaction in mix.species.mechanism.reactions:
+        names = [mix.names[s] for s in reaction.net]
+        if not {"AR", "N2"} & set(names):
+            assert abs(sum(nu * g[s] for s, nu in reaction.net.items())) < 1e-5, names  # rtol of Y
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [("volume", IDEAL), ("volume", REAL), ("pressure", IDEAL), ("pressure", SHIFTED)],
+    ids=["volume-ideal", "volume-pr", "pressure-ideal", "pressure-srk"],
+)
+def test_what_a_closed_reactor_keeps(kind, options):
+    """Elements to rounding; density, or pressure's bits; energy or enthalpy to 10 rtol of RT a step's worth."""
+    mix, (T, p, Y) = mixture(**options), burning(24, X=AIR)
+    before = mix.properties("rho e h", T=T, p=p, Y=Y)
+    out = mix.react(T, p, Y, 1e-5, kind=kind)
+    assert (out["status"] == 0).all() and (out["steps"] > 0).all()
+    after = mix.properties("rho e h R_s", T=out["T"], p=out["p"], Y=out["Y"])
+    atoms = mix.species.mechanism.composition / mix.species.W[:, None]
+    np.testing.assert_allclose(atoms.T @ out["Y"], atoms.T @ Y, rtol=1e-12, atol=1e-12)
+    RT = after["R_s"] * out["T"]
+    if kind == "volume":
+        np.testing.assert_allclose(after["rho"], before["rho"], rtol=1e-11)
+        assert (np.abs(after["e"] - before["e"]) < 1e-3 * RT).all()
+    else:
+        np.testing.assert_array_equal(out["p"], p)
+        assert (np.abs(after["h"] - before["h"]) < 1e-3 * RT).all()
+
+
+def test_order():
+    """One step of dt: its error is of order 5, so half of it has a 32nd."""
+    mix = mixture(**IDEAL)
+    state, dt = (1500.0, 1e6, "H2:0.1, O2:0.88, H:0.01, OH:0.01"), 2.5e-10 * 0.5 ** np.arange(4)
+    set_constant("react_rtol", 1e-10)
+    set_constant("react_atol", 1e-16)
+    exact = mix.react(*state, dt)["T"]
+    set_constant("react_rtol", 1.0)
+    set_constant("react_atol", 1.0)
+    once = mix.react(*state, dt)
+    assert (once["steps"] == 1).all()
+    error = np.abs(once["T"] - exact)
+    assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
+
+
+def test_bits_of_a_point_are_its_own():
+    """Any order, any neighbours, any shape; points that cannot react have their status and are NaN."""
+    mix, (T, p, Y) = mixture(**IDEAL), burning()
+    plain = mix.react(T, p, Y, 1e-6)
+    for shift in (1, 3, 11):
+        out = mix.react(*(np.roll(x, shift, -1) for x in (T, p, Y)), 1e-6)
+        for name in plain:
+            np.testing.assert_array_equal(np.roll(out[name], -shift, -1), plain[name], name)
+    last = mix.react(T.reshape(6, 8), p.reshape(6, 8), Y.reshape(-1, 6, 8), 1e-6, last=plain["steps"].reshape(6, 8))
+    for name in plain:
+        np.testing.assert_array_equal(last[name].reshape(plain[name].shape), plain[name], name)
+    T, p, Y, dt = T.copy(), p.copy(), Y.copy(), np.full(T.size, 1e-6)
+    bad = [2, 9, 17, 20, 25, 33, 40]
+    T[2], T[9], T[17], p[20], Y[3, 25], Y[0, 33], dt[40] = 150.0, 6100.0, np.nan, -1.0, np.nan, -1e-7, np.nan
+    Y[3, 33] += 1e-7 - Y[:, 33].sum() + 1 - 1e-7
+    out = mix.react(T, p, Y, dt)
+    assert (out["status"][bad] == 5).all() and np.isnan(out["T"][bad]).all() and np.isnan(out["Y"][:, bad]).all()
+    for name in plain:
+        np.testing.assert_array_equal(np.delete(out[name], bad, -1), np.delete(plain[name], bad, -1), name)
+    still = mix.react(T[:2], p[:2], Y[:, :2], 0.0)
+    np.testing.assert_array_equal(still["Y"], Y[:, :2])
+    assert (still["steps"] == 0).all()
+
+
+def test_status_of_what_does_not_end():
+    mix, (T, p, Y) = mixture(**IDEAL), burning()
+    set_constant("react_most", 5)
+    out = mix.react(T, p, Y, 1e-6)
+    over = out["status"] == 1
+    assert 0 < over.sum() and set(out["status"]) <= {0.0, 1.0}
+    assert np.isnan(out["T"][over]).all() and (out["steps"][over] == 5).all()
+    set_constant("react_most", settable["react_most"].default[0])
+    hot = mix.react(5500.0, 1e7, "H:1", np.array([1e-3]))  # recombination brings T above 6000 K
+    assert hot["status"] == 4 and np.isnan(hot["p"])
+
+
+def test_refused():
+    mix = mixture(**IDEAL)
+    with pytest.raises(ArgumentError, match="kind = 'volum', did you mean 'volume'"):
+        mix.react(1e3, 1e5, "H2:1", 1e-6, kind="volum")
+    with pytest.raises(ArgumentError, match="no single precision"):
+        mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
+    with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
+        mix.react(np.ones(3), 1e5, "H2:1", 1e-6, last=np.ones(2))
+
+
+def test_cuda(be):  # noqa: F811
+    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device. Steps may differ by rounding."""
+    mix, (T, p, Y) = mixture(**IDEAL), burning(13)
+    here, there = (mix.react(T, p, Y, 1e-6, backend=b) for b in ("cpu", be))
+    assert (there["status"] == 0).all()
+    np.testing.assert_allclose(there["T"], here["T"], rtol=1e-7)
+    np.testing.assert_allclose(there["Y"], here["Y"], atol=1e-7)
+
+
+def test_a_block_of_a_host():
+    """frame_react: a box of fields in place, dt a number or a field, in chunks, again with another dt: the bits of
+    Mixture.react, and no other point is touched."""
+    mix, host = mixture(**IDEAL), Host(ns=10, nq=15, mixture=None, equation="ideal", takahashi="off")
+    host.frame.load_mixture("h2o2.yaml", "")
+    react = host.frame.properties.react
+    shape, box = (6, 4, 2), ((2, 1, None, None), (6, 4, None, None))
+    inside = np.s_[1:6, 0:4]
+    for kind, dts in (("volume", (1e-6, 3e-7)), ("pressure", (1e-6,))):
+        T0, p0, Y0 = (x.reshape(*x.shape[:-1], *shape, order="F") for x in burning())
+        own = dict(T=T0, p=p0, Y=np.moveaxis(Y0, 0, -1))
+        for dt in dts:
+            wanted = mix.react(T0, p0, Y0, dt, kind=kind)
+            wanted["Y"] = np.moveaxis(wanted["Y"], 0, -1)
+            for as_field in (False, True):
+                arrays = {name: np.asfortranarray(value.copy()) for name, value in own.items()}
+                arrays |= {name: np.full(shape, -7.0, order="F") for name in ("status", "steps")}
+                fields = [field(n, stripes.INOUT if n in own else stripes.OUT, a) for n, a in arrays.items()]
+                times = np.full(shape, dt, order="F")
+                if as_field:
+                    react(kind, [*fields, field("dt", stripes.IN, times)], -1.0, *box)
+                else:
+                    react(kind, fields, dt, *box)
+                for name, got in arrays.items():
+                    np.testing.assert_array_equal(got[inside], wanted[name][inside], name)
+                    np.testing.assert_array_equal(got[:1], own[name][:1] if name in own else -7.0, name)
+    fields = [field(n, stripes.INOUT, np.asfortranarray(own[n])) for n in own]
+    for wrong, dt, words in (
+        (fields[:2], 1e-6, "'Y' is missing: wanted frame_inout"),
+        (fields, -1.0, "dt is missing"),
+        (fields, -2.0, "dt is negative"),
+        ([fields[0]._replace(way=stripes.IN), *fields[1:]], 1e-6, "'T' is updated"),
+        ([*fields, field("rho", stripes.OUT, np.zeros(shape))], 1e-6, "got rho; wanted T, p, Y, dt"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            react("volume", wrong, dt, *box)
+
+
+def field(name, way, array):
+    return stripes.Field(name, way, array.ctypes.data, array.shape, array.strides, (1,) * array.ndim, 8)

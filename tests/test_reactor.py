@@ -1,0 +1,194 @@
+"""Derivatives of rates and reactors: against differences of the oracle and of other kernels, Cantera, identities."""
+
+import mechanisms_for_tests as mechanisms
+import numpy as np
+import pytest
+from kernel_cases import project_kernels
+from reference import kinetics
+from reference.species import LD, R
+from test_gpu import be  # noqa: F401
+from test_kinetics import mixture
+
+from kernels import Mixture
+
+# Differences of fourth order with h = H of the variable: their error is H^4 (1.6e-15) times a fifth derivative over 30.
+# Extrapolated Chebyshev rates go with T^60 here: 60^5/30 H^4 = 4e-8. Rounding leaves 1e-13/H of the gross rates.
+H, DIFFERENCES = 2e-4, 1e-7
+SLOPES = "rho creation destruction omega_rho omega_T"
+REAL = [
+    {},
+    dict(kinetics="fugacity", alpha="cantera"),
+    dict(equation="srk", translation="peneloux"),
+    dict(equation="rk"),
+    dict(kinetics="concentration"),
+]
+ids = lambda options: "-".join(options.values()) or "pr"
+
+
+def states(n=24, ns=7):
+    """T above the species' T_mid, where polynomials and so the slopes jump; p, Y."""
+    rng = np.random.default_rng(7)
+    T, p = rng.uniform(1050, 3000, n), 10 ** rng.uniform(4.5, 7.3, n)
+    return T, p, np.ascontiguousarray(rng.dirichlet(np.full(ns, 0.8), n).T)
+
+
+def slope(of, at, h):
+    """Central difference of fourth order of of(at + c h)."""
+    return (8 * (of(at + h) - of(at - h)) - (of(at + 2 * h) - of(at - 2 * h))) / (12 * h)
+
+
+def column(of, x, j, h):
+    """The same in x[j]."""
+
+    def moved(value):
+        y = x.copy()
+        y[j] = value
+        return of(y)
+
+    return slope(moved, x[j], h)
+
+
+def test_slopes_of_rates_by_the_oracle():
+    """Of an ideal gas, every kind of reaction: differences of the textbook's rates in longdouble, p by p = C R T."""
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    out, W = mix.properties(SLOPES, T=T, p=p, Y=Y), np.asarray(mix.species.W, LD)[:, None]
+
+    def rates(T, x):
+        C = x / W
+        return kinetics.evaluate(mix.species.mechanism, mix.species, T, C.sum(0) * R * T, C).omega
+
+    x, T = np.asarray(out["rho"] * Y, LD), np.asarray(T, LD)
+    gross = out["creation"] + out["destruction"]
+    close(out["omega_T"], slope(lambda at: rates(at, x), T, H * T), gross / T)
+    for j in range(mix.ns):
+        got = out["omega_rho"].reshape(7, 7, -1)[:, j]
+        close(got, column(lambda y: rates(T, y), x, j, H * x[j]), gross / x[j])
+
+
+def close(got, wanted, scale):
+    error = np.abs(got - wanted) / np.maximum(np.abs(wanted) + scale, 1e-200)
+    assert error.max() < DIFFERENCES, (float(error.max()), np.unravel_index(error.argmax(), error.shape))
+
+
+@pytest.mark.parametrize("options", [dict(equation="ideal"), *REAL], ids=ids)
+def test_matrices_by_differences(options):
+    """Every matrix by differences of what it is the derivative of, at the same equation of state. J_cp and omega_Y go
+    along changes that keep sum(Y), since other states are none. A matrix times a vector is the same by another way."""
+    mix, (T, p, Y) = mixture(**options), states()
+    ns, n = Y.shape
+    rng = np.random.default_rng(1)
+    dz = rng.normal(size=(ns + 1, n)) * np.r_[np.ones(ns), 1000.0][:, None]
+    names = f"{SLOPES} omega_Y h_Y cv f_cv f_cp J_cv J_cp J_cv_dz J_cp_dw"
+    out = mix.properties(names, T=T, p=p, Y=Y, dz=dz, dw=dz)
+    x, gross = out["rho"] * Y, out["creation"] + out["destruction"]
+    at_density = lambda name, T, x: mix.properties(name, T=T, rho=x.sum(0), Y=x / x.sum(0))[name]
+    at_pressure = lambda name, T, Y: mix.properties("f_cp omega", T=T, p=p, Y=Y)[name]
+    J_cv, J_cp = (out[name].reshape(ns + 1, ns + 1, n) for name in ("J_cv", "J_cp"))
+    np.testing.assert_allclose(J_cv[:ns, :ns].reshape(ns * ns, n), out["omega_rho"], rtol=1e-13)
+    np.testing.assert_allclose(J_cv[:ns, ns], out["omega_T"], rtol=1e-13)
+
+    def scale(f, J, size):  # of a row: what its terms are, gross
+        own = np.append(gross if f == "f_cv" else gross / out["rho"], np.abs(out[f][-1:]) + heat, axis=0)
+        return own / size + np.abs(J).max(1)
+
+    # the energy's row: all that reactions release and take, over the heat capacity
+    heat = np.abs(out["h_Y"] * gross).sum(0)[None] / (out["rho"] * out["cv"])
+    close(J_cv[:, ns], slope(lambda at: at_density("f_cv", at, x), T, H * T), scale("f_cv", J_cv, T))
+    close(J_cp[:, ns], slope(lambda at: at_pressure("f_cp", at, Y), T, H * T), scale("f_cp", J_cp, T))
+    for j in range(ns):
+        k, h = (j + 1) % ns, H * np.minimum(Y[j], Y[(j + 1) % ns])
+        close(J_cv[:, j], column(lambda y: at_density("f_cv", T, y), x, j, H * x[j]), scale("f_cv", J_cv, x[j]))
+
+        def exchanged(name, c):
+            moved = Y.copy()
+            moved[j] += c
+            moved[k] -= c
+            return at_pressure(name, T, moved)
+
+        got, size = J_cp[:, j] - J_cp[:, k], h / H
+        close(got, slope(lambda c: exchanged("f_cp", c), np.zeros(n), h), scale("f_cp", J_cp, size))
+        got = out["omega_Y"].reshape(ns, ns, n)
+        close(got[:, j] - got[:, k], slope(lambda c: exchanged("omega", c), np.zeros(n), h), gross / size)
+    for J, name in ((J_cv, "J_cv_dz"), (J_cp, "J_cp_dw")):
+        terms = np.einsum("ijn,jn->in", np.abs(J), np.abs(dz)) + np.abs(J).max((0, 1)) * 1e-6
+        assert (np.abs(np.einsum("ijn,jn->in", J, dz) - out[name]) <= 1e-11 * terms).all(), name
+
+
+@pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2]], ids=ids)
+def test_reactors_by_partial_properties(options):
+    """dT/dt from other kernels: h_Y and cp at constant p; at constant volume eps_k = h_k - T p_T v_k and cv."""
+    mix, (T, p, Y) = mixture(**options), states()
+    names = "rho omega f_cv f_cp h_Y v_Y cp cv rho_p rho_T"
+    o = mix.properties(names, T=T, p=p, Y=Y)
+    p_T = -o["rho_T"] / o["rho_p"]
+    own = o["h_Y"] - T * p_T * o["v_Y"]
+    for f, energies, heat in (("f_cp", o["h_Y"], o["cp"]), ("f_cv", own, o["cv"])):
+        terms = energies * o["omega"] / (o["rho"] * heat)
+        np.testing.assert_array_less(np.abs(o[f][-1] + terms.sum(0)), 1e-11 * np.abs(terms).sum(0))
+    np.testing.assert_allclose(o["f_cv"][:-1], o["omega"], atol=1e-12 * np.abs(o["omega"]).max())
+    np.testing.assert_allclose(o["f_cp"][:-1], o["omega"] / o["rho"], atol=1e-12 * np.abs(o["f_cp"][:-1]).max())
+
+
+def test_slopes_are_cantera_s():
+    """Elementary, three-body and falloff reactions, for which Cantera's derivatives are exact, of h2o2.yaml."""
+    ct = pytest.importorskip("cantera")
+    mix, gas = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off"), ct.Solution("h2o2.yaml")
+    T, p, Y = states(12, 10)
+    out = mix.properties(SLOPES, T=T, p=p, Y=Y)
+    W = mix.species.W
+    for i in range(T.size):
+        gas.TPY = T[i], p[i], Y[:, i]
+        wanted = gas.net_production_rates_ddCi * W[:, None] / W  # kmol/m3/s by kmol/m3
+        gross = (out["creation"] + out["destruction"])[:, i]
+        got = out["omega_rho"].reshape(10, 10, -1)[..., i]
+        size = gross[:, None] / (out["rho"][i] * Y[:, i]) + np.abs(wanted)
+        # Cantera's derivative of a falloff's F in [M] is a difference
+        assert (np.abs(got - wanted) <= 1e-6 * size + 1e-200).all(), i
+        in_T = gas.net_production_rates_ddT * 1e3 * W
+        assert (np.abs(out["omega_T"][:, i] - in_T) <= 1e-6 * (gross / T[i] + np.abs(in_T))).all(), i
+
+
+def test_absent_species_have_slopes():
+    """Concentrations of 0, and a collider that is not there: finite, and those of a trace."""
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    Y[3:] = 0
+    Y /= Y.sum(0)
+    some = Y + 1e-14 * (Y == 0)
+    at, near = (mix.properties(SLOPES, T=T, p=p, Y=y / y.sum(0)) for y in (Y, some))
+    for name in ("omega_rho", "omega_T"):
+        assert np.isfinite(at[name]).all(), name
+    size = np.abs(near["omega_rho"]).max(0)
+    # a trace of 1e-14 changes what is linear in it by that, and half orders by 1e-7
+    whole = np.abs(at["omega_rho"] - near["omega_rho"]) <= 1e-5 * size
+    assert whole.mean() > 0.9
+
+
+def test_every_kernel_of_reactors_is_here():
+    names = {name for name, kernel in project_kernels().items() if kernel.header.name == "reactor.h"}
+    both = "production_slopes volume_reactor pressure_reactor volume_jacobian pressure_jacobian"
+    both += (
+        " volume_jacobian_product pressure_jacobian_product react_at_volume react_at_pressure"  # those: test_react.py
+    )
+    wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")} | {"production_in_composition"}
+    assert names == wanted
+
+
+def test_cuda(be):  # noqa: F811
+    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device."""
+    mix, (T, p, Y) = mixture(), states()
+    dz = np.ones((8, T.size))
+    here, there = (
+        mix.properties("omega_rho omega_T J_cv J_cp_dw", T=T, p=p, Y=Y, dw=dz, backend=b) for b in ("cpu", be)
+    )
+    for name in here:
+        assert (np.abs(here[name] - there[name]) <= 1e-10 * np.abs(here[name]).max(0)).all(), name
+
+
+def test_as_a_loop_over_tables(monkeypatch):
+    """How larger mechanisms run."""
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    written = mix.properties(SLOPES, T=T, p=p, Y=Y)
+    monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)
+    looped = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+    for name, value in looped.properties("omega_rho omega_T", T=T, p=p, Y=Y).items():
+        assert (np.abs(value - written[name]) <= 1e-12 * np.abs(written[name]).max(0)).all(), name
