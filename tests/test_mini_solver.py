@@ -1157,7 +1157,7 @@ GOOD = dict(
         ({"domain.stretch": {"x": ["s"]}}, "a finite number or an expression in s"),
         ({"domain.axisymmetric": True}, "y: periodic and periodic, around an axis; the axis itself wants"),
         ({"domain.axisymmetric": True, "domain.lower": [0, -1]}, "lower is -1 m in y, wanted 0 or more"),
-        ({"domain.axisymmetric": True, "domain.lower": [0, 0.5]}, "wanted neither periodic sides nor outlets"),
+        ({"domain.axisymmetric": True, "domain.lower": [0, 0.5]}, "a radius is not periodic"),
         ({"domain.axisymmetric": True, "domain.cells": [8], "domain.upper": [1.0]}, "wanted 2 directions"),
         (
             {"domain.axisymmetric": True, "boundary": {"y": "slip_wall"}, "initial.w": 3},

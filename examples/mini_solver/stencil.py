@@ -62,7 +62,7 @@ KERNELS = {
         "sides.h",
         "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through",
         f"{BESIDE} inv_dx:real:3 share:real",
-        "CONSERVATIVE VISCOUS METRICS",
+        "CONSERVATIVE VISCOUS METRICS AXISYMMETRIC",
     ),
 }
 

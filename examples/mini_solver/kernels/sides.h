@@ -141,7 +141,11 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
     const R relax = at<R>(a.given + SIGMA * a.ld_given, slab) * (1.0 - mach2) * c * off *
                     at<R>(a.given + INV_LENGTH * a.ld_given, slab);
     const auto leaves = un - c >= 0.0; // supersonic: nothing comes in
-    const R L1 = select(leaves, (un - c) * (p_n - rho * c * u_n), relax);
+    R spread = R(0.0); // around an axis: by what a flow along the radius lowers the pressure as it spreads
+#if AXISYMMETRIC
+    if (d == 1) spread = rho * c2 * u[1] * (1.0 / radius_of_cell(a, edge));
+#endif
+    const R L1 = select(leaves, (un - c) * (p_n - rho * c * u_n), relax - spread);
     const R out = larger(un, R(0.0)), in = select(inlet, smaller(un, R(0.0)), R(0.0)) * h;
     const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n) + in * c2 * (rho_beyond - rho);
     const R d2 = 0.5 * (L5 + L1), d1 = (L2 + d2) / c2, d3 = (L5 - L1) / (2.0 * rho * c);

@@ -164,6 +164,40 @@ def source(quick):
     return refined("supersonic source", f"L1 of rho, {cells[-1]} cells", error, cells, 1e-3 if quick else 3e-4, 1.8)
 
 
+def spreading(quick):
+    """Subsonic flow from an inlet, away from a line, to the non-reflecting outlet with the pressure of the exact flow
+    there: r rho v, entropy and total enthalpy are constant. Sides are of first order."""
+    low, high, mach = 1.0, 2.0, 0.3
+    total = 1 + (GAMMA - 1) / 2 * mach**2
+    ratio = lambda m: total / (1 + (GAMMA - 1) / 2 * m * m)  # T/T0
+
+    def error(N):
+        radii = np.concatenate([low + (np.arange(N) + 0.5) / N * (high - low), [high]])
+        m = mach * low / radii
+        for _ in range(200):  # r rho v = constant; rho c goes with T to the power 3, of gamma = 1.4
+            m = mach * low / (radii * ratio(m) ** 3)
+        p = P0 * ratio(m) ** 3.5
+        f = flow_of(
+            [4, N],
+            [0.0, low],
+            [1.0, high],
+            dict(T=T0, p=P0, v=f"{mach * SOUND}/y"),
+            1.0,
+            mixture=IDEAL,
+            boundary={
+                "y_low": dict(kind="inlet", T=T0, velocity=[0, mach * SOUND, 0], X={"gas": 1}),
+                "y_high": dict(kind="outlet", p=float(p[-1])),
+            },
+            axisymmetric=True,
+        )
+        advance(f, (20 if quick else 60) * (high - low) / SOUND)
+        return float(np.abs(f.field("p")[0, :, 0] - p[:-1]).max() / (p[-1] - p[0]))
+
+    cells = (8, 16) if quick else (16, 32, 64)
+    what = f"p over its rise, {cells[-1]} cells"
+    return refined("subsonic source", what, error, cells, 0.12 if quick else 0.03, 0.7 if quick else 0.9)
+
+
 def pipe(quick):
     """Pipe of N2 at 5 MPa, steady: the pressure falls by 8 mu U/a^2 for the mean velocity U, the profile is a
     parabola."""
@@ -220,5 +254,6 @@ def axisymmetric(quick, pictures):
     yield from stream(quick)
     yield from rates(quick)
     yield from source(quick)
+    yield from spreading(quick)
     if not quick:
         yield from pipe(quick)
