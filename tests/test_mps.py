@@ -38,7 +38,7 @@ echo "$order" >> "$PLACE/orders"
 case $order in quit*) kill "$(cat "$PLACE/daemon.pid")" ;; esac
 """
 # What Frame does, without a device: the communicator, and what this rank got.
-RANK = """
+RANK = r"""
 import os, signal, sys, time
 from mpi4py import MPI
 import kernels.backend, frame.mpi, frame.mps
@@ -50,7 +50,7 @@ f = Frame()
 try:
     f.set_communicator(MPI.COMM_WORLD.py2f())
 except Exception as error:
-    print("failed:", error, flush=True)
+    os.write(1, f"failed: {error}\n".encode())  # at once: the other rank writes too
 rank = MPI.COMM_WORLD.rank
 open(f"{os.environ['PLACE']}/rank{rank}", "w").write(str(os.environ.get("CUDA_MPS_PIPE_DIRECTORY")))
 MPI.COMM_WORLD.Barrier()
