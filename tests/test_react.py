@@ -1,5 +1,6 @@
 """Points that react over a step: CVODE, equilibrium, what is conserved, order, bits, bad points."""
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from test_frame_objects import Host
@@ -213,6 +214,9 @@ def test_refused():
     mix = mixture(**IDEAL)
     with pytest.raises(ArgumentError, match="kind = 'volum', did you mean 'volume'"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, kind="volum")
+    rkpr = Mixture.from_yaml(mechanisms.path(), "real", equation="rkpr")
+    with pytest.raises(ArgumentError, match="missing status_cv .not there for equation = 'rkpr'"):
+        rkpr.react(1e3, 1e5, "H2:1", 1e-6)
     with pytest.raises(ArgumentError, match="no single precision"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
     with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
