@@ -583,7 +583,7 @@ def resolve(outputs, given, options) -> list[PointKernel]:
         if not make(name, frozenset()):
             if missing & {"X", "Y"}:
                 missing = missing - {"X", "Y"} | {"Y (or X)"}
-            missing = {with_unit(lack) + _instead(lack, options) for lack in missing}
+            missing = {with_unit(lack) + _instead(lack, options) + _other_options(lack, options) for lack in missing}
             raise ArgumentError(
                 f"'{name}' cannot be computed from {', '.join(given) or 'nothing'}: missing "
                 f"{', '.join(sorted(missing))}."
@@ -621,6 +621,17 @@ def _instead(name, options) -> str:
     sets = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
     ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
     return f" (or {', or '.join(ways)})" if ways else ""
+
+
+def _other_options(name, options) -> str:
+    """Text for the message: the options for which no kernel makes `name`, where kernels for others do."""
+    makers = [k for k in kernels.values() if name in k.writes]
+    if not makers or any(k.serves(options) for k in makers):
+        return ""
+    wrong = {
+        f"{key} = '{options.get(key)}'" for k in makers for key, values in k.when if options.get(key) not in values
+    }
+    return f" (not there for {', '.join(sorted(wrong))})"
 
 
 def described(kernel: PointKernel) -> str:

@@ -1,5 +1,6 @@
 """Points that react over a step: CVODE, equilibrium, what is conserved, order, bits, bad points."""
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from test_frame_objects import Host
@@ -164,6 +165,15 @@ def test_order():
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
 
 
+def test_quadruple_precision_takes_the_same_steps():
+    """Rounding grows along an ignition with its fastest mode, here by e^10 or so from 1e-15."""
+    mix, state = mixture(**IDEAL), (np.array([1000.0, 1500.0, 2000.0]), 1e6, "H2:0.11, O2:0.88, H:0.01", 1e-7)
+    here, wide = mix.react(*state), mix.react(*state, backend="cpu", precision="wide")
+    np.testing.assert_array_equal(here["steps"], wide["steps"])
+    np.testing.assert_allclose(here["T"], wide["T"], rtol=1e-10)
+    np.testing.assert_allclose(here["Y"], wide["Y"], atol=1e-10)
+
+
 def test_bits_of_a_point_are_its_own():
     """Any order, any neighbours, any shape; points that cannot react have their status and are NaN."""
     mix, (T, p, Y) = mixture(**IDEAL), burning()
@@ -204,6 +214,9 @@ def test_refused():
     mix = mixture(**IDEAL)
     with pytest.raises(ArgumentError, match="kind = 'volum', did you mean 'volume'"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, kind="volum")
+    rkpr = Mixture.from_yaml(mechanisms.path(), "real", equation="rkpr")
+    with pytest.raises(ArgumentError, match="missing status_cv .not there for equation = 'rkpr'"):
+        rkpr.react(1e3, 1e5, "H2:1", 1e-6)
     with pytest.raises(ArgumentError, match="no single precision"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
     with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
