@@ -236,7 +236,7 @@ def test_on_a_gpu(monkeypatch):
         check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
         one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
         check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
-        if n % 2 == 0:
+        if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
             check_rings(backend, n, 1000)
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
