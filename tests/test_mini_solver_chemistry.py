@@ -262,20 +262,22 @@ def test_what_is_refused(one):
     assert plain.digest() != Case(data(one, WAVE, 1.0)).digest() and Flow(plain).chemistry is None
 
 
-def test_the_reactor_compiles_for_a_device():
-    pytest.importorskip("cantera")  # whose data folder has the reactions
-    mix = Case(data(BURNING, WAVE, 1.0)).make_mixture()
+def test_the_reactor_compiles_for_a_device(one):
     declare()
-    report = mix.program(kernels=["cell_reactor"], backend=get_backend("cuda", arch="sm_90")).module.report
-    assert report["frame_run"]["registers"] <= 255
+    mix, target = Case(data(one, WAVE, 1.0)).make_mixture(), get_backend("cuda", arch="sm_90")
+    assert mix.program(kernels=["cell_reactor"], backend=target).module.report["frame_run"]["registers"] <= 255
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
 def test_on_a_device(one, be, scheme):  # noqa: F811
     """The CUDA sources: on the stand-in, and with `pytest -m gpu` on a device. A cell's steps may differ by rounding,
-    and its result then by react's tolerance."""
-    here, there = (Flow(Case(burning(one, scheme)), backend=b) for b in (None, be))
+    and its result then by react's tolerance. Steps that are queued as a graph have the bits of single launches."""
+    here, there, graph = (Flow(Case(burning(one, scheme)), backend=b) for b in (None, be, be))
+    there.replay.watch = True
     for f in (here, there):
-        f.take(4)
+        for _ in range(8):
+            f.step()
+    assert graph.advance(8) == 8 and graph.replay.recorded is not None and not graph.replay.note
     for name in ("T", "p", "rho", "Y_H2O"):
         np.testing.assert_allclose(there.field(name), here.field(name), rtol=1e-6)
+    assert same(there.state(), graph.state())
