@@ -96,6 +96,13 @@ SCHEMA = {
         "limiter": (FLAG, True),
     },
     "transport": {"mu": (POSITIVE, 0.0), "lam": (POSITIVE, 0.0), "D": (POSITIVE, 0.0)},
+    "chemistry": {
+        "kind": (("none", "volume"), "none"),
+        "rtol": (POSITIVE, 1e-4),
+        "atol": (POSITIVE, 1e-12),
+        "most": (COUNT, 10000),
+        "coldest": (POSITIVE, 250.0),
+    },
     "initial": {
         "T": (EXPRESSION, ""),
         "p": (EXPRESSION, ""),
@@ -438,6 +445,12 @@ class Case:
         for name, value in i["constants"].items():
             wanted(_is_number(value), f"[initial.constants] {name} = {value!r}; wanted a number.")
         wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
+        c = self.chemistry
+        said = f"[chemistry] coldest = {c['coldest']:g} K; rates end at 200 and 6000 K, wanted a temperature between."
+        wanted(200 <= c["coldest"] <= 6000, said)
+        said = f"[chemistry] atol = {c['atol']:g}; above 1e-9 of mass fractions a gas without radicals does not ignite."
+        wanted(c["atol"] <= 1e-9, said)
+        wanted(c["most"] > 0, "[chemistry] most = 0; wanted 1 step or more.")
         one = bool(m["file"]) != bool(m["ideal_gas"])
         wanted(one, "[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
 
@@ -461,6 +474,8 @@ class Case:
         keep["numerics"] = {
             k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous", "limiter")
         }
+        if self.chemistry["kind"] != "none":  # files of flows without it are as they were
+            keep["chemistry"] = self.chemistry
         return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def make_mixture(self):

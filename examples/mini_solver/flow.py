@@ -6,6 +6,7 @@ properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
 limiter.py     bounds of a stage: species, density, pressure
+chemistry.py   reactions, split from the flow
 clock.py       time, and the length of the steps, which may be queued
 stepping.py    Runge-Kutta stages, graphs; where a flow failed
 ranks.py       blocks of other ranks, exchange of fringes
@@ -27,7 +28,7 @@ import numpy as np
 
 from kernels.backend import cuda_devices, get_backend
 
-from . import averages, limiter, stencil, stepping
+from . import averages, chemistry, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
 from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
@@ -93,6 +94,9 @@ class Flow:
         self.limiter = None
         if self.scheme.limited:
             self.limiter = limiter.Limiter(block, bind, self.sides, self.timers, way, alarm)
+        self.chemistry = None
+        if case.chemistry["kind"] != "none":
+            self.chemistry = chemistry.Chemistry(block, self.mixture, bind, self.timers)
         self.clock = Clock(block, bind, self.scheme.viscous, self.timers, self.exchange)
         self.stages = stepping.Stages(
             block,
@@ -157,6 +161,8 @@ class Flow:
             rows["source"] = ns + 4
         if s.limited:
             rows |= limiter.arrays(ns, dimensions)
+        if self.case.chemistry["kind"] != "none":
+            rows |= chemistry.arrays(ns)
         if self.case.output["averages"]:
             rows |= averages.arrays(ns)
         if self.case.axisymmetric:
@@ -315,12 +321,23 @@ class Flow:
 
     def _step(self):
         self.clock.tick()
+        self._react()
         self.stages()
+        self._react()
+
+    def _react(self):
+        """Half a step of the reactions, where there are any."""
+        if self.chemistry:
+            self.chemistry(0.5)
+            self.fill()
+            self.properties()
 
     def advance(self, steps, until=np.inf, reached=np.inf, limit=np.inf) -> int:
         """Queue so many Runge-Kutta steps, or the `queue` that this flow can; none goes beyond the time `until` [s],
         from `reached` [s] on none is taken, none is longer than `limit` [s]. Returns how many were taken. FlowError, on
         every rank, where a state has no time step; the state stays."""
+        if self.chemistry:
+            self.chemistry.hold()
         self.clock.set(self.time, self.steps, until, reached, limit)
         for side in self.sides:
             side.at(self.time)

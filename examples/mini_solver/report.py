@@ -55,8 +55,9 @@ class Report:
             f"  {n['scheme']}, order {n['order']}, dissipation {n['dissipation']}, limiter "
             f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}"
             + (", viscous" if f.scheme.viscous else ", inviscid"),
-            "  dmass, dE: masses of species over the whole, and energy over sum(rho cv T), since the start, less what "
-            "came in through the sides" + ("" if f.scheme.conservative else "; dE is the price of double flux"),
+            f"  dmass, dE: {'moles of elements' if f.chemistry else 'masses of species'} over the whole, and energy "
+            "over sum(rho cv T), since the start, less what came in through the sides"
+            + ("" if f.scheme.conservative else "; dE is the price of double flux"),
             f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
             f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
             f"{'left':>8}",
@@ -66,6 +67,13 @@ class Report:
                 3,
                 "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
                 "pressure diffusion, no thermodynamic factor",
+            )
+        if f.chemistry:
+            given = c.chemistry
+            lines.insert(
+                3,
+                f"  {f.mixture.nr} reactions at constant volume, half a step before the flow's and half after, rtol "
+                f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more",
             )
         if f.averages:
             a = f.averages
@@ -102,9 +110,10 @@ class Report:
         f, start = self.flow, self.flow.balance.start
         ns = f.ns
         changed = sums[: ns + 4] - start[: ns + 4] - passed
-        mass = float(np.abs(changed[:ns]).max() / start[:ns].sum())
+        kept = f.chemistry.atoms() if f.chemistry else np.eye(ns)  # reactions keep elements, and total mass with them
+        mass = float(np.abs(changed[:ns] @ kept).max() / (start[:ns] @ kept).sum())
         energy = float(changed[-1] / start[-1])
-        changes = {"mass of a species": mass}
+        changes = {"moles of an element" if f.chemistry else "mass of a species": mass}
         # pressure on the sides gives and takes momentum: a flow at rest has a scale too
         scale = max(self._momentum_scale, f.balance.momentum_scale(), float(np.abs(passed[ns : ns + 3]).max()), 1e-300)
         for c in range(f.dimensions):

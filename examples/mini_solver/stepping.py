@@ -228,5 +228,8 @@ class Failure:
 
 def fail(flow):
     """FlowError that names the cell where it began; on every rank. Collective."""
-    complaints = [c for c in flow.ranks.everyone(flow.exchange.complaint() or flow.clock.complaint()) if c]
+    mine = flow.exchange.complaint() or flow.clock.complaint()
+    if flow.chemistry and not mine:
+        mine = flow.chemistry.complaint(flow.field)
+    complaints = [c for c in flow.ranks.everyone(mine) if c]
     raise FlowError(f"step {flow.steps}: {complaints[0]}" if complaints else Failure(flow).text())

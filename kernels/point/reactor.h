@@ -549,8 +549,9 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
     }
 }
 
-template <bool PRESSURE, class M, class R, class Fractions>
-POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+// z: partial densities and T, in and out; rho: their sum. Where the status is not 0, z is what was reached.
+template <bool PRESSURE, class M, class R, class Flag>
+POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fit, R &status, R &steps) {
     constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
     const double a[] = {1.544,
                         0.9466785280815826,
@@ -583,16 +584,10 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
                         16.31930543123136,
                         -6.058818238834054};
     const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
-    const R rho = density_of(m, T, p, Y);
-    auto good = T >= REACT_COLDEST && T <= REACT_HOTTEST && p > 0.0 && p < 1e300 && dt >= 0.0 && dt < 1e300;
+    auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
     good = good && rho > 0.0 && rho < 1e300;
-    R z[N], z1[N], f[N], K[STAGES][N], A[N * N];
-    FOR_SPECIES (k, NS) {
-        const R y = Y[k];
-        good = good && y >= LEAST_FRACTION;
-        z[k] = rho * y;
-    }
-    z[NS] = T;
+    FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
+    R z1[N], f[N], K[STAGES][N], A[N * N];
     const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
     const auto changes = [&](const R *at, R *into) {
         const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
@@ -666,6 +661,16 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
         h = select(active, smaller(h, dt - t), R(1e-9));
     }
     status = select(active, R(double(TOO_MANY_STEPS)), status);
+}
+
+template <bool PRESSURE, class M, class R, class Fractions>
+POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+    constexpr int NS = M::NS;
+    const R rho = density_of(m, T, p, Y);
+    R z[NS + 1];
+    FOR_SPECIES (k, NS) z[k] = rho * Y[k];
+    z[NS] = T;
+    integrate<PRESSURE>(m, z, rho, dt, p > 0.0 && p < 1e300, status, steps);
     R sum = z[0];
     FOR_SPECIES (k, NS - 1) sum += z[k + 1];
     const auto moved = steps > 0.0, done = status <= double(REACTED);

@@ -13,6 +13,7 @@ from ..errors import CaseError
 from . import (
     axis,
     boundaries,
+    flame,
     ideal_tubes,
     injection,
     interfaces,
@@ -51,6 +52,7 @@ CHECKS = {
     "stretched_channel": boundaries.stretched_channel,
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
+    "flame": flame.flame,
 }
 
 

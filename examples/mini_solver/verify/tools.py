@@ -24,10 +24,11 @@ IDEAL = {"ideal_gas": {"gamma": GAMMA, "W": W}}
 
 
 def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, source=None, **numerics):
-    """Among the rest: stretch, formulas of s by direction; axisymmetric."""
+    """Among the rest: stretch, formulas of s by direction; axisymmetric; chemistry, that section of a case."""
     transport = {k: numerics.pop(k) for k in ("mu", "lam", "D") if k in numerics}
     domain = dict(cells=cells, lower=lower, upper=upper, stretch=numerics.pop("stretch", {}))
     domain["axisymmetric"] = numerics.pop("axisymmetric", False)
+    chemistry = numerics.pop("chemistry", {})
     data = dict(
         mixture=mixture or {"file": N2},
         domain=domain,
@@ -35,6 +36,7 @@ def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, sour
         time={"end": end},
         numerics=numerics,
         transport=transport,
+        chemistry=chemistry,
         boundary=boundary or {},
     )
     return Flow(Case(data), source=source)
