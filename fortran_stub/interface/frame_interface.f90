@@ -460,7 +460,7 @@ contains
     integer(c_int) :: status
     real(c_double) :: number
     number = -1                                                 ! not given; a negative number that was given is refused
-    if (present(dt)) number = merge(dt, -2d0, dt >= 0)
+    if (present(dt)) number = merge(dt, -2._c_double, dt >= 0)
     status = c_react_fields(keep(present(stat)), trim(kind)//c_null_char, fields, size(fields, kind=c_int), number, &
                             corner(lo), corner(hi))
     if (present(stat)) stat = status
