@@ -32,6 +32,11 @@ def project_kernels():
     return {name: k for name, k in kernels.registry.kernels.items() if k.header.is_relative_to(PROJECT)}
 
 
+def of_reactions(kernel):
+    """Whether it needs a mixture that has reactions, also a solver's own."""
+    return kernel.header.name in ("kinetics.h", "reactor.h") or any("reaction_" in name for name in kernel.constants)
+
+
 @lru_cache(None)
 def mixture(ns, kij="file", **options):
     return Mixture.from_species(species_set(ns, kij), **dict(options))

@@ -9,6 +9,7 @@ import concurrent.futures
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from kernel_cases import of_reactions
 from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import inputs
@@ -175,11 +176,6 @@ def test_single_precision_compiles(precision, what):
             plans[kernel.name] = planned([kernel], None, mix, precision)
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
-
-
-def of_reactions(kernel):
-    """Whether it is among those that test_rates_compile has, with a mixture that has reactions."""
-    return kernel.header.name in ("kinetics.h", "reactor.h")
 
 
 def test_rates_compile():

@@ -72,7 +72,8 @@ def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
     (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
     (packages / "paths.pth").write_text("\n".join(map(str, (*site.getsitepackages(), ROOT))))
     stand_in = hosts.SOURCES / "stand_in.py"
-    (packages / "sitecustomize.py").write_text(f"import runpy\nrunpy.run_path({str(stand_in)!r})\n")
+    # a line of a .pth file: Debian's Python has a sitecustomize.py of its own in front
+    (packages / "stand_in.pth").write_text(f"import runpy; runpy.run_path({str(stand_in)!r})\n")
     environment = {"FRAME_BACKEND": "cuda", "STAND_IN": str(tmp_path)}
     environment["FRAME_PYTHON"] = str(tmp_path / "venv" / "bin" / "python")
     done = run(nekbone, tmp_path, environment=environment, points=6, elements="3, 2, 2", iterations=10, repeats=1)
