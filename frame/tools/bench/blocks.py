@@ -143,7 +143,8 @@ class Rank:
         self._process.kill()
 
     def end(self) -> None:
-        self._to.close()
+        with contextlib.suppress(BrokenPipeError):  # a line that a dead rank did not read is still there
+            self._to.close()
         self._process.wait()
 
 
