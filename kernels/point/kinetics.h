@@ -425,6 +425,15 @@ template <class M, class R> struct NetWalker {
     }
 };
 
+// w_k += sum nu q [mol/m3/s]
+template <class M, class R> POINT_FN void add_net_rates(const M &m, const Reacting<M, R> &s, R *w) {
+    if constexpr (M::RATES_WRITTEN)
+        for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int k, const scalar nu) { w[k] += nu * q; });
+        });
+    else walk_reactions(m, NetWalker<M, R>{s, w});
+}
+
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Out &omega_mol) {
@@ -433,11 +442,7 @@ POINT_FN void net_production(const M &m, const R T, const R p, const R rho, cons
     R w[M::NS];
     const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
     FOR_SPECIES (k, M::NS) w[k] = start;
-    if constexpr (M::RATES_WRITTEN)
-        for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
-            net([&](int k, const scalar nu) { w[k] += nu * q; });
-        });
-    else walk_reactions(m, NetWalker<M, R>{s, w});
+    add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
 

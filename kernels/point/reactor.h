@@ -22,9 +22,7 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     } else reacting(m, T, p, R(1.0), x, Absent(), s);
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, M::NS) w[k] = start;
-    for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
-        net([&](int k, const scalar nu) { w[k] += nu * q; });
-    });
+    add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) w[k] = w[k] * m.W[k];
 }
 
