@@ -2,7 +2,8 @@
 !! each reaction an exponential for its rate coefficient and one for its equilibrium constant. "reduced": the strongest
 !! plain Fortran that we could write, with the layer's own algebra: points in blocks, loops over points innermost so that
 !! the compiler vectorises them, one exponential for all rate coefficients with the same T^b exp(-E/T), and two for each
-!! species instead of one for each equilibrium constant. Both read the same tables of reactions. SI units with mol.
+!! species instead of one for each equilibrium constant. It has not the layer's shorter sums over third bodies. Both read
+!! the same tables of reactions. SI units with mol.
 module kineticsModule
   use, intrinsic :: iso_c_binding, only : c_int, c_double
   implicit none
