@@ -11,6 +11,7 @@ import pathlib
 import re
 import resource
 import shutil
+import zlib
 
 import pytest
 
@@ -21,8 +22,10 @@ GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the cores to other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
-if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has both already
+if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has all of it already
     os.environ["REAL_CXX"] = shutil.which("g++")
+    headers = b"".join(path.read_bytes() for path in sorted((HERE.parent / "kernels/numbers").glob("*.h")))
+    os.environ["HEADERS_SUM"] = f"{zlib.crc32(headers):08x}"  # of what is in their precompiled form
     os.environ["PATH"] = f"{HERE / 'compiler'}:{os.environ['PATH']}"
 
 
