@@ -17,6 +17,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
+QUICK = HERE / "compiler/quick"
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
@@ -44,9 +45,12 @@ def pytest_cmdline_main(config):
 
 def pytest_configure(config):
     """What leaves out the full forms leaves out most of the optimiser, too."""
-    quick = str(HERE / "compiler/quick")
-    if "not full" in config.option.markexpr and "REAL_CXX" in os.environ and quick not in os.environ["PATH"]:
-        os.environ["PATH"] = f"{quick}:{os.environ['PATH']}"
+    if "not full" in config.option.markexpr and "REAL_CXX" in os.environ and str(QUICK) not in os.environ["PATH"]:
+        folders = [QUICK]
+        if shutil.which("gfortran"):
+            os.environ["REAL_FC"] = shutil.which("gfortran")
+            folders.append(QUICK.parent / "rivals")
+        os.environ["PATH"] = ":".join([*map(str, folders), os.environ["PATH"]])
 
 
 def left_out():
