@@ -68,16 +68,18 @@ def pytest_collection_modifyitems(config, items):
     names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
     everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
     files, out = {item.path.name for item in items}, {}  # a file that needs what is not installed has no tests
+    forms = {}  # of a test function
+    for k, name in enumerate(names):
+        forms.setdefault(name.split("[")[0], []).append(k)
     for line, pattern, takes in left_out():
-        found = [k for k, name in enumerate(names) if pattern.match(name)]
+        found = [k for k in forms.get(line.removeprefix("keep ").split("[")[0], ()) if pattern.match(names[k])]
         if everything and not found and line.removeprefix("keep ").split("::")[0] in files:
             raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
         out |= dict.fromkeys(found, takes)
     for k, item in enumerate(items):
         if out.get(k) and not item.get_closest_marker("gpu"):
             item.add_marker("full")
-    function = lambda k: names[k].split("[")[0]
-    lost = {function(k) for k in out} - {function(k) for k, item in enumerate(items) if not out.get(k)}
+    lost = {function for function, found in forms.items() if all(map(out.get, found))}
     if everything and lost:
         raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
