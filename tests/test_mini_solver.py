@@ -1032,6 +1032,11 @@ def test_a_full_disk_ends_the_run_in_a_line_and_keeps_the_last_restart(tmp_path)
     assert not list((tmp_path / "out").glob("*.part"))
 
 
+def test_shipped_cases_are_read():
+    """All of them; make test starts those whose programs compile soon."""
+    assert all(Case.from_file(path).make_mixture().names for path in CASES)
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
 def test_shipped_cases_start(path):
     """Each shipped case is read, set up on a coarse grid and takes three steps."""
