@@ -109,7 +109,7 @@ BEFORE = pytest.StashKey[float]()
 taken: dict[str, float] = {}  # by file, in the process that reports
 
 
-def pytest_sessionstart(session):
+def pytest_collection_finish(session):  # what collecting takes is no test's
     session.config.stash[BEFORE] = used()
 
 
