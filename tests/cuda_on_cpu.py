@@ -246,6 +246,7 @@ def compile_for_cpu(source, path, folders):
     file = path.with_suffix(".cpp")
     file.write_text(PREFIX + teams + KERNELS + source.text)
     command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]
+    command.append("-fno-gnu-unique")  # a device has no common place for statics of the same name
     where = [f"-I{folders[0]}", *(f"-idirafter{f}" for f in folders[1:])]
     subprocess.run([*command, *where, "-o", str(path), str(file)], check=True)
 
