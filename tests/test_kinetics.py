@@ -341,7 +341,7 @@ def test_crew(be, warps, points):  # noqa: F811
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
     q = oracle(mix, *some.values())
     some["rho"] = q.rho
-    compare(mix, in_a_crew(be, mix, "omega omega_mol", warps, points, **some), q)
+    compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", warps, points, **some), q)
     bad = {name: value.copy() for name, value in some.items()}
     bad["T"][3], bad["Y"][2, 40] = np.nan, np.nan
     got = in_a_crew(be, mix, "omega", warps, points, **bad)["omega"]
@@ -367,12 +367,13 @@ def test_which_programs_are_for_crews():
     given = "T p rho Y"
     assert in_crew(kernels_of(ideal, "omega", given), ideal)
     assert in_crew(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
-    assert not in_crew(kernels_of(ideal, "omega heat_release", given), ideal)  # reads all of omega
+    assert in_crew(kernels_of(ideal, "omega heat_release", given), ideal)
+    assert not in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)  # reads all of destruction
     assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
     assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
     assert not in_crew(kernels_of(real, "omega", given), real)  # makes fugacities
-    with pytest.raises(kernels.FrameError, match="cannot share the work of ideal_partial_properties, net_prod"):
-        make_plan(kernels_of(ideal, "heat_release", given), ["heat_release"], ideal, Launch(64, "crew"))
+    with pytest.raises(kernels.FrameError, match="cannot share the work of gross_production, chemical_time here"):
+        make_plan(kernels_of(ideal, "tau_chem", given), ["tau_chem"], ideal, Launch(256, "crew"))
 
 
 def test_from_a_host(tmp_path):

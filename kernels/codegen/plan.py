@@ -160,7 +160,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
 
 def in_crew(kernels, mixture) -> bool:
-    """Whether warps can share the work of a program's points: some kernel is for crews, with this mixture, and none of
+    """Whether warps can share the work of a program's points: some kernel has tables for crews, of this mixture, and none of
     the others reads or writes species values that the program makes, or updates an argument in place."""
     crews = [kernel for kernel in kernels if kernel.crew is not None]
     made = {name for kernel in kernels for name in kernel.writes}
@@ -173,7 +173,9 @@ def in_crew(kernels, mixture) -> bool:
     if not crews or apart or any(set(kernel.reads) & set(kernel.writes) for kernel in kernels):
         return False
     needed = [name for kernel in crews for name in kernel.crew]
-    return all(_made(mixture, name) and mixture.constant(name).of.sizes["CREW_ROWS"] for name in needed)
+    return bool(needed) and all(
+        _made(mixture, name) and mixture.constant(name).of.sizes["CREW_ROWS"] for name in needed
+    )
 
 
 def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):

@@ -39,6 +39,7 @@
 #define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
+template <class R> POINT_FN R sum_over_owners(const R part) { return part; }
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every

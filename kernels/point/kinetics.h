@@ -528,7 +528,8 @@ template <class M, class R, class Out> POINT_FN void equilibrium_constants(const
 template <class M, class Enthalpies, class Masses, class R>
 POINT_FN void chemical_heat(const M &, const Enthalpies &h_Y, const Masses &omega, R &heat_release) {
     heat_release = R(0.0);
-    FOR_SPECIES (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
+    FOR_OWN (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
+    heat_release = sum_over_owners(heat_release);
 }
 
 template <class M, class R, class Species, class Masses>

@@ -101,7 +101,7 @@ rates("gross_production", STATE, "creation destruction")
 rates("reaction_rates", STATE, "rate_f rate_r rate_net")
 rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
 kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W", crew="")
-kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere")
+kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere", crew="")
 kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
