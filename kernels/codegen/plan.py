@@ -160,8 +160,8 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
 
 def in_crew(kernels, mixture) -> bool:
-    """Whether warps can share the work of a program's points: some kernel has tables for crews, of this mixture, and none of
-    the others reads or writes species values that the program makes, or updates an argument in place."""
+    """Whether warps can share the work of a program's points: some kernel has tables for crews, of this mixture; none of
+    those that are not for crews reads or writes species values that the program makes; nothing is updated in place."""
     crews = [kernel for kernel in kernels if kernel.crew is not None]
     made = {name for kernel in kernels for name in kernel.writes}
     apart = any(
