@@ -82,9 +82,10 @@ class PointKernel(Conditional):
     solved).
     instead: ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
-    crew: the constants that the body reads in addition where the warps of a block share the work of points, each a
-    part of the species (FOR_OWN); None where it has no such body. Their maker gives the size CREW_ROWS: numbers of a
-    point that lie in shared memory, 0 where the mixture is not for crews.
+    crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
+    it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
+    those that the program makes. The constants' maker gives the size CREW_ROWS: numbers of a point that lie in shared
+    memory, 0 where the mixture is not for crews.
     """
 
     name: str

@@ -320,9 +320,9 @@ def test_cuda(be):  # noqa: F811
     compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))
 
 
-def in_a_crew(backend, mix, outputs, warps, points=1, precision="double", **state):
+def in_a_crew(backend, mix, outputs, points, precision="double", **state):
     """Values by a launch whose warps share the work of a point."""
-    how = Launch(32 * warps, "crew", unroll=points)
+    how = Launch(256, "crew", unroll=points)
     program = Program(mix, outputs.split(), [*state], backend=backend, how=how, precision=precision)
     n = state["T"].size
     rows = {name: program.plan.rows(name) for name in program.plan.arguments}
@@ -334,17 +334,24 @@ def in_a_crew(backend, mix, outputs, warps, points=1, precision="double", **stat
     return {name: backend.to_host(arrays[name])[:, :n].astype(float) for name in program.writes}
 
 
-@pytest.mark.parametrize("warps, points", [(3, 1), (8, 2)])
-def test_crew(be, warps, points):  # noqa: F811
-    """Every kind of reaction by warps that share them, also a part of a warp's points."""
+@pytest.mark.parametrize("points, portions", [(1, 1), (2, 3)])
+def test_crew(be, points, portions, monkeypatch):  # noqa: F811
+    """Every kind of reaction by warps that share them, in one portion and in several; a part of a warp's points too."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()
+    sizes = mix.constant("reaction_steps").of.sizes
+    assert sizes["RATE_PORTIONS"] == 1
+    if portions > 1:
+        first = 2 * mix.ns + 3 + sizes["RATE_COLLIDERS"] + sizes["RATE_LOGS"]
+        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + sizes["RATE_WEIGHTED"] + 10)
+        mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+        assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
     q = oracle(mix, *some.values())
     some["rho"] = q.rho
-    compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", warps, points, **some), q)
+    compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", points, **some), q)
     bad = {name: value.copy() for name, value in some.items()}
     bad["T"][3], bad["Y"][2, 40] = np.nan, np.nan
-    got = in_a_crew(be, mix, "omega", warps, points, **bad)["omega"]
+    got = in_a_crew(be, mix, "omega", points, **bad)["omega"]
     assert np.isnan(got[:, [3, 40]]).all() and not np.isnan(np.delete(got, [3, 40], 1)).any()
 
 
@@ -354,14 +361,14 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
     some = {name: value.astype(np.float32).astype(float) for name, value in dict(T=T[:40], p=p[:40]).items()}
     some |= dict(Y=Y[:, :40].astype(np.float32).astype(float), rho=oracle(mix, T, p, Y).rho[:40])
     some["rho"] = some["rho"].astype(np.float32).astype(float)
-    wide = in_a_crew(be, mix, "omega omega_mol", 4, 2, **some)
-    for name, value in in_a_crew(be, mix, "omega omega_mol", 4, 2, "mixed", **some).items():
+    wide = in_a_crew(be, mix, "omega omega_mol", 2, **some)
+    for name, value in in_a_crew(be, mix, "omega omega_mol", 2, "mixed", **some).items():
         with np.errstate(over="ignore"):  # some rates are beyond single precision
             np.testing.assert_array_equal(value, wide[name].astype(np.float32), name)
 
 
-def test_which_programs_are_for_crews():
-    """Those whose species values are made by kernels that share them."""
+def test_which_programs_are_for_crews(monkeypatch):
+    """Those whose species values are made by kernels that share them, of mechanisms that have room."""
     ideal, real = mixture(equation="ideal"), mixture()
     kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
@@ -374,6 +381,9 @@ def test_which_programs_are_for_crews():
     assert not in_crew(kernels_of(real, "omega", given), real)  # makes fugacities
     with pytest.raises(kernels.FrameError, match="cannot share the work of gross_production, chemical_time here"):
         make_plan(kernels_of(ideal, "tau_chem", given), ["tau_chem"], ideal, Launch(256, "crew"))
+    monkeypatch.setattr("kernels.point.kinetics_crew.MOST_ROWS", 30)
+    large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+    assert not in_crew(kernels_of(large, "omega", given), large)
 
 
 def test_from_a_host(tmp_path):

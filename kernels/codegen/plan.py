@@ -160,19 +160,11 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
 
 def in_crew(kernels, mixture) -> bool:
-    """Whether warps can share the work of a program's points: some kernel has tables for crews, of this mixture; none of
-    those that are not for crews reads or writes species values that the program makes; nothing is updated in place."""
-    crews = [kernel for kernel in kernels if kernel.crew is not None]
-    made = {name for kernel in kernels for name in kernel.writes}
-    apart = any(
-        quantities[name].per and name in made
-        for kernel in kernels
-        for name in kernel.reads + kernel.writes
-        if kernel.crew is None
-    )
-    if not crews or apart or any(set(kernel.reads) & set(kernel.writes) for kernel in kernels):
+    """Whether warps can share the work of a program's points: every kernel has a body for that, some have tables, which
+    this mixture has too, and nothing is updated in place."""
+    if not all(kernel.crew is not None and not set(kernel.reads) & set(kernel.writes) for kernel in kernels):
         return False
-    needed = [name for kernel in crews for name in kernel.crew]
+    needed = [name for kernel in kernels for name in kernel.crew]
     return bool(needed) and all(
         _made(mixture, name) and mixture.constant(name).of.sizes["CREW_ROWS"] for name in needed
     )

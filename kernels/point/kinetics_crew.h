@@ -1,11 +1,7 @@
-// Net production of a large mechanism on a GPU: a crew of warps works on 32 points, a lane has a point, and the warps
-// share species and reactions. What a point needs lies in shared memory, a row of 32 numbers a value. Indices and
-// branches are alike for a warp. The reactions go in portions, whose net rates wait in shared memory until each
-// species' are added up, in the table's order.
+// Net production of a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a
+// point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose net
+// rates wait in shared memory until each species' are added up, in the table's order.
 #pragma once
-
-// What a step does, as in kinetics_crew.py
-enum Does { EXPONENT = 1, THIRD = 2, FALLOFF = 4, PLOG = 8, CHEBYSHEV = 16, OTHER = 32, REACTANT = 64, PRODUCT = 128 };
 
 // Three numbers of 16 bits and one of four in the bits of a double that is a whole number
 struct Word {
@@ -41,6 +37,8 @@ template <class M, class R, class Species> struct CrewReacting {
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
+    // what a step does, as in kinetics_crew.py
+    enum { EXPONENT = 1, THIRD = 2, FALLOFF = 4, PLOG = 8, CHEBYSHEV = 16, OTHER = 32, REACTANT = 64, PRODUCT = 128 };
 
     // T^b exp(-E/T)
     POINT_FN R exponential(const scalar b, const scalar E) const {
@@ -154,7 +152,7 @@ template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
                              Out &omega_mol) {
     static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
-    static_assert(CREW <= M::CREW_WARPS, "shared memory has room for so many");
+    static_assert(CREW == M::CREW_WARPS, "the portions are made for so many warps");
     typedef CrewRows<M> At;
     const int rank = crew_rank();
     const R known = reacting_temperature(T);
