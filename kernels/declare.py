@@ -78,9 +78,14 @@ class PointKernel(Conditional):
     are the inputs of an inversion. Without this rule T would follow from h, and h from T.
     sweeps: the kernel's need of GPU registers beyond one value at a time; it decides how a launch is organised: "pairs"
     (sums over pairs of species whose terms depend on the state), "viscosities" (numbers of each species are held),
-    "states" (whole states are held at once), "root" (the equation of state is solved).
+    "states" (whole states are held at once), "production" (so are rates of reactions), "root" (the equation of state is
+    solved).
     instead: ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
+    crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
+    it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
+    those that the program makes. The constants' maker gives the size CREW_ROWS: numbers of a point that lie in shared
+    memory, 0 where the mixture is not for crews.
     """
 
     name: str
@@ -99,6 +104,7 @@ class PointKernel(Conditional):
     sweeps: str = ""
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
+    crew: tuple[str, ...] | None = None
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -440,6 +446,7 @@ def point_kernel(
     double_only="",
     sweeps="",
     instead=None,
+    crew=None,
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -465,6 +472,7 @@ def point_kernel(
         sweeps,
         tuple((k, _split(v)) for k, v in (instead or {}).items()),
         _split(reads),
+        None if crew is None else _split(crew),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     refuse(

@@ -238,7 +238,8 @@ TOTAL = 2**30  # bytes of the device
 PACES = (0, 0.02, 0.3, 1)  # how often a stream with `lag` works ahead; neighbours differ
 
 
-COMMAND = ("g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-fPIC")
+# -fno-gnu-unique: a device has no common place for statics of the same name
+COMMAND = ("g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-fPIC", "-fno-gnu-unique")
 
 
 @contextlib.contextmanager

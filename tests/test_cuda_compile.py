@@ -16,7 +16,7 @@ from frame.tools.bench import inputs
 from kernels import Mixture, declare, get_backend, marshal
 from kernels.backend import cache, cuda, nvrtc
 from kernels.backend.base import Source
-from kernels.codegen import launches, render
+from kernels.codegen import launches, render, threads
 from kernels.codegen.plan import folders, make_plan
 from kernels.errors import BackendError
 from kernels.species import GAS_CONSTANT
@@ -192,7 +192,7 @@ def test_single_precision_compiles(precision, what):
 @pytest.mark.parametrize("name, precision", [(RATES[1], "double"), (RATES[0], "mixed"), ("alone", "double")])
 def test_rates_compile(name, precision):
     """Both collections and the rates by reaction, in both precisions; every kind of reaction, and none but plain ones.
-    A point's arrays over species and reactions lie in local memory: `stack`."""
+    A point's arrays over species and reactions lie in local memory, or spill from registers: `stack`."""
     mix = Mixture.from_yaml(mechanisms.path(), "real")
     if name == "alone":
         kernels = ("reaction_rates", "equilibrium_constants")
@@ -201,7 +201,19 @@ def test_rates_compile(name, precision):
         c = declare.collections[name]
         records, outputs = declare.resolve(c.outputs, c.given, mix.options), c.outputs
     r = build(planned(records, outputs, mix, precision), name)
-    assert r["spill_stores"] <= 64 and r["registers"] <= 255 and r["stack"] < 2048, r
+    assert r["spill_stores"] <= 128 and r["registers"] <= 255 and r["stack"] < 2048, r
+
+
+@pytest.mark.parametrize("file, hold", [("h2o2.yaml", "registers"), ("gri30.yaml", "crew")])
+def test_production_stays_on_the_multiprocessor(file, hold):
+    """Of an ideal gas: all of a point in registers, or in shared memory of which two blocks have enough. What is left
+    in local memory are spilled registers, or results between two kernels, two points of a lane."""
+    mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
+    plan = planned(declare.resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
+    r = build(plan, file)
+    assert plan.how.hold == hold and r["spill_stores"] <= 64, (plan.how, r)
+    assert r["stack"] <= (128 if hold == "registers" else 16 * mix.ns), r
+    assert plan.how.blocks * (threads.shape(plan).shared + 1024) <= 228 * 1024
 
 
 @pytest.mark.parametrize("what", ["few", "react_volume", "react_pressure", "product"])

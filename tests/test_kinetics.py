@@ -11,7 +11,9 @@ from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 
 import kernels
-from kernels import Mixture
+from kernels import Mixture, declare
+from kernels.codegen.plan import Launch, in_crew, make_plan
+from kernels.program import Program
 from kernels.species import GAS_CONSTANT
 
 # Of the gross rates. exp of sums up to 300 loses 300 eps; enthalpy and entropy cancel in g, and g over a reaction.
@@ -316,6 +318,72 @@ def test_cuda(be):  # noqa: F811
     some = dict(T=T[:130], p=p[:130], Y=Y[:, :130])
     names = f"{SOME} creation tau_chem Kc"
     compare(mix, mix.properties(names, backend=be, **some), oracle(mix, *some.values()))
+
+
+def in_a_crew(backend, mix, outputs, points, precision="double", **state):
+    """Values by a launch whose warps share the work of a point."""
+    how = Launch(256, "crew", unroll=points)
+    program = Program(mix, outputs.split(), [*state], backend=backend, how=how, precision=precision)
+    n = state["T"].size
+    rows = {name: program.plan.rows(name) for name in program.plan.arguments}
+    arrays = {name: np.full((count, backend.pad(n)), np.nan, program.dtype) for name, count in rows.items()}
+    for name, value in state.items():
+        arrays[name][:, :n] = value
+    arrays = {name: backend.from_host(array, program.dtype) for name, array in arrays.items()}
+    program.bind(arrays)(n)
+    return {name: backend.to_host(arrays[name])[:, :n].astype(float) for name in program.writes}
+
+
+@pytest.mark.parametrize("points, portions", [(1, 1), (2, 3)])
+def test_crew(be, points, portions, monkeypatch):  # noqa: F811
+    """Every kind of reaction by warps that share them, in one portion and in several; a part of a warp's points too."""
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    sizes = mix.constant("reaction_steps").of.sizes
+    assert sizes["RATE_PORTIONS"] == 1
+    if portions > 1:
+        first = 2 * mix.ns + 3 + sizes["RATE_COLLIDERS"] + sizes["RATE_LOGS"]
+        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + sizes["RATE_WEIGHTED"] + 10)
+        mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+        assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
+    some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
+    q = oracle(mix, *some.values())
+    some["rho"] = q.rho
+    compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", points, **some), q)
+    bad = {name: value.copy() for name, value in some.items()}
+    bad["T"][3], bad["Y"][2, 40] = np.nan, np.nan
+    got = in_a_crew(be, mix, "omega", points, **bad)["omega"]
+    assert np.isnan(got[:, [3, 40]]).all() and not np.isnan(np.delete(got, [3, 40], 1)).any()
+
+
+def test_crew_in_mixed_precision(be):  # noqa: F811
+    """omega is made of omega_mol before that is rounded."""
+    mix, (T, p, Y) = mixture(equation="ideal"), states()
+    some = {name: value.astype(np.float32).astype(float) for name, value in dict(T=T[:40], p=p[:40]).items()}
+    some |= dict(Y=Y[:, :40].astype(np.float32).astype(float), rho=oracle(mix, T, p, Y).rho[:40])
+    some["rho"] = some["rho"].astype(np.float32).astype(float)
+    wide = in_a_crew(be, mix, "omega omega_mol", 2, **some)
+    for name, value in in_a_crew(be, mix, "omega omega_mol", 2, "mixed", **some).items():
+        with np.errstate(over="ignore"):  # some rates are beyond single precision
+            np.testing.assert_array_equal(value, wide[name].astype(np.float32), name)
+
+
+def test_which_programs_are_for_crews(monkeypatch):
+    """Those whose species values are made by kernels that share them, of mechanisms that have room."""
+    ideal, real = mixture(equation="ideal"), mixture()
+    kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
+    given = "T p rho Y"
+    assert in_crew(kernels_of(ideal, "omega", given), ideal)
+    assert in_crew(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
+    assert in_crew(kernels_of(ideal, "omega heat_release", given), ideal)
+    assert not in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)  # reads all of destruction
+    assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
+    assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
+    assert not in_crew(kernels_of(real, "omega", given), real)  # makes fugacities
+    with pytest.raises(kernels.FrameError, match="cannot share the work of gross_production, chemical_time here"):
+        make_plan(kernels_of(ideal, "tau_chem", given), ["tau_chem"], ideal, Launch(256, "crew"))
+    monkeypatch.setattr("kernels.point.kinetics_crew.MOST_ROWS", 30)
+    large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
+    assert not in_crew(kernels_of(large, "omega", given), large)
 
 
 def test_from_a_host(tmp_path):

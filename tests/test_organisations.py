@@ -126,7 +126,8 @@ def test_the_rules_of_the_table():
 
     def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
         mixture = types.SimpleNamespace(ns=ns, options={}, structure=k_ij)
-        return launches.chosen([types.SimpleNamespace(sweeps=sweeps)], mixture, precision, device, rows).threads
+        kernel = types.SimpleNamespace(sweeps=sweeps, reads=(), writes=(), crew=None)
+        return launches.chosen([kernel], mixture, precision, device, rows).threads
 
     assert threads("pairs", 10) == 1 and threads("pairs root", 10) == 4
     assert threads("pairs", 11, "single") == 2
@@ -152,7 +153,8 @@ def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("FRAME_LAUNCHES", str(tmp_path / "none.csv"))
     with pytest.raises(ArgumentError, match="no table of launches"):
         launches.read(launches.in_force())
-    assert {key for row in rows for key, _ in row.when} <= {*Mixture(inputs.species(1)).options, "precision", "k_ij"}
+    facts = {"precision", "k_ij", "crew"}
+    assert {key for row in rows for key, _ in row.when} <= {*Mixture(inputs.species(1)).options, *facts}
 
 
 def test_candidates_fit_a_multiprocessor():

@@ -25,7 +25,7 @@ import pathlib
 from typing import Any
 
 from ..errors import ArgumentError, refuse
-from .plan import Launch
+from .plan import Launch, in_crew
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -34,8 +34,9 @@ COLUMNS = ("sweeps", "when", "ns", *LAUNCH, "device", "compiler", "date")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """sweeps: words, see declare.PointKernel, and `only`. when: option -> values, with `precision` and `k_ij` (its
-    structure) as further options. how: `unroll` 0 stands for the number of species. line: of the file."""
+    """sweeps: words, see declare.PointKernel, and `only`. when: option -> values, with `precision`, `k_ij` (its
+    structure) and `crew` (whether warps can share a point's work: yes or no) as further options. how: `unroll` 0 stands
+    for the number of species. line: of the file."""
 
     sweeps: frozenset[str]
     when: tuple[tuple[str, tuple[str, ...]], ...]
@@ -99,14 +100,15 @@ def sweeps_of(kernels) -> frozenset[str]:
     return frozenset(word for kernel in kernels for word in kernel.sweeps.split())
 
 
-def facts_of(mixture, precision: str) -> dict[str, str]:
-    return {**mixture.options, "precision": precision, "k_ij": mixture.structure}
+def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
+    facts = {**mixture.options, "precision": precision, "k_ij": mixture.structure}
+    return facts | {"crew": "yes" if in_crew(kernels, mixture) else "no"}
 
 
 def serving(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Row:
     """The row that serves a program, by the rules above. device: as Backend.product has it. table: rows, in place of
     the table in force. Raises ArgumentError where no row serves."""
-    sweeps, facts = sweeps_of(kernels), facts_of(mixture, precision)
+    sweeps, facts = sweeps_of(kernels), facts_of(kernels, mixture, precision)
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
@@ -124,7 +126,7 @@ def chosen(kernels, mixture, precision: str = "double", device: str = "", table=
 def measured(kernels, mixture, precision: str, how: Launch, backend, date: str) -> Row:
     """The row of what was found to be fastest for a program on this device: it holds for what the committed table
     distinguishes."""
-    facts = facts_of(mixture, precision)
+    facts = facts_of(kernels, mixture, precision)
     known = sorted({key for row in read(COMMITTED) for key, _ in row.when})
     sweeps, when = sweeps_of(kernels) | {"only"}, tuple((key, (facts[key],)) for key in known)
     return Row(sweeps, when, mixture.ns, how, backend.product, backend.compiler, date)
@@ -157,6 +159,14 @@ def candidates(ns: int) -> list[Launch]:
                 ]
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return list(dict.fromkeys(how for how in out if how.blocks))
+
+
+def crews() -> list[Launch]:
+    """What may win where warps can share the work of points."""
+    return [
+        Launch(256, "crew", points, blocks, constants=constants)
+        for points, blocks, constants in itertools.product((1, 2), (1, 2, 3, 4), ("constant", "device"))
+    ]
 
 
 def text(how: Launch) -> str:

@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 
 from ..declare import Constants, PointKernel, quantities, settable, value_of
-from ..errors import ArgumentError, MixtureError, refuse
+from ..errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
@@ -35,10 +35,12 @@ class Launch:
     """How a CUDA kernel is organised, a thread a point.
 
     threads: of a block. hold: where species inputs stay between sweeps, "registers" (every species loop unrolled),
-    "shared" memory, or nowhere ("reload"). unroll: of species loops that are not unrolled entirely. blocks: of a
+    "shared" memory, or nowhere ("reload"); "crew": not a thread a point, the warps of a block share the work of points.
+    unroll: of species loops that are not unrolled entirely; of a crew, the points of a lane. blocks: of a
     multiprocessor, which limits registers (0: no limit). pairs: rows of a panel of a pair matrix, or "units" for the
-    matrix units. constants: read from "constant" or from "shared" memory. persistent: only `blocks` a multiprocessor,
-    which take one stretch of points after the other, so that constants are copied to shared memory once.
+    matrix units. constants: read from "constant", "shared" or "device" memory. persistent: only `blocks` a
+    multiprocessor, which take one stretch of points after the other, so that constants are copied to shared memory
+    once.
     """
 
     threads: int = 128
@@ -112,6 +114,11 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         how is not None and precision not in ON_DEVICE,
         f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.",
     )
+    refuse(
+        how is not None and how.hold == "crew" and not in_crew(kernels, mixture),
+        f"hold 'crew': the warps of a block cannot share the work of {', '.join(k.name for k in kernels)} here.",
+        VariantUnsuitable,
+    )
     made: set[str] = set()
     reads: list[str] = []
     for kernel in kernels:
@@ -125,7 +132,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         outputs = [w for k in kernels for w in k.writes]
     writes = tuple(dict.fromkeys(w for w in outputs if w in made))
     pairs = how.pairs if how else panel_rows(mixture.ns)
-    values, tables, makers = _constants(kernels, mixture, pairs, precision, on_device=how is not None)
+    values, tables, makers = _constants(kernels, mixture, pairs, precision, how)
     sizes = {"NS": mixture.ns, "PANEL": 4 if pairs == "units" else pairs}
     if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
         sizes["NR"] = mixture.nr
@@ -152,7 +159,18 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     )
 
 
-def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
+def in_crew(kernels, mixture) -> bool:
+    """Whether warps can share the work of a program's points: every kernel has a body for that, some have tables, which
+    this mixture has too, and nothing is updated in place."""
+    if not all(kernel.crew is not None and not set(kernel.reads) & set(kernel.writes) for kernel in kernels):
+        return False
+    needed = [name for kernel in kernels for name in kernel.crew]
+    return bool(needed) and all(
+        _made(mixture, name) and mixture.constant(name).of.sizes["CREW_ROWS"] for name in needed
+    )
+
+
+def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):
     """(name -> values as the struct holds them, names of those that are tables, everything made with them)"""
     values: dict[str, np.ndarray] = {}
     wide: list[str] = []
@@ -162,7 +180,7 @@ def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
     for kernel in kernels:
         units = pairs == "units" and mixture.ns > 1
         spared = {q for name, others in kernel.instead if units and _made(mixture, name) for q in others}
-        for name in kernel.constants:
+        for name in kernel.constants + ((kernel.crew or ()) if how and how.hold == "crew" else ()):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue
@@ -185,7 +203,7 @@ def _constants(kernels, mixture, pairs, precision: str, on_device: bool):
                     values[name] = laid_out(found.array, pairs)
                     wide += [name] * (pairs == "units")  # the units for less than doubles lose too much
             elif found.kind == "tables":  # constants are doubles: two single numbers take the place of one
-                table = found.array.swapaxes(0, 1) if on_device else found.array
+                table = found.array.swapaxes(0, 1) if how else found.array
                 values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
                 tables.append(name)
             else:
@@ -261,7 +279,7 @@ def structure(p: Plan) -> str:
         )
         or "    scalar unused[1];"
     )
-    return f"struct alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
+    return f"struct HIDDEN alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{p.members}{data}\n}};\n"
 
 
 def structure_size(p: Plan) -> int:

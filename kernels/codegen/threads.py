@@ -19,6 +19,11 @@ from .plan import (
     structure_size,
 )
 
+HEADERS = {  # whether there are matrix units, a crew
+    (False, False): "numbers/thread.h",
+    (True, False): "numbers/matrix_units.h",
+    (False, True): "numbers/crew.h",
+}
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
 
@@ -39,7 +44,19 @@ def columns(p: Plan) -> list[str]:
     return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
 
 
+def crewed(p: Plan) -> bool:
+    """Whether warps share the work of points, of which each lane has `unroll`."""
+    return p.launch.hold == "crew"
+
+
+def points_of_block(p: Plan) -> int:
+    return 32 * p.launch.unroll if crewed(p) else p.launch.threads
+
+
 def shape(p: Plan) -> Shape:
+    if crewed(p):
+        points = points_of_block(p)
+        return Shape(p.launch.threads, covers=points, shared=8 * points * p.sizes["CREW_ROWS"])
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
@@ -58,12 +75,13 @@ def render(p: Plan, boxed: bool = False) -> Source:
         defines(p) + f"#define SPECIES_UNROLL {p.ns if how.hold == 'registers' else how.unroll}",
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
+        *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
         *["#define BOXED"] * boxed,
-        include("numbers/matrix_units.h" if how.pairs == "units" else "numbers/thread.h") + "typedef point real;",
+        include(HEADERS[how.pairs == "units", crewed(p)]) + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
         "struct How {",
-        f"    static constexpr int THREADS = {how.threads};",
+        f"    static constexpr int THREADS = {points_of_block(p)};",
         f"    static constexpr int CONSTANTS = {structure_size(p) if how.constants == 'shared' else 0};",
         f"    static constexpr bool COLUMNS = {str(bool(columns(p))).lower()};",
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
@@ -93,10 +111,11 @@ def _work(p: Plan) -> list[str]:
     lines, copies, kept, lost = [], [], _kept_wide(p), dropped(p)
     known: set[str] = set()
     column, place = columns(p), 0
+    crew = "Crew" * crewed(p)
 
     def fetch(name):
         nonlocal place
-        kind = "Field<>" if name in p.writes else "Field<true>"
+        kind = f"{crew}Field<>" if name in p.writes else f"{crew}Field<true>"
         rows, where = p.rows(name), f"{{at_{name}, ld_{name}, here}}"
         if quantities[name].per == "":
             lines.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
@@ -104,7 +123,9 @@ def _work(p: Plan) -> list[str]:
             copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
-        elif name not in kept and (p.launch.hold == "reload" or quantities[name].per != "ns" or name in p.writes):
+        elif name not in kept and (
+            p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
+        ):
             lines.append(f"const {kind} {name}{where};")
         else:
             lines.append(f"Held<real, {rows}> {name};")
@@ -122,10 +143,10 @@ def _work(p: Plan) -> list[str]:
                 if quantities[name].per == "":
                     lines.append(f"real {name}{start(kernel)};")
                 elif name in p.writes and name not in kept:
-                    lines.append(f"const Field<> {name}{{at_{name}, ld_{name}, here}};")
+                    lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
                     lines.append(f"Held<real, {p.rows(name)}> {name};")
         lines.append(call(p, kernel, lost[kernel], "real"))
-    lines += [f"Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
-    lines += [f"FOR_SPECIES(s, {p.rows(w)}) Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
-    return ["const Place here(first, n, box);", *copies, "arrived();", *lines]
+    lines += [f"{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
+    return [f"const {crew}Place here(first, n, box);", *copies, "arrived();", *lines]

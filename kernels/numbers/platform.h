@@ -14,6 +14,7 @@
 #define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL) // NVRTC has no constexpr NaN
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
+#define UNROLL_IF(condition) FRAME_PRAGMA(unroll((condition) ? 128 : 1))
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
 #else
 #include <math.h>
@@ -22,7 +23,23 @@
 #define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_BY(count)
+#define UNROLL_IF(condition)
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
+#endif
+
+// Of a struct: the statics of its functions stay its own, also where other libraries of a process have the same names.
+#ifdef ON_DEVICE
+#define HIDDEN
+#else
+#define HIDDEN [[gnu::visibility("hidden")]]
+#endif
+
+// The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
+#ifdef CREW
+#define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
+#else
+#define FOR_OWN(s, count) FOR_SPECIES (s, count)
+template <class R> POINT_FN R sum_over_owners(const R part) { return part; }
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every

@@ -104,8 +104,7 @@ POINT_FN double root(double x) {
 }
 // exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). The polynomial is that of exp_parts in
 // pack.h (fits/exponentials.py: error 3.4e-17).
-POINT_FN double exponential(double x, bool less_one = false) {
-    x = x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x;
+POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <= x <= 709
     const double shifted = fma(x, 1.4426950408889634074, 6755399441055744.0), k = shifted - 6755399441055744.0;
     double r = fma(k, -6.93147180369123816490e-01, x);
     r = fma(k, -1.90821492927058770002e-10, r);
@@ -122,6 +121,9 @@ POINT_FN double exponential(double x, bool less_one = false) {
     const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
+}
+POINT_FN double exponential(double x, bool less_one = false) {
+    return exponential_within(x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x, less_one);
 }
 // 2^(a b) and 2^(a b) - 1. The product a b is not rounded; |a b| < 6e7.
 struct BinaryExponent {

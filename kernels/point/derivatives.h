@@ -254,7 +254,7 @@ template <class M, class R, class OutV, class OutH, class OutE>
 POINT_FN void ideal_partial_properties(const M &m, R T, const R p, OutV &v_Y, OutH &h_Y, OutE &e_Y) {
     T = select(p > 0.0, known_temperature(T), R(NOT_A_NUMBER));
     const R ln_T = log_for_ideal(m, T), RT = R_UNIVERSAL * T, inv_p = 1.0 / p;
-    FOR_SPECIES (k, M::NS) {
+    FOR_OWN (k, M::NS) {
         const R work = RT * m.inv_W[k], h = species_ideal<false>(m, T, ln_T, k);
         v_Y.set(k, work * inv_p);
         h_Y.set(k, h);

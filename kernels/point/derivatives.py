@@ -75,6 +75,7 @@ kernel(
     "T > 0, p > 0; low density",
     constants=NASA,
     when={"equation": "ideal"},
+    crew="",
 )
 kernel("ideal_fugacity", "T p", "ln_phi", "definition, 0", "T > 0, p > 0; low density", when={"equation": "ideal"})
 kernel(

@@ -39,7 +39,12 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) 
             return R((by_T + a[0] * ln_T) + a[6] * inv_T);
         };
         const scalar *a = m.reaction_potentials + 14 * k;
-        return select(T <= m.T_mid[k], of_range(a), of_range(a + 7));
+        const auto low = T <= m.T_mid[k];
+#ifdef CREW // the points of a warp mostly agree
+        if (all_of(low)) return of_range(a);
+        if (!any_of(low)) return of_range(a + 7);
+#endif
+        return select(low, of_range(a), of_range(a + 7));
     }
     const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
     if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
@@ -96,37 +101,90 @@ template <class R> POINT_FN R plog_entry(const scalar *&at, const R ln_T, const 
     return log(at_least(sum, SMALLEST));
 }
 
-template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
+// factor, pressures; for each: ln p, 1/(ln p - that before), terms, each of them A (ln A of one alone), b, E; `at`
+// moves behind them
+template <class R> POINT_FN R plog_rate(const scalar *&at, const R ln_T, const R inv_T, const R ln_p) {
+    const scalar factor = at[0];
+    const int pressures = whole_number(at[1]);
+    at += 2;
+    scalar ln_before = at[0];
+    R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
+    UNROLL_BY(1)
+    for (int j = 1; j < pressures; ++j) {
+        const scalar ln_here = at[0], inv_step = at[1];
+        const R here = plog_entry(at, ln_T, inv_T);
+        const auto beyond = ln_p > R(ln_before);
+        low = select(beyond, before, low), high = select(beyond, here, high);
+        share = select(beyond, (ln_p - ln_before) * inv_step, share);
+        before = here, ln_before = ln_here;
+    }
+    return factor * exp(low + (high - low) * at_most(share, 1.0));
+}
+
+// factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k; `at` moves behind them
+template <class M, class R> POINT_FN R chebyshev_rate(const scalar *&at, const R inv_T, const R ln_p) {
+    const int rows = whole_number(at[1]), columns = whole_number(at[2]);
+    const scalar factor = at[0];
+    R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
+    if constexpr (M::chebyshev_clamp) {
+        x = at_most(at_least(x, -1.0), 1.0);
+        y = at_most(at_least(y, -1.0), 1.0);
+    }
+    R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
+    UNROLL_BY(1)
+    for (int t = rows - 1; t >= 0; --t) {
+        R one = R(0.0), two = R(0.0);
+        UNROLL_BY(1)
+        for (int j = columns - 1; j > 0; --j) {
+            const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
+            two = one, one = next;
+        }
+        row = at[7 + t * columns] + y * one - two;
+        if (t > 0) {
+            const R next = row + 2.0 * x * first - second;
+            second = first, first = next;
+        }
+    }
+    at += 7 + rows * columns;
+    return factor * exp(row + x * first - second);
+}
+
+// ln of a falloff's reduced pressure, in bounds
+template <class R> POINT_FN R reduced_pressure(const scalar *f, const R ln_T, const R inv_T, const R ln_third) {
+    return at_most(at_least(f[2] + f[3] * ln_T - f[4] * inv_T + ln_third, -BLENDED), BLENDED);
+}
+
+template <bool UNROLLED = false, class M, class R>
+POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = s.inv_T;
     R *k = s.k;
-    UNROLL_BY(1)
+    UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_EXPONENTS; ++j)
         k[j] = exp(m.reaction_exponents[2 * j] * ln_T - m.reaction_exponents[2 * j + 1] * inv_T);
     if constexpr (M::RATE_FALLOFFS > 0) {
         R ln_third[M::RATE_LOGS + 1];
-        UNROLL_BY(1)
+        UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
         // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
         // chemically activated, form, its 7 numbers. Three short loops: what of several reactions is independent can
         // then run at the same time.
         R ln_Pr[M::RATE_FALLOFFS], ln_F[M::RATE_FALLOFFS], *const rate = k + M::RATE_EXPONENTS;
         const scalar *f = m.reaction_falloffs;
-        UNROLL_BY(1)
+        UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
-            ln_Pr[i] = f[2] + f[3] * ln_T - f[4] * inv_T + ln_third[whole_number(f[5])];
-            ln_Pr[i] = at_most(at_least(ln_Pr[i], -BLENDED), BLENDED);
+            ln_Pr[i] = reduced_pressure(f, ln_T, inv_T, ln_third[M::falloff_collider(i)]);
             const R Pr = exp(ln_Pr[i]);
-            rate[i] = f[0] * k[whole_number(f[1])] / (1.0 + Pr);
+            rate[i] = f[0] * k[M::falloff_base(i)] / (1.0 + Pr);
             if (f[6] < 1) rate[i] = rate[i] * Pr;
         }
         f = m.reaction_falloffs;
-        UNROLL_BY(1)
+        UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
             const int form = whole_number(f[7]);
             if (form == 1 || form == 2) ln_F[i] = ln_centre(form, f + 8, T, inv_T);
         }
         f = m.reaction_falloffs;
-        UNROLL_BY(1)
+        UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int i = 0; i < M::RATE_FALLOFFS; ++i, f += 15) {
             const int form = whole_number(f[7]);
             if (form == 3) rate[i] = rate[i] * exp(ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr[i]));
@@ -136,59 +194,17 @@ template <class M, class R> POINT_FN void rate_coefficients(const M &m, const R 
     if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
         const R ln_p = log(p);
         R *out = k + M::RATE_EXPONENTS + M::RATE_FALLOFFS;
-        // factor, pressures; for each: ln p, 1/(ln p - that before), terms, each of them A (ln A of one alone), b, E
         const scalar *at = m.reaction_plogs;
         UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_PLOGS; ++i) {
-            const scalar factor = at[0];
-            const int pressures = whole_number(at[1]);
-            at += 2;
-            scalar ln_before = at[0];
-            R before = plog_entry(at, ln_T, inv_T), low = before, high = before, share = R(0.0);
-            UNROLL_BY(1)
-            for (int j = 1; j < pressures; ++j) {
-                const scalar ln_here = at[0], inv_step = at[1];
-                const R here = plog_entry(at, ln_T, inv_T);
-                const auto beyond = ln_p > R(ln_before);
-                low = select(beyond, before, low), high = select(beyond, here, high);
-                share = select(beyond, (ln_p - ln_before) * inv_step, share);
-                before = here, ln_before = ln_here;
-            }
-            *out++ = factor * exp(low + (high - low) * at_most(share, 1.0));
-        }
-        // factor, rows, columns, x = .. + ../T, y = .. + .. ln p, coefficients of ln k
+        for (int i = 0; i < M::RATE_PLOGS; ++i) *out++ = plog_rate(at, ln_T, inv_T, ln_p);
         at = m.reaction_chebyshevs;
         UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
-            const int rows = whole_number(at[1]), columns = whole_number(at[2]);
-            R x = at[3] + at[4] * inv_T, y = at[5] + at[6] * ln_p;
-            if constexpr (M::chebyshev_clamp) {
-                x = at_most(at_least(x, -1.0), 1.0);
-                y = at_most(at_least(y, -1.0), 1.0);
-            }
-            R first = R(0.0), second = R(0.0), row = R(0.0); // Clenshaw's sums
-            UNROLL_BY(1)
-            for (int t = rows - 1; t >= 0; --t) {
-                R one = R(0.0), two = R(0.0);
-                UNROLL_BY(1)
-                for (int j = columns - 1; j > 0; --j) {
-                    const R next = at[7 + t * columns + j] + 2.0 * y * one - two;
-                    two = one, one = next;
-                }
-                row = at[7 + t * columns] + y * one - two;
-                if (t > 0) {
-                    const R next = row + 2.0 * x * first - second;
-                    second = first, first = next;
-                }
-            }
-            *out++ = at[0] * exp(row + x * first - second);
-            at += 7 + rows * columns;
-        }
+        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) *out++ = chebyshev_rate<M>(at, inv_T, ln_p);
     }
 }
 
 // all but the rate coefficients; T is bounded already
-template <class M, class R, class Species, class Gamma>
+template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
 POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
                          Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = 1.0 / T;
@@ -210,14 +226,14 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
     // subtracted, so nothing cancels.
     R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
     int place[M::RATE_WEIGHTED + 1];
-    UNROLL_BY(1)
+    UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int i = 0; i < M::NS; ++i) {
-        const int k = whole_number(m.reaction_order[i]);
+        const int k = M::collider_species(i);
         if (i < M::RATE_WEIGHTED) place[i] = k, weighted[i] = C[k];
         else place[M::RATE_WEIGHTED] = k, rest += C[k];
     }
     weighted[M::RATE_WEIGHTED] = rest;
-    UNROLL_BY(1)
+    UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
         const scalar *w = m.reaction_colliders + j * M::NS;
         R sum[4];
@@ -235,12 +251,13 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
 
 template <class R> POINT_FN R reacting_temperature(const R T) { return at_least(known_temperature(T), COLDEST); }
 
-template <class M, class R, class Species, class Gamma>
+// UNROLLED: where a GPU holds the species in registers and the reactions are written out, all the rest is too
+template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
 POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                        Reacting<M, R> &s) {
     T = reacting_temperature(T);
-    activities(m, T, rho, Y, ln_gamma, s);
-    rate_coefficients(m, T, p, s);
+    activities<UNROLLED>(m, T, rho, Y, ln_gamma, s);
+    rate_coefficients<UNROLLED>(m, T, p, s);
 }
 
 // use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,
@@ -296,15 +313,21 @@ POINT_FN void written_reaction(const Reacting<M, R> &s, const scalar factor,
     paired_reaction<A, B>(s, all, NUMBER, REVERSIBLE, at, use);
 }
 
+// product x^order by a term: species, order, and whether it is a whole stoichiometric one
+template <class R> POINT_FN R factor_of(const R x, const scalar *term, R product) {
+    if (term[2] > 0) {
+        UNROLL_BY(1)
+        for (int n = whole_number(term[1]); n > 0; --n) product = product * x;
+        return product;
+    }
+    return product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x);
+}
+
 // product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
 // products with their sign, others are 0 where c <= 0
 template <class R> POINT_FN R factors(const R *c, const scalar *term, const int count, R product) {
     UNROLL_BY(1)
-    for (int t = 0; t < count; ++t, term += 3) {
-        const R x = c[whole_number(term[0])];
-        if (term[2] > 0) UNROLL_BY(1)
-        for (int n = whole_number(term[1]); n > 0; --n) product = product * x;
-        else product = product * select(x > 0.0, exp(term[1] * log(at_least(x, SMALLEST))), 0.0 * x); }
+    for (int t = 0; t < count; ++t, term += 3) product = factor_of(c[whole_number(term[0])], term, product);
     return product;
 }
 
@@ -434,28 +457,32 @@ template <class M, class R> POINT_FN void add_net_rates(const M &m, const Reacti
     else walk_reactions(m, NetWalker<M, R>{s, w});
 }
 
+#ifdef CREW
+#include "point/kinetics_crew.h"
+#else
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Out &omega_mol) {
     Reacting<M, R> s;
-    reacting(m, T, p, rho, Y, ln_gamma, s);
+    reacting<true>(m, T, p, rho, Y, ln_gamma, s);
     R w[M::NS];
     const R start = 0.0 * (rho * s.inv_T); // NaN where the state is none, also for species without reactions
     FOR_SPECIES (k, M::NS) w[k] = start;
     add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
+#endif
 
 template <class M, class Moles, class Out>
 POINT_FN void mass_production(const M &m, const Moles &omega_mol, Out &omega) {
-    FOR_SPECIES (k, M::NS) omega.set(k, omega_mol[k] * m.W[k]);
+    FOR_OWN (k, M::NS) omega.set(k, omega_mol[k] * m.W[k]);
 }
 
 template <class M, class R, class Species, class Gamma, class OutC, class OutD>
 POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                                OutC &creation, OutD &destruction) {
     Reacting<M, R> s;
-    reacting(m, T, p, rho, Y, ln_gamma, s);
+    reacting<true>(m, T, p, rho, Y, ln_gamma, s);
     R made[M::NS], gone[M::NS];
     const R start = 0.0 * (rho * s.inv_T);
     FOR_SPECIES (k, M::NS) made[k] = gone[k] = start;
@@ -473,7 +500,7 @@ template <class M, class R, class Species, class Gamma, class OutF, class OutR, 
 POINT_FN void reaction_rates(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              OutF &rate_f, OutR &rate_r, OutN &rate_net) {
     Reacting<M, R> s;
-    reacting(m, T, p, rho, Y, ln_gamma, s);
+    reacting<true>(m, T, p, rho, Y, ln_gamma, s);
     for_reactions(m, s, [&](int i, const R &f, const R &r, const R &q, const auto &, const auto &, const auto &) {
         rate_f.set(i, f);
         rate_r.set(i, r);
@@ -501,7 +528,8 @@ template <class M, class R, class Out> POINT_FN void equilibrium_constants(const
 template <class M, class Enthalpies, class Masses, class R>
 POINT_FN void chemical_heat(const M &, const Enthalpies &h_Y, const Masses &omega, R &heat_release) {
     heat_release = R(0.0);
-    FOR_SPECIES (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
+    FOR_OWN (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
+    heat_release = sum_over_owners(heat_release);
 }
 
 template <class M, class R, class Species, class Masses>

@@ -10,6 +10,7 @@ import numpy as np
 from ..declare import Constants, constants, option, point_kernel, quantity
 from ..species import GAS_CONSTANT as R
 from ..species.reactions import Arrhenius, Chebyshev, Falloff, Plog, Reaction
+from . import kinetics_crew
 from .equations.records import FAMILY
 from .ideal_gas import NASA
 
@@ -55,9 +56,10 @@ for name, unit, what, *per in (
 
 STATE = "T p rho Y ln_gamma?"
 TABLES = (
-    "reaction_shift reaction_potentials reaction_exponents reaction_order reaction_colliders reaction_falloffs "
+    "reaction_shift reaction_potentials reaction_exponents reaction_colliders reaction_falloffs "
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
+CREW_TABLES = " ".join(kinetics_crew.TABLES)  # the reactions again, as a crew of warps takes them
 SLOPE_TABLES = "reaction_defaults reaction_specials"  # efficiencies again, for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -67,7 +69,7 @@ VALID = "T >= 200 K; below, the coefficients at 200 K"
 DOUBLE = "rate coefficients and equilibrium constants are beyond the range of single precision"
 
 
-def kernel(name, reads, writes, source, valid, **more):
+def kernel(name, reads, writes, source, valid, sweeps="states", **more):
     point_kernel(
         name,
         header="point/kinetics.h",
@@ -75,15 +77,15 @@ def kernel(name, reads, writes, source, valid, **more):
         writes=writes,
         source=source,
         valid=valid,
-        sweeps="states",
+        sweeps=sweeps,
         double_only=DOUBLE,
         **more,
     )
 
 
-def rates(name, reads, writes, source=SOURCE, tables=TABLES):
+def rates(name, reads, writes, source=SOURCE, tables=TABLES, **more):
     """A kernel that reads the tables of the mechanism."""
-    kernel(name, reads, writes, source, VALID, constants=f"inv_W W inv_p_ref {NASA} {tables}")
+    kernel(name, reads, writes, source, VALID, constants=f"inv_W W inv_p_ref {NASA} {tables}", **more)
 
 
 kernel(
@@ -94,12 +96,12 @@ kernel(
     "Z > 0",
     when={"equation": FAMILY, "kinetics": "consistent fugacity"},
 )
-rates("net_production", STATE, "omega_mol")
+rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW_TABLES)
 rates("gross_production", STATE, "creation destruction")
 rates("reaction_rates", STATE, "rate_f rate_r rate_net")
 rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
-kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W")
-kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere")
+kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W", crew="")
+kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere", crew="")
 kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
@@ -262,6 +264,14 @@ def mechanism(species, options) -> Constants:
         "RATE_CHEBYSHEVS": len(chebyshevs),
         "RATE_OTHERS": len(others),
     }
+    plog_rows = [_plog_row(rate, r.multiplier) for r, rate in plogs]
+    chebyshev_rows = [_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs]
+    of_crew = kinetics_crew.tables(
+        [r.net for r in reactions],
+        *(ns, list(exponents.places), len(falloffs), plog_rows, chebyshev_rows),
+        *(pairs, others, most, logs, len(order[0])),
+    )
+    sizes |= of_crew.sizes
     written = len(reactions) <= WRITTEN
     if not written:
         _sort(pairs, most)
@@ -273,22 +283,26 @@ def mechanism(species, options) -> Constants:
             reaction_shift=[*(shift[0] - ln_R), *shift[1], -ln_R],
             reaction_potentials=_potentials(species, shift, ln_R),
             reaction_exponents=flat(exponents.places),
-            reaction_order=[*order[0], *order[1]],
             reaction_colliders=flat(weights),
             reaction_falloffs=flat(
                 _falloff_row(rate, r.multiplier, base, third[r.number]) for (r, rate), base in zip(falloffs, bases)
             ),
-            reaction_plogs=flat(_plog_row(rate, r.multiplier) for r, rate in plogs),
-            reaction_chebyshevs=flat(_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs),
+            reaction_plogs=flat(plog_rows),
+            reaction_chebyshevs=flat(chebyshev_rows),
             reaction_factors=factors or [0.0],
             reaction_pairs=[0.0] if written else flat(row for pattern in PATTERNS for row in pairs[pattern]),
             reaction_others=flat(others),
             reaction_net=flat(nets),
             reaction_defaults=defaults or [0.0],
             reaction_specials=flat(specials),
+            **of_crew.values,
         ),
         sizes=sizes,
-        members=members,
+        members=members
+        + _index("collider_species", [*order[0], *order[1]])
+        + _index("falloff_base", bases)
+        + _index("falloff_collider", [third[r.number] for r, _ in falloffs])
+        + _index("summed_species", of_crew.order),
         notes=list(mech.notes),
     )
 
@@ -301,6 +315,15 @@ def _efficiencies(weights):
         defaults.append(values[counts.argmax()])
         specials += [(s, j, e - defaults[-1]) for s, e in enumerate(row) if e != defaults[-1]]
     return defaults, specials
+
+
+def _index(name, numbers):
+    """C++ text of a function that looks a number up, at compile time where the place is known."""
+    listed = ", ".join(map(str, numbers)) or "0"
+    return (
+        f"static POINT_FN int {name}(const int place) {{\n"
+        f"    static constexpr unsigned short numbers[] = {{{listed}}};\n    return numbers[place];\n}}\n"
+    )
 
 
 def _written(pairs):
@@ -352,4 +375,4 @@ def _other_row(r: Reaction, head, shift):
     return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
 
 
-constants(f"{TABLES} {SLOPE_TABLES}", mechanism)
+constants(f"{TABLES} {CREW_TABLES} {SLOPE_TABLES}", mechanism)

@@ -14,6 +14,7 @@ import numpy as np
 import kernels
 from kernels import declare
 from kernels.codegen import launches, tune as tuning
+from kernels.codegen.plan import in_crew
 from kernels.program import Program
 
 from ...errors import ArgumentError, BackendError, FrameError, closest
@@ -47,7 +48,7 @@ def tune(given, mixture) -> None:
         meant, listed = closest(unknown[0], declare.collections), ", ".join(declare.collections)
         raise ArgumentError(f"--collections: no collection '{unknown[0]}'{meant}; known: {listed}.")
     points = given.points or 10**6
-    alike: dict[frozenset[str], list[tuple]] = {}  # sweeps -> (kernels, outcomes) of each collection
+    alike: dict[tuple, list[tuple]] = {}  # (sweeps, whether for crews) -> (kernels, outcomes) of each collection
     for name in progress("tune", names):
         collection = declare.collections[name]
         records = declare.resolve(collection.outputs, collection.given, mixture.options)
@@ -56,7 +57,8 @@ def tune(given, mixture) -> None:
         clear()
         print(f"{name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}:")
         print(*shown(outcomes, in_force, points), sep="\n", flush=True)
-        alike.setdefault(launches.sweeps_of(records), []).append((records, outcomes))
+        key = (launches.sweeps_of(records), in_crew(records, mixture))
+        alike.setdefault(key, []).append((records, outcomes))
     today = datetime.date.today().isoformat()
     found = [
         launches.measured(some[0][0], mixture, "double", best([outcomes for _, outcomes in some]), backend, today)
@@ -99,7 +101,9 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
         return Program(mixture, collection.outputs, collection.given, backend=backend, name=collection.name, how=how)
 
     first = program()
-    hows = [first.plan.how, *(how for how in launches.candidates(mixture.ns) if how != first.plan.how)]
+    records = declare.resolve(collection.outputs, collection.given, mixture.options)
+    tried = launches.candidates(mixture.ns) + launches.crews() * in_crew(records, mixture)
+    hows = [first.plan.how, *(how for how in tried if how != first.plan.how)]
     programs = {first.plan.how: first}
 
     def ahead(how):
