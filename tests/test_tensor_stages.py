@@ -4,6 +4,7 @@ Numbers are whole, so that sums are exact in any order. Outputs start as NaN.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -35,11 +36,15 @@ def test_strides_avoid_bank_conflicts():
     patterns = [
         (1.0, [[0, 0, r] if d == 2 else [0, r, 0][:2] + [c] if d == 1 else [c, 0, r] for r, c in lanes]) for d in (0, 1)
     ]
-    worst = lambda s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in patterns)
+    worst_of = lambda found, s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in found)
+    worst = functools.partial(worst_of, patterns)
     assert worst((144, 12, 1)) > 1 and worst(stages.strides_for((12, 12, 12), patterns)) == 1
-    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=True)
+    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=64)
     assert inner == 12 and outer % 2 == 0 and one == 1
-    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=True) == (125, 1)
+    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=64) == (125, 1)
+    same = [(1.0, [[c, r] for r, c in lanes])]
+    assert stages.strides_for((16, 16), same, even=64) == (16, 1)
+    assert worst_of(same, stages.strides_for((16, 16), same, even=16)) == 1  # shorter copies, lines kept apart
 
 
 def test_products_of_the_27_texts_are_one_sum_in_nine_orders():
@@ -176,6 +181,26 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
     check_rings(stand_in, 6, 1)
 
 
+NARROW = (
+    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2, least=8),
+    dict(narrow=True, bulk=True, stage=1, warps=3),
+    dict(narrow=True, bulk=False, warps=2),
+    dict(bulk=True, stage=1, warps=2),
+)
+
+
+def check_narrow(backend, n, batch):
+    """Arrays of single precision that come by bulk copies, and stay so."""
+    arrays, sizes = nekbone(n, batch, "float32", whole=True)
+    one, options = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}, dict(dtype="float32")
+    wanted = {"w": ax_one(one)}
+    check_variants(backend, named.AX_ONE, sizes, one, wanted, batch, NARROW, **options, **named.TEXTS["ax_one"].options)
+
+
+def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
+    check_narrow(stand_in, 8, 3)
+
+
 def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     """Where rows are odd there are none; arrays off 16 bytes are read without a ring."""
     how = stages.Staged(2, stage=1, ring=2)
@@ -238,6 +263,7 @@ def test_on_a_gpu(monkeypatch):
         check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
         if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
             check_rings(backend, n, 1000)
+            check_narrow(backend, n, 1000)
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}

@@ -388,12 +388,39 @@ def test_every_cuda_organisation_compiles(monkeypatch):
         assert report["spill_stores"] <= 256, (how, report)
 
 
+TURNS = (  # text, batch, extents, organisation, the factor of what einsum gives
+    ("T[d e f a b c] += t[a d] v[e f b c]", "d", dict(e=2, f=3, a=8, b=2, c=8), "flat threads=64 near=4 jam=4", 1),
+    ("T[d e a c] += 2 x[d a g] v[g e c]", "d", dict(e=2, a=4, c=4, g=3), "flat threads=64 near=2 jam=2", 2),
+    ("T[c f] = x[c p] v[c f p]", "c", dict(f=8, p=36), "sums threads=64 lanes=8 near=4 jam=4", 1),
+    ("T[c f] -= x[c p] v[c f p]", "c", dict(f=6, p=7), "sums threads=64 lanes=4 jam=2", -1),
+)
+
+
+def check_turns(backend):
+    """Threads that have several numbers; the first array has entries off 16 bytes, the others lie as they want."""
+    rng = np.random.default_rng(0)
+    for text, batch, sizes, how, number in TURNS:
+        plan = Contraction(text, sizes, "float32", batch, backend, how, quick=True)
+        arrays = {a.name: rng.integers(-3, 4, plan.shape(a.name, 5)).astype("float32") for a in plan.program.arguments}
+        e = plan.expression
+        spelled = ",".join("".join(e.references[x][0].indices) for x in e.inputs)
+        product = np.einsum(f"{spelled}->{''.join(e.references['T'][0].indices)}", *(arrays[x] for x in e.inputs))
+        wanted = number * product + (arrays["T"] if "T" in e.updated else 0)
+        assert np.array_equal(run(plan, arrays, 5)["T"], wanted), text
+        assert how.partition(" ")[0] == plan.how.name and plan.how.jam > 1
+
+
+def test_threads_with_several_numbers(stand_in):
+    check_turns(stand_in)
+
+
 @pytest.mark.gpu
 def test_on_a_gpu():
     """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
     backend = get_backend("cuda")
     for seed in range(8):
         assert check_random(backend, seed)
+    check_turns(backend)
     for n in (2, 7, 12, 17):
         arrays, sizes = nekbone(n, 37, whole=True)
         for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):

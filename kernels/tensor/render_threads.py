@@ -234,8 +234,8 @@ def launch(plan, arrays, values, n: int):
     if isinstance(how, stages.Staged):
         return render_stages.launch(plan, arrays, values, n, members(p))
     if how.near > 1 and any(
-        values[f"at_{a.name}"] % 16 or values[f"step_{a.name}"] % how.near or values[f"ld_{a.name}"] % how.near
-        for a in p.arguments
+        values[f"at_{x}"] % 16 or values[f"step_{x}"] % how.near or values[f"ld_{x}"] % how.near
+        for x in _at_once(p, how)
     ):
         how = dataclasses.replace(how, near=1)
     module = backend.compile(plan._render(p, how))
@@ -245,7 +245,7 @@ def launch(plan, arrays, values, n: int):
     if how.name == "flat":
         items = n * (max(x.size for x in nests(p)) // how.near // (how.jam if how.near > 1 else 1))
     elif how.name == "sums":
-        items = n * nests(p)[0].size * how.lanes
+        items = n * (nests(p)[0].size // how.jam) * how.lanes
     elif how.name in ("tiles", "slices"):
         shape, items = Shape(how.threads, 1, tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
     else:
@@ -262,6 +262,15 @@ def launch(plan, arrays, values, n: int):
             module.fill(f"constant_{name}", np.tile(numbers, COPIES))
     held = record(members(p), n=n, **values)
     return functools.partial(module.bind("contraction", shape, held, keep=keep), items)
+
+
+def _at_once(p: Program, how: Threads) -> set[str]:
+    """Arrays of which neighbours are read or written at once."""
+    (n,) = nests(p)
+    names = [r.name for r in (n.statement.out, *(f for t in n.statement.terms for f in t.factors))]
+    if how.name == "sums":
+        return set(names[1:])
+    return {names[0], *(names[f] for q in n.products for f in q.factors if _near_at_once(n, q, f, how.near))}
 
 
 def _ld(n: Nest, place: int) -> str:
@@ -315,20 +324,21 @@ def _block(lines) -> str:
 
 
 def _sums(p: Program, how: Threads) -> list[str]:
-    """Lanes of a warp share the sums of a number of the output."""
-    (n,), w, v = nests(p), how.lanes, how.near
-    names = [f"x{d}" for d in range(len(n.loops))]
+    """Lanes of a warp share the sums of a number of the output, or of `jam` neighbouring ones."""
+    (n,), w, v, jam = nests(p), how.lanes, how.near, how.jam
+    names, size = [f"x{d}" for d in range(len(n.loops))], n.size // jam
     lines = [
         f"KERNEL(contraction, Arguments, {how.threads}) {{",
         "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
         f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
         f"const int lane = threadIdx.x % {w};",
-        f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
+        f"const long b = item / {size};\nconst int first = int(item % {size}) * {jam};\n(void)b, (void)first;",
         *pointers(p, "b"),
         f"// {n.statement}",
-        *_split(n.loops, "x", names),
-        "scalar sum = 0;",
+        f"scalar sum[{jam}] = {{}};",
     ]
+    turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
+    number_of = ["const int x = first + turn; (void)x;", *_split(n.loops, "x", names)]
     for q in n.products:
         many = _size(q.sums)
         turns = [f"k{d}" for d in range(len(q.sums))]
@@ -337,30 +347,34 @@ def _sums(p: Program, how: Threads) -> list[str]:
         lines.append(
             f"UNROLL_BY(4) for (int i = 0; i < {-(-many // (w * v))}; ++i) {{ const int k = (i * {w} + lane) * {v};"
         )
+        lines += [f"{tail} {turns_}", *number_of]
         number = "" if abs(q.number) == 1 else f"{number_text(q)} * "
         sign = "-" if q.number == -1 else "+"
         if v > 1:
             loads = " ".join(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where))
             product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
-            lines.append(f"{tail} {{ {loads} UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product}; }} }}")
+            lines.append(f"{loads} UNROLL for (int s = 0; s < {v}; ++s) sum[turn] {sign}= {number}{product}; }} }}")
         else:
             product = " * ".join(f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where))
-            lines.append(f"{tail} {{ {' '.join(_split(q.sums, 'k', turns))} sum {sign}= {number}{product}; }} }}")
+            lines.append(f"{' '.join(_split(q.sums, 'k', turns))} sum[turn] {sign}= {number}{product}; }} }}")
     lines += [
-        f"sum = over_lanes<{w}>(sum);",
+        f"{turns_} sum[turn] = over_lanes<{w}>(sum[turn]);",
+        *number_of,
         f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{_offset(n, 0, n.loops, names)}];",
-        f"to = {'to + ' if n.statement.add else ''}sum; }}",
+        f"to = {'to + ' if n.statement.add else ''}sum[turn]; }} }}",
         "}",
     ]
     return lines
 
 
 def _near(n: Nest, v: int, jam: int) -> list[str]:
-    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before."""
+    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before, which share what they
+    read alike. All old values are asked for before the first is written."""
     names = [f"x{d}" for d in range(len(n.loops))]
     *outer, last = n.loops
     short = (*outer, Loop(last.extent // v, tuple(v * s for s in last.step)))
-    lines = [f"// {n.statement}"]
+    lines = [f"// {n.statement}", f"Near<{v}> sums[{jam}];"]
+    turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
     if jam > 1:
         before = outer[-1]
         lines += _split(
@@ -368,37 +382,38 @@ def _near(n: Nest, v: int, jam: int) -> list[str]:
             "x",
             [*names[:-2], "first", names[-1]],
         )
-        lines.append(
-            f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;"
-        )
+        turns_ += f" const int {names[-2]} = first * {jam} + turn;"
     else:
-        lines += [*_split(short, "x", names), "{"]
-    lines.append(f"Near<{v}> sum;")
+        lines += _split(short, "x", names)
     to = f"(Near<{v}> *)(at_{n.names[0]} + {_offset(n, 0, short, names)})"
-    lines.append(f"sum = *{to};" if n.statement.add else f"UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] = 0;")
+    fresh = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
+    lines += [turns_, f"sums[turn] = *{to};" if n.statement.add else fresh, "}"]
     for q in n.products:
         turns = [f"k{d}" for d in range(len(q.sums))]
         lines += [f"for (int {k} = 0; {k} < {loop.extent}; ++{k})" for k, loop in zip(turns, q.sums)]
         loads, words = [], []
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {_offset(n, f, (*short, *q.sums), (*names, *turns))}"
-            step = last.step[f]
-            even = all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
-            if step == 0:
+            if last.step[f] == 0:
                 loads.append(f"const scalar f{j} = *({at});")
                 words.append(f"f{j}")
-            elif step == 1 and even:
+            elif _near_at_once(n, q, f, v):
                 loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at});")
                 words.append(f"f{j}.v[s]")
             else:
                 loads.append(f"const scalar *const f{j} = {at};")
-                words.append(f"f{j}[s * ({step_text(step, _ld(n, f))})]")
+                words.append(f"f{j}[s * ({step_text(last.step[f], _ld(n, f))})]")
         words = [*([number_text(q)] if abs(q.number) != 1 or not words else []), *words]
         sign = "-" if q.number == -1 and q.factors else "+"
-        lines.append(
-            f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}"
-        )
-    return [*lines, f"*{to} = sum;", "}"]
+        one = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {sign}= {' * '.join(words)};"
+        lines += [turns_, *loads, one, "}"]
+    return [*lines, turns_, f"*{to} = sums[turn];", "}"]
+
+
+def _near_at_once(n: Nest, q: Product, f: int, v: int) -> bool:
+    """Whether v neighbours of a factor are read at once for as many of the output."""
+    *outer, last = n.loops
+    return last.step[f] == 1 and all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
 
 
 def _flat(p: Program, how: Threads) -> list[str]:

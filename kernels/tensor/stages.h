@@ -6,7 +6,8 @@
 
 extern __shared__ double shared_memory[];
 
-// Arrays may be of single precision; sums and what lies in shared memory are of double precision.
+// Arrays may be of single precision; sums are of double precision, and what lies in shared memory too, where it is not
+// narrow.
 // An output that nothing reads again does not displace others in the caches.
 POINT_FN void leave(scalar *to, double value) { __stcs(to, scalar(value)); }
 
@@ -41,8 +42,8 @@ POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 static struct Gate {
     int phase, expected, asked, copies;
     struct {
-        double *to;
-        const double *from;
+        scalar *to;
+        const scalar *from;
         int numbers;
     } copy[1024];
 } all_gates[64];
@@ -54,8 +55,9 @@ static inline void gate_open(unsigned long long *at) {
     g.phase = g.expected = g.asked = g.copies = 0;
 }
 static inline void gate_expect(unsigned long long *at, int numbers) { gate_of(at).expected += numbers; }
-static inline void bulk(double *to, const double *from, int numbers, unsigned long long *at) {
-    if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers % 2) __builtin_trap(); // as the device does
+static inline void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *at) {
+    if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers * sizeof(scalar) % 16)
+        __builtin_trap(); // as the device does
     for (int i = 0; i < numbers; ++i) to[i] = NOT_A_NUMBER;
     Gate &g = gate_of(at);
     if (g.copies == 1024) __builtin_trap();
@@ -77,13 +79,14 @@ POINT_FN void gate_open(unsigned long long *gate) {
                  : "memory");
 }
 POINT_FN void gate_expect(unsigned long long *gate, int numbers) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)), "r"(numbers * 8)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)),
+                 "r"(numbers * int(sizeof(scalar)))
                  : "memory");
 }
-POINT_FN void bulk(double *to, const double *from, int numbers, unsigned long long *gate) {
+POINT_FN void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *gate) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(in_shared(to)),
-        "l"(__cvta_generic_to_global(from)), "r"(numbers * 8), "r"(in_shared(gate))
+        "l"(__cvta_generic_to_global(from)), "r"(numbers * int(sizeof(scalar))), "r"(in_shared(gate))
         : "memory");
 }
 POINT_FN void gate_wait(unsigned long long *gate, int phase) {
