@@ -391,8 +391,6 @@ def test_every_cuda_organisation_compiles(monkeypatch):
 TURNS = (  # text, batch, extents, organisation, the factor of what einsum gives
     ("T[d e f a b c] += t[a d] v[e f b c]", "d", dict(e=2, f=3, a=8, b=2, c=8), "flat threads=64 near=4 jam=4", 1),
     ("T[d e a c] += 2 x[d a g] v[g e c]", "d", dict(e=2, a=4, c=4, g=3), "flat threads=64 near=2 jam=2", 2),
-    ("T[c f] = x[c p] v[c f p]", "c", dict(f=8, p=36), "sums threads=64 lanes=8 near=4 jam=4", 1),
-    ("T[c f] -= x[c p] v[c f p]", "c", dict(f=6, p=7), "sums threads=64 lanes=4 jam=2", -1),
 )
 
 
@@ -408,6 +406,22 @@ def check_turns(backend):
         wanted = number * product + (arrays["T"] if "T" in e.updated else 0)
         assert np.array_equal(run(plan, arrays, 5)["T"], wanted), text
         assert how.partition(" ")[0] == plan.how.name and plan.how.jam > 1
+
+
+@pytest.mark.parametrize("dtype, k", [("float64", 10), ("float64", 23), ("float32", 17)])
+def test_lanes_that_run_on_where_the_output_has_gaps(dtype, k):
+    """Packs along n and k of t, which the output has apart; nothing is written between its entries."""
+    text, sizes = "o[e n j k] = t[e m n k] B[m j] - 2 s[e m n k] B[m j]", dict(n=3, k=k, m=2, j=3)
+    plan = Contraction(text, sizes, dtype, backend=get_backend("cpu"), how="rows", quick=True)
+    assert f"BREAK = {k};" in plan.source.text
+    rng = np.random.default_rng(k)
+    arrays = {x: rng.integers(-3, 4, plan.shape(x, 5)).astype(dtype) for x in "tsB"}
+    room = np.full((5, 3 * 3 * k + 7), np.nan, dtype)
+    out = room[:, : 3 * 3 * k].reshape(5, 3, 3, k)
+    assert np.shares_memory(room, out)
+    plan.bind({**arrays, "o": out})()
+    assert np.array_equal(out, np.einsum("emnk,mj->enjk", arrays["t"] - 2 * arrays["s"], arrays["B"]))
+    assert np.all(np.isnan(room[:, 3 * 3 * k :]))
 
 
 def test_threads_with_several_numbers(stand_in):
