@@ -23,6 +23,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels import Contraction, get_backend
+from kernels.backend.base import Shape
+from kernels.backend.record import record
 from kernels.tensor import named
 from kernels.tensor.evaluate import worst
 
@@ -38,6 +40,7 @@ BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as m
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
 DATA = "out[c] = left[c p] right[c p]"
+ALONE = "bytes alone"  # a row: as many bytes, read and written without arithmetic
 POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their elements
 
 
@@ -171,6 +174,23 @@ def bound(plan, entries: int, backend, roofs=None) -> float | None:
     return plan.bytes * entries / rate if rate else None
 
 
+def bytes_alone(plan, entries: int, backend):
+    """run() that reads and writes as many bytes as a contraction has to, and computes nothing."""
+    e, p = plan.expression, plan.program
+    arrays = {a.name: a for a in p.arguments if a.place is not None or not p.batch}
+    count = lambda names: sum(arrays[x].size for x in names if x in arrays) * entries
+    read, written = (x * plan.dtype.itemsize for x in (count({*e.inputs, *e.updated}), count(e.outputs)))
+    n = -(-min(read, written) // 512) * 64  # numbers of a row
+    reads, writes = (max(round(x / (8 * n)), 1) for x in (read, written))
+    came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
+    came_from[...], to[...] = 1.0, 0.0
+    ends = {"in": backend.address(came_from), "out": backend.address(to)}
+    made = record(ceilings.ROWS, **ends, reads=reads, writes=writes)
+    shape = Shape(ceilings.THREADS, covers=2 * ceilings.THREADS)
+    run = ceilings.compiled(backend).bind("pace_rows", shape, made, keep=(came_from, to))
+    return lambda: run(n)
+
+
 def ways(case: Case, backend) -> list[Contraction]:
     """A plan for each organisation, the chosen one first."""
     first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
@@ -238,6 +258,8 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
         found = [x if isinstance(x, type(outputs[0])) else backend.arrays.asarray(x) for x in results]
         errors[name] = check(f"{case.name}, {name}", found, wanted, terms, eps)
         runs[name] = work
+    if backend.memory == "device":
+        runs[ALONE], errors[ALONE] = bytes_alone(plan, case.entries, backend), 0.0
     times: dict[str, dict[str, list[float]]] = {key: {name: [] for name in runs} for key in clocks}
     main = next(iter(clocks))
     for turn in range(rounds + 1):
@@ -258,7 +280,7 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
             "dtype": case.dtype,
             "name": name,
             "how": next((str(p.how) for p in plans if p.how.name == name), ""),
-            "ours": name not in case.rivals,
+            "ours": any(p.how.name == name for p in plans),
             "chosen": name == plan.how.name,
             **{key: median[key][name] for key in clocks},
             "seconds": median[main][name],
