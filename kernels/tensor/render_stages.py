@@ -135,7 +135,7 @@ class Writer:
         return early, lines
 
     def copy(self, step: Step) -> list[str]:
-        """Bulk copies of a slice, run by run, asked for by the first warp."""
+        """Copies of a slice: in bulk, run by run, asked for by the first warp; with lines apart by all threads."""
         (s,) = step.statements
         r, plan = s.terms[0].factors[0], self.plan
         h, x = plan.held[s.out.name], self.access(r)
@@ -149,11 +149,16 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
+        if self.how.apart:  # pieces of 16 bytes
+            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
+            runs *= run // plan.grain
+        split = " ".join(digits(turned, "x", "x"))
+        ends = f"h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
+        if self.how.apart:
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(digits(turned, 'x', 'x'))} "
-            f"bulk(h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}, "
-            f"{run}, gate); }}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -389,7 +394,7 @@ class Writer:
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         copied = {plan.steps[k].statements[0].out.name for k in copies}
         numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
+        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
         ask += [line for k in copies for line in ("{", *bodies[k], "}")]
         open_ = (
             f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"
@@ -418,8 +423,9 @@ class Writer:
         held = [x for x in plan.held if how.ring == 1 or x not in copied]
         lines += [f"{self.held(x)};" for x in held]
         if copies and how.ring == 1:  # asked for first, waited for where they are read
-            lines += [*opened, "unsigned long long *const gate = gates;", *ask]
+            lines += [*([] if how.apart else [*opened, "unsigned long long *const gate = gates;"]), *ask]
         arrived = f"gate_wait(gate, {'0' if how.ring == 1 else f'lap / {how.ring} & 1'});"
+        arrived = "pieces_wait(); __syncthreads();" if how.apart else arrived
         waited = not copies
         dirty_read: list = []
         dirty_write: list = []

@@ -109,9 +109,7 @@ def choices(p: Program) -> list[tuple]:
     if alone and not read & set(p.expression.outputs):
         mixed = any(a.mixed for a in p.arrays.values())
         wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
-        n = all_nests[0]
-        jam = 4 if wide > 1 and not n.products[0].sums and len(n.loops) > 1 and n.loops[-2].extent % 4 == 0 else 1
-        found.append((work * price_of("flat"), Threads("flat", 256, near=wide, jam=jam)))
+        found.append((work * price_of("flat"), Threads("flat", 256, near=wide)))
         if len(all_nests) == 1 and summed(all_nests[0]):
             how = lanes_for(all_nests[0], p.dtype)
             found.append((work * price_of("sums"), dataclasses.replace(how, near=1) if mixed else how))
@@ -245,7 +243,7 @@ def launch(plan, arrays, values, n: int):
     if how.name == "flat":
         items = n * (max(x.size for x in nests(p)) // how.near // (how.jam if how.near > 1 else 1))
     elif how.name == "sums":
-        items = n * (nests(p)[0].size // how.jam) * how.lanes
+        items = n * nests(p)[0].size * how.lanes
     elif how.name in ("tiles", "slices"):
         shape, items = Shape(how.threads, 1, tile_bytes(p, how)), n * _blocks(nests(p)[0], how)
     else:
@@ -324,21 +322,20 @@ def _block(lines) -> str:
 
 
 def _sums(p: Program, how: Threads) -> list[str]:
-    """Lanes of a warp share the sums of a number of the output, or of `jam` neighbouring ones."""
-    (n,), w, v, jam = nests(p), how.lanes, how.near, how.jam
-    names, size = [f"x{d}" for d in range(len(n.loops))], n.size // jam
+    """Lanes of a warp share the sums of a number of the output."""
+    (n,), w, v = nests(p), how.lanes, how.near
+    names = [f"x{d}" for d in range(len(n.loops))]
     lines = [
         f"KERNEL(contraction, Arguments, {how.threads}) {{",
         "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
         f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
         f"const int lane = threadIdx.x % {w};",
-        f"const long b = item / {size};\nconst int first = int(item % {size}) * {jam};\n(void)b, (void)first;",
+        f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
         *pointers(p, "b"),
         f"// {n.statement}",
-        f"scalar sum[{jam}] = {{}};",
+        *_split(n.loops, "x", names),
+        "scalar sum = 0;",
     ]
-    turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
-    number_of = ["const int x = first + turn; (void)x;", *_split(n.loops, "x", names)]
     for q in n.products:
         many = _size(q.sums)
         turns = [f"k{d}" for d in range(len(q.sums))]
@@ -347,21 +344,19 @@ def _sums(p: Program, how: Threads) -> list[str]:
         lines.append(
             f"UNROLL_BY(4) for (int i = 0; i < {-(-many // (w * v))}; ++i) {{ const int k = (i * {w} + lane) * {v};"
         )
-        lines += [f"{tail} {turns_}", *number_of]
         number = "" if abs(q.number) == 1 else f"{number_text(q)} * "
         sign = "-" if q.number == -1 else "+"
         if v > 1:
             loads = " ".join(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where))
             product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
-            lines.append(f"{loads} UNROLL for (int s = 0; s < {v}; ++s) sum[turn] {sign}= {number}{product}; }} }}")
+            lines.append(f"{tail} {{ {loads} UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product}; }} }}")
         else:
             product = " * ".join(f"({at})[{_offset(n, f, q.sums, turns)}]" for f, at in zip(q.factors, where))
-            lines.append(f"{' '.join(_split(q.sums, 'k', turns))} sum[turn] {sign}= {number}{product}; }} }}")
+            lines.append(f"{tail} {{ {' '.join(_split(q.sums, 'k', turns))} sum {sign}= {number}{product}; }} }}")
     lines += [
-        f"{turns_} sum[turn] = over_lanes<{w}>(sum[turn]);",
-        *number_of,
+        f"sum = over_lanes<{w}>(sum);",
         f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{_offset(n, 0, n.loops, names)}];",
-        f"to = {'to + ' if n.statement.add else ''}sum[turn]; }} }}",
+        f"to = {'to + ' if n.statement.add else ''}sum; }}",
         "}",
     ]
     return lines

@@ -114,7 +114,7 @@ class Space:
                 return False
             if how.name in ("team", "lines"):
                 return how.name != "lines" or render_threads.team_bytes(p, how) <= render_threads.SHARED
-            return how.near == how.jam == 1 or all(_near_values(p, how))
+            return all(how.near == 1 or ok for ok in _near_values(p, how))
         return False
 
     def neighbours(self, c: Candidate) -> list[Candidate]:
@@ -202,9 +202,7 @@ def _of_threads(p: Program, how: Threads) -> dict[str, tuple]:
         return {"threads": (64, 128, 256, 512), "near": near, "jam": tuple(j for j in (1, 2, 4, 8) if turns % j == 0)}
     if how.name == "sums":
         wide = render_threads.lanes_for(render_threads.nests(p)[0], p.dtype).near
-        jams = tuple(j for j in (1, 2, 4, 8) if render_threads.nests(p)[0].size % j == 0)
-        lanes = {"lanes": (2, 4, 8, 16, 32), "near": tuple(sorted({1, wide})), "jam": jams}
-        return {"threads": (64, 128, 256, 512), **lanes}
+        return {"threads": (64, 128, 256, 512), "lanes": (2, 4, 8, 16, 32), "near": tuple(sorted({1, wide}))}
     if how.name == "tiles":
         return {"m": (4, 8, 16, 32), "c": (4, 8, 16, 32), "k": (4, 8, 16, 32)}
     if how.name == "slices":
@@ -229,7 +227,7 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "tight": (False, True),
         "ring": (1, 2, 3, 4),
         "narrow": (False, True) if p.dtype == "float32" else (),
-        "least": (8, 16, 64) if how.bulk else (),
+        "apart": (False, True) if how.bulk else (),
     }
     if how.walk:
         found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(how.walk, 1))
@@ -258,9 +256,9 @@ def _moved(how, name: str, value):
             return dataclasses.replace(how, threads=value * how.entries)
         if name == "entries":
             return dataclasses.replace(how, entries=value, threads=how.threads // how.entries * value)
-        if name == "jam" and how.name == "flat" and how.near == 1 and value > 1:
+        if name == "jam" and how.near == 1 and value > 1:
             raise Unable("turns are of neighbours")
-        if name == "near" and how.name == "flat" and value == 1:
+        if name == "near" and value == 1:
             return dataclasses.replace(how, near=1, jam=1)
     return dataclasses.replace(how, **{name: value})
 
@@ -272,7 +270,7 @@ def _near_values(p: Program, how: Threads) -> list[bool]:
         turns = n.loops[-2].extent if len(n.loops) > 1 else 1
         return [render_threads.neighbours([n], how.near, p.dtype), turns % how.jam == 0]
     if how.name == "sums":
-        return [how.near in (1, render_threads.lanes_for(n, p.dtype).near), n.size % how.jam == 0]
+        return [render_threads.lanes_for(n, p.dtype).near == how.near]
     return [True]
 
 

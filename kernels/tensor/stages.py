@@ -49,8 +49,8 @@ class Staged:
     often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
     tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies have room at the
     same time; with more than one a block stays, and works on an entry while the next ones come. narrow: what lies in
-    shared memory has the arrays' precision, not double. least: numbers of a bulk copy where lines are kept apart
-    against bank conflicts."""
+    shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each, not the copy unit, so
+    that lines may lie apart against bank conflicts."""
 
     warps: int
     entries: int = 1
@@ -67,7 +67,7 @@ class Staged:
     tight: bool = False
     ring: int = 1
     narrow: bool = False
-    least: int = 64
+    apart: bool = False
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class Staged:
     @property
     def singly(self) -> Staged:
         """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
-        return dataclasses.replace(self, paired=False, ring=1)
+        return dataclasses.replace(self, paired=False, ring=1, apart=False)
 
     def __str__(self):
         told = [f"{self.warps} warps"]
@@ -86,7 +86,7 @@ class Staged:
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
-        told += [f"copies of {self.least}"] * (self.least != 64)
+        told += ["lines apart"] * self.apart
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -123,8 +123,8 @@ class Step:
 
 def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8) -> tuple[int, ...]:
     """Strides with the fewest bank conflicts, for an array of at most so many numbers of `size` bytes. patterns:
-    [(weight, digits of each lane that reads at the same time)]. even: bulk copies fill it, runs of so many numbers or
-    more that begin at multiples of 16 bytes."""
+    [(weight, digits of each lane that reads at the same time)]. even: copies fill it, runs of so many numbers or more
+    that begin at multiples of 16 bytes."""
     held = tuple((weight, tuple(map(tuple, lanes))) for weight, lanes in patterns)
     return _strides_for(tuple(extents), held, most, even, size)
 
@@ -171,6 +171,7 @@ class Stages:
         self.p, self.how = p, how
         self.size = np.dtype(p.dtype).itemsize if how.narrow else 8  # bytes of a number in shared memory
         self.grain = 16 // self.size
+        self.shortest = self.grain if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
@@ -199,8 +200,11 @@ class Stages:
             self._go_on()
             self._stage()
             self._join()
-        if how.ring > 1 and (self.walk or how.orbit or not any(step.kind == "copy" for step in self.steps)):
+        copied = any(step.kind == "copy" for step in self.steps)
+        if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
             raise Unable("a ring is of bulk copies, one for each entry")
+        if how.apart and (self.walk or not copied):
+            raise Unable("lines lie apart where an entry's parts are copied")
         self._place()
 
     def _merge(self) -> None:
@@ -491,7 +495,13 @@ class Stages:
         along = 0 if not a.mixed or self.batch not in r.indices else self.batch_step(r)
         others = [near[i] for i in near if near[i] >= size] + [along]
         grain = self.grain
-        return size if size >= 32 and size % grain == 0 and all(s % FAR % grain == 0 for s in others) else 1
+        return (
+            size
+            if size >= (grain if self.how.apart else 32)
+            and size % grain == 0
+            and all(s % FAR % grain == 0 for s in others)
+            else 1
+        )
 
     def batch_step(self, r: Reference) -> int:
         """Of the batch index of a reference to an array that has it in several places."""
@@ -572,7 +582,7 @@ class Stages:
             most = LIMIT // self.size // self.copies if self.copies > 1 else 1 << 30
             if self.how.tight:
                 most = min(most, int(PADDED * math.prod(members[0].extents)) + 64)
-            even = self.how.least if any(h.even for h in members) else 0
+            even = self.shortest if any(h.even for h in members) else 0
             patterns = [x for h in members for x in h.patterns]
             strides = strides_for(members[0].extents, patterns, most, even, self.size)
             for h in members:
