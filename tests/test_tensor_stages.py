@@ -197,6 +197,13 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
     check_narrow(stand_in, 8, 3)
 
 
+def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
+    """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
+    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, False), ("float64", 7, False)):
+        options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
+        assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
+
+
 def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     """Where rows are odd there are none; arrays off 16 bytes are read without a ring."""
     how = stages.Staged(2, stage=1, ring=2)

@@ -736,7 +736,7 @@ TABLE = pathlib.Path(__file__).with_name("stages.csv")
 def _rows() -> tuple[dict, ...]:
     """What was measured to be fastest: of each kind of program, by its steps and tiles."""
     with open(TABLE, newline="") as file:
-        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight")
+        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight", "apart")
         return tuple({**row, **{key: int(row[key]) for key in numbers}} for row in csv.DictReader(file))
 
 
@@ -747,10 +747,9 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
     entries = row["entries"] if kind == "alone" else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
-    keys = ("ahead", "columns", "stage")
-    return Staged(
-        warps, entries, blocks, bulk=bool(row["bulk"]), tight=bool(row["tight"]), **{k: row[k] for k in keys}, **more
-    )
+    told = {key: row[key] for key in ("ahead", "columns", "stage")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart")}
+    return Staged(warps, entries, blocks, **told, **more)
 
 
 def choices(p: Program) -> list[tuple[float, Staged]]:
@@ -767,6 +766,8 @@ def choices(p: Program) -> list[tuple[float, Staged]]:
         ways.append(measured("orbit", 2, 32, orbit=True))
     found = []
     for how in ways:
-        with contextlib.suppress(Unable):
-            found.append((Stages(p, how).use, how))
+        for other in (how, dataclasses.replace(how, apart=False)):  # where nothing can be copied so
+            with contextlib.suppress(Unable):
+                found.append((Stages(p, other).use, other))
+                break
     return found
