@@ -1,7 +1,7 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes] [first seed]      so many random expressions
 """
 
 import concurrent.futures
@@ -454,13 +454,15 @@ def one_kernel(where: str, folder, seed: int):
         return check_random(backend, seed, told=True)
 
 
-def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
-    """So many random expressions on each backend, six in a kernel, each by every organisation."""
+def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1, first: int = 1000):
+    """So many random expressions on each backend, six in a kernel, each by every organisation. first: seed of the first
+    kernel; a run that was ended goes on from the seed that it told last."""
     backends_ = ("cpu", "cuda") if where == "both" else (where,)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for name in backends_:
-            expressions, compared, seeds = 0, 0, itertools.count(1000)
+            expressions, compared, seeds = 0, 0, itertools.count(first)
             waiting: set = set()
+            kernels_done = 0
             while expressions < count:
                 while len(waiting) < 2 * jobs:
                     waiting.add(pool.submit(one_kernel, name, folder, next(seeds)))
@@ -468,7 +470,9 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
                 for future in done:
                     more = future.result()  # raises what a process found
                     expressions, compared = expressions + more[0], compared + more[1]
-                print(f"{name}: {expressions} expressions, {compared} results agree with einsum", flush=True)
+                kernels_done += len(done)
+                told = f"{name}: {expressions} expressions, {compared} results agree with einsum"
+                print(f"{told}; about to seed {first + kernels_done}", flush=True)
             for future in waiting:
                 future.cancel()
             concurrent.futures.wait(waiting)
@@ -478,4 +482,4 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:5]))
