@@ -37,9 +37,9 @@ def test_strides_avoid_bank_conflicts():
     ]
     worst = lambda s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in patterns)
     assert worst((144, 12, 1)) > 1 and worst(stages.strides_for((12, 12, 12), patterns)) == 1
-    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=True)
+    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=64)
     assert inner == 12 and outer % 2 == 0 and one == 1
-    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=True) == (125, 1)
+    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=64) == (125, 1)
 
 
 def test_products_of_the_27_texts_are_one_sum_in_nine_orders():
@@ -91,6 +91,7 @@ VARIANTS = (
 RINGS = (
     dict(bulk=True, stage=1, warps=3, ring=2),
     dict(bulk=True, stage=1, warps=2, ring=3, tight=True),
+    dict(bulk=True, stage=1, warps=2, apart=True),
 )
 
 
@@ -162,7 +163,7 @@ def check_rings(backend, n, batch):
     arrays, sizes = nekbone(n, batch, whole=True)
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, batch, RINGS, **named.TEXTS["ax_one"].options)
-    check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, batch, RINGS[:1], **named.TEXTS["ax"].options)
+    check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, batch, RINGS[::2], **named.TEXTS["ax"].options)
     rng = np.random.default_rng(n)
     fields = {"a": whole(rng, batch, 20, 46), "b": whole(rng, batch, 18, 46)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
@@ -174,6 +175,33 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
     room."""
     check_rings(stand_in, 8, 7)
     check_rings(stand_in, 6, 1)
+
+
+NARROW = (
+    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2),
+    dict(narrow=True, bulk=True, stage=1, warps=3, apart=True),
+    dict(narrow=True, bulk=False, warps=2),
+    dict(bulk=True, stage=1, warps=2),
+)
+
+
+def check_narrow(backend, n, batch):
+    """Arrays of single precision that come by bulk copies, and stay so."""
+    arrays, sizes = nekbone(n, batch, "float32", whole=True)
+    one, options = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}, dict(dtype="float32")
+    wanted = {"w": ax_one(one)}
+    check_variants(backend, named.AX_ONE, sizes, one, wanted, batch, NARROW, **options, **named.TEXTS["ax_one"].options)
+
+
+def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
+    check_narrow(stand_in, 8, 3)
+
+
+def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
+    """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
+    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, False), ("float64", 7, False)):
+        options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
+        assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
 
 
 def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
@@ -238,6 +266,7 @@ def test_on_a_gpu(monkeypatch):
         check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
         if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
             check_rings(backend, n, 1000)
+            check_narrow(backend, n, 1000)
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}

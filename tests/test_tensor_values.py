@@ -1,7 +1,7 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes] [first seed]      so many random expressions
 """
 
 import concurrent.futures
@@ -388,12 +388,53 @@ def test_every_cuda_organisation_compiles(monkeypatch):
         assert report["spill_stores"] <= 256, (how, report)
 
 
+TURNS = (  # text, batch, extents, organisation, the factor of what einsum gives
+    ("T[d e f a b c] += t[a d] v[e f b c]", "d", dict(e=2, f=3, a=8, b=2, c=8), "flat threads=64 near=4 jam=4", 1),
+    ("T[d e a c] += 2 x[d a g] v[g e c]", "d", dict(e=2, a=4, c=4, g=3), "flat threads=64 near=2 jam=2", 2),
+)
+
+
+def check_turns(backend):
+    """Threads that have several numbers; the first array has entries off 16 bytes, the others lie as they want."""
+    rng = np.random.default_rng(0)
+    for text, batch, sizes, how, number in TURNS:
+        plan = Contraction(text, sizes, "float32", batch, backend, how, quick=True)
+        arrays = {a.name: rng.integers(-3, 4, plan.shape(a.name, 5)).astype("float32") for a in plan.program.arguments}
+        e = plan.expression
+        spelled = ",".join("".join(e.references[x][0].indices) for x in e.inputs)
+        product = np.einsum(f"{spelled}->{''.join(e.references['T'][0].indices)}", *(arrays[x] for x in e.inputs))
+        wanted = number * product + (arrays["T"] if "T" in e.updated else 0)
+        assert np.array_equal(run(plan, arrays, 5)["T"], wanted), text
+        assert how.partition(" ")[0] == plan.how.name and plan.how.jam > 1
+
+
+@pytest.mark.parametrize("dtype, k", [("float64", 10), ("float64", 23), ("float32", 17)])
+def test_lanes_that_run_on_where_the_output_has_gaps(dtype, k):
+    """Packs along n and k of t, which the output has apart; nothing is written between its entries."""
+    text, sizes = "o[e n j k] = t[e m n k] B[m j] - 2 s[e m n k] B[m j]", dict(n=3, k=k, m=2, j=3)
+    plan = Contraction(text, sizes, dtype, backend=get_backend("cpu"), how="rows", quick=True)
+    assert f"BREAK = {k};" in plan.source.text
+    rng = np.random.default_rng(k)
+    arrays = {x: rng.integers(-3, 4, plan.shape(x, 5)).astype(dtype) for x in "tsB"}
+    room = np.full((5, 3 * 3 * k + 7), np.nan, dtype)
+    out = room[:, : 3 * 3 * k].reshape(5, 3, 3, k)
+    assert np.shares_memory(room, out)
+    plan.bind({**arrays, "o": out})()
+    assert np.array_equal(out, np.einsum("emnk,mj->enjk", arrays["t"] - 2 * arrays["s"], arrays["B"]))
+    assert np.all(np.isnan(room[:, 3 * 3 * k :]))
+
+
+def test_threads_with_several_numbers(stand_in):
+    check_turns(stand_in)
+
+
 @pytest.mark.gpu
 def test_on_a_gpu():
     """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
     backend = get_backend("cuda")
     for seed in range(8):
         assert check_random(backend, seed)
+    check_turns(backend)
     for n in (2, 7, 12, 17):
         arrays, sizes = nekbone(n, 37, whole=True)
         for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
@@ -413,13 +454,15 @@ def one_kernel(where: str, folder, seed: int):
         return check_random(backend, seed, told=True)
 
 
-def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
-    """So many random expressions on each backend, six in a kernel, each by every organisation."""
+def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1, first: int = 1000):
+    """So many random expressions on each backend, six in a kernel, each by every organisation. first: seed of the first
+    kernel; a run that was ended goes on from the seed that it told last."""
     backends_ = ("cpu", "cuda") if where == "both" else (where,)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for name in backends_:
-            expressions, compared, seeds = 0, 0, itertools.count(1000)
+            expressions, compared, seeds = 0, 0, itertools.count(first)
             waiting: set = set()
+            kernels_done = 0
             while expressions < count:
                 while len(waiting) < 2 * jobs:
                     waiting.add(pool.submit(one_kernel, name, folder, next(seeds)))
@@ -427,7 +470,9 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
                 for future in done:
                     more = future.result()  # raises what a process found
                     expressions, compared = expressions + more[0], compared + more[1]
-                print(f"{name}: {expressions} expressions, {compared} results agree with einsum", flush=True)
+                kernels_done += len(done)
+                told = f"{name}: {expressions} expressions, {compared} results agree with einsum"
+                print(f"{told}; about to seed {first + kernels_done}", flush=True)
             for future in waiting:
                 future.cancel()
             concurrent.futures.wait(waiting)
@@ -437,4 +482,4 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:5]))

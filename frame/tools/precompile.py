@@ -1,6 +1,9 @@
 """`python -m frame compile`: fill the kernel cache on a login node, for compute nodes without a compiler."""
 
 import argparse
+import concurrent.futures
+import functools
+import os
 import sys
 
 import kernels
@@ -34,8 +37,9 @@ def _known(name: str) -> str:
     return found
 
 
-def _contraction(text: str, sizes: str, backend, dtype: str) -> str:
-    """Compile one contraction for extents such as i=12,j=8, or 12 for every index; returns the line to print."""
+def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
+    """Compile a (contraction, extents) such as i=12,j=8, or 12 for every index; returns the line to print."""
+    text, sizes = asked
     told = tensor_tune.sizes_of(sizes)
     text, options = tensor_tune.text_of(text)
     e = kernels.tensor.text.parse(text, **options)
@@ -92,8 +96,10 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         return 2
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
-    for text, sizes in given.contraction:
-        print(_contraction(text, sizes, backend, kernels.dtype_of(given.precision).name), flush=True)
+    contraction = functools.partial(_contraction, backend=backend, dtype=kernels.dtype_of(given.precision).name)
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for line in pool.map(contraction, given.contraction):
+            print(line, flush=True)
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
     if mixture and given.kernels:
         names += [

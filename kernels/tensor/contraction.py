@@ -237,7 +237,11 @@ class Contraction:
         return self.backend.compile(self.source)
 
     def compile_ahead(self) -> None:
-        """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler."""
+        """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
+        device that is not here, also what the table has for any."""
+        for row in () if self.backend.product or self.given else organisations.elsewhere(self.key):
+            how = organisations.read(row.how, self._renderer.KINDS)
+            self._with(how, self.programs[row.order], given=True).compile_ahead()
         plan: Contraction = self
         while True:
             for how in plan._renderer.stand_ins(plan.program, plan.how):
@@ -266,8 +270,12 @@ class Contraction:
         others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
         naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
         rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
+        how, program = naive or next(rest)
+        return self._with(how, program, self.given)
+
+    def _with(self, how, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
-        made.how, made.program = naive or next(rest)
+        made.how, made.program, made.given = how, program, given
         made.__dict__.pop("source", None)
         return made
 

@@ -167,6 +167,11 @@ def serving(key: Key) -> Row | None:
     return rows(in_force()).get(key)
 
 
+def elsewhere(key: Key) -> list[Row]:
+    """The rows for this kernel on any device, of the same compiler."""
+    return [row for other, row in rows(in_force()).items() if other._replace(device=key.device) == key]
+
+
 def write(path: pathlib.Path, made) -> None:
     """A table of these rows; those that come first take the place of later ones for the same kernel and machine."""
     kept: dict[Key, Row] = {}

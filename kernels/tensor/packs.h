@@ -6,9 +6,10 @@
 //   BATCH   entries of the batch; arrays are turned, so that these are neighbours
 //
 // A statement S has MODE, ROWS, COLUMNS, the output's steps row and column, whether it adds (ADD), and its TILE, where
-// that is not for `best_tile` to say; MAY_OVERLAP: a sum may be made twice. A term T has
-// FACTORS, SUMS and their extents, the steps of each factor along row, column, lane and sums, and the number before it.
-// Steps and places are in numbers. A source includes numbers/pack.h first.
+// that is not for `best_tile` to say; MAY_OVERLAP: a sum may be made twice; BREAK: a row lies in pieces of so many
+// numbers, `jump` apart, 0: it does not. A term T has FACTORS, SUMS and their extents, the steps of each factor along
+// row, column, lane and sums, and the number before it. Steps and places are in numbers. A source includes
+// numbers/pack.h first.
 #pragma once
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,6 @@ template <class V> constexpr int lanes_of = sizeof(V) / sizeof(scalar);
 // ---- N numbers in a vector V: the lanes beyond them are 0, and their memory is not touched
 #if VECTOR_BYTES == 64
 #define MASKED(what) \
-    const int mask = (1 << n) - 1; \
     if constexpr (sizeof(scalar) == 8 && sizeof(V) == 64) what(512, pd, __m512d); \
     else if constexpr (sizeof(scalar) == 8 && sizeof(V) == 32) what(256, pd, __m256d); \
     else if constexpr (sizeof(scalar) == 8) what(, pd, __m128d); \
@@ -43,8 +43,14 @@ template <class V> constexpr int lanes_of = sizeof(V) / sizeof(scalar);
     else what(, ps, __m128);
 #define LOAD(bits, kind, type) return (V)_mm##bits##_maskz_loadu_##kind(mask, p)
 #define STORE(bits, kind, type) _mm##bits##_mask_storeu_##kind(p, mask, (type)x)
-template <class V> POINT_FN V load_part(const scalar *p, int n) { MASKED(LOAD) }
-template <class V> POINT_FN void store_part(scalar *p, V x, int n) { MASKED(STORE) }
+template <class V> POINT_FN V load_part(const scalar *p, int n) {
+    const int mask = (1 << n) - 1;
+    MASKED(LOAD)
+}
+template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0) { // lanes first to n
+    const int mask = (1 << n) - (1 << first);
+    MASKED(STORE)
+}
 #undef MASKED
 #undef LOAD
 #undef STORE
@@ -54,8 +60,8 @@ template <class V> POINT_FN V load_part(const scalar *p, int n) {
     for (int i = 0; i < n; ++i) x[i] = p[i];
     return x;
 }
-template <class V> POINT_FN void store_part(scalar *p, V x, int n) {
-    for (int i = 0; i < n; ++i) p[i] = x[i];
+template <class V> POINT_FN void store_part(scalar *p, V x, int n, int first = 0) { // lanes first to n
+    for (int i = first; i < n; ++i) p[i] = x[i];
 }
 #endif
 template <class V, int N, long LANE> POINT_FN V fetch(const scalar *p) {
@@ -161,10 +167,25 @@ template <int S, class V> POINT_FN V folded(const V *x) {
     else return halves<S>(folded<S / 2>(x), folded<S / 2>(x + S), All());
 }
 
+// N lanes of a row that the output has in pieces of S::BREAK numbers, from number `at` of the row on.
+template <class S, int N, class V> POINT_FN void leave_broken(scalar *row, int at, V x) {
+    const int piece = at / S::BREAK, first = S::BREAK - at % S::BREAK;
+    scalar *const to = row + piece * S::jump + at % S::BREAK;
+    if (first >= N) leave<N>(to, x);
+    else {
+        store_part(to, x, first);
+        store_part(to - S::BREAK + S::jump, x, N, first);
+    }
+}
+
 // Into the output, at the tile's place.
 template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, scalar *out) {
     typedef typename Sums::V V;
     constexpr int R = Sums::rows, C = Sums::columns;
+    if constexpr (S::BREAK > 0) {
+        EACH_SUM(s) leave_broken<S, Sums::lanes>(out + (r0 + r) * S::row, c0 + c * W - Sums::back(c), s.at[r][c]);
+        return;
+    }
     out += r0 * S::row + c0 * S::column;
     if constexpr (S::MODE == FOLDED) {
         constexpr int L = lanes_of<V>, COUNT = R * C, ROOM = (COUNT + L - 1) / L * L;

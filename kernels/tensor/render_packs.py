@@ -99,6 +99,7 @@ def effort(n: Nest, way: str, width: int) -> float:
     if way == "folded":
         return n.size * (sum(-(-q.sums[0].extent // width) for q in n.products) + 3.0)
     lane = n.loops[-1].extent if n.loops and n.loops[-1].step[0] == 1 else 1
+    lane *= partner.extent if (partner := broken(n, width)) else 1
     rest = lane % width
     packs: float = lane // width + (0 if not rest else 1.0 if rest > width / 2 else 0.6 if rest > width / 4 else 0.4)
     strange = any(n.loops and n.loops[-1].step[f] not in (0, 1) for q in n.products for f in q.factors)
@@ -229,7 +230,7 @@ class _Body:
         mode = {"along": "ALONG", "folded": "FOLDED", "lanes": "BATCH"}[
             way if not self.p.once(s) or way != "lanes" else "along"
         ]
-        outer, row, column = _levels(n, mode)
+        outer, row, column, partner = _levels(n, mode, WIDTH[self.p.dtype])
         scale = lambda place: self._scale(n.names[place]) if mode == "BATCH" else ""
         step = lambda place, loop: _times(loop.step[place] if loop else 0, scale(place))
         self.types.append(
@@ -238,6 +239,8 @@ class _Body:
             f"    static constexpr bool ADD = {str(s.add).lower()};\n"
             f"    static constexpr bool MAY_OVERLAP = {str(not s.add and not s.function).lower()};\n"
             f"    static constexpr Extents TILE = {{{self.tile[0]}, {self.tile[1]}}};\n"
+            f"    static constexpr int BREAK = {column.extent // partner.extent if partner else 0};\n"
+            f"    static constexpr long jump = {partner.step[0] if partner else 0};\n"
             f"    static constexpr long row = {step(0, row)}, column = {step(0, column)};\n}};"
         )
         for depth, loop in enumerate(outer):
@@ -411,14 +414,31 @@ def _times(step: int, scale: str) -> str:
     return f"{step} * {scale}" if scale and step else str(step)
 
 
-def _levels(n: Nest, mode: str):
-    """(outer loops, loop of the rows, loop of the columns). Along: columns are the loop of the lanes, where there is
-    one. Else rows and columns are the largest loops that spare loads of one factor, or of the other."""
+def broken(n: Nest, width: int) -> Loop | None:
+    """A loop that the factors step through as through one with the last, which the output does not: where the last is
+    no whole number of packs, lanes run on along both."""
+    if n.statement.function or n.statement.add or len(n.loops) < 2 or not n.products:
+        return None
+    *others, last = n.loops
+    if last.step[0] != 1 or last.extent < width or not last.extent % width:
+        return None
+    factors = [f for q in n.products for f in q.factors]
+    fits = lambda loop: all(last.step[f] in (0, 1) and loop.step[f] == last.extent * last.step[f] for f in factors)
+    return next((loop for loop in others if fits(loop)), None)
+
+
+def _levels(n: Nest, mode: str, width: int):
+    """(outer loops, loop of the rows, loop of the columns, the loop that is joined to the columns: see `broken`).
+    Along: columns are the loop of the lanes, where there is one. Else rows and columns are the largest loops that spare
+    loads of one factor, or of the other."""
     loops = list(n.loops)
-    column = None
+    column = partner = None
     if mode == "ALONG":
         if loops and loops[-1].step[0] == 1:
-            column = loops.pop()
+            column, partner = loops.pop(), broken(n, width)
+        if column and partner:
+            loops.remove(partner)
+            column = Loop(column.extent * partner.extent, column.step)
         kept = lambda loop: sum(loop.step[f] == 0 for q in n.products for f in q.factors if column and column.step[f])
     else:
         first = lambda loop: sum(loop.step[q.factors[0]] == 0 for q in n.products if len(q.factors) > 1)
@@ -434,4 +454,4 @@ def _levels(n: Nest, mode: str):
     row = max(loops, key=lambda loop: (side(loop), kept(loop), min(loop.extent, 12)), default=None)
     if row:
         loops.remove(row)
-    return loops, row, column
+    return loops, row, column, partner

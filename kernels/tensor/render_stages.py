@@ -26,6 +26,10 @@ class Writer:
         self.team = 32 * self.how.warps
         self.pointers: dict[Reference, str] = {}
         self.even: set[str] = set()  # arguments of which 16 bytes are read at once
+        self.number = "scalar" if plan.how.narrow else "double"  # in shared memory
+
+    def held(self, name: str) -> str:
+        return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
 
     def access(self, r: Reference) -> Access:
         h = self.plan.held.get(r.name)
@@ -131,7 +135,7 @@ class Writer:
         return early, lines
 
     def copy(self, step: Step) -> list[str]:
-        """Bulk copies of a slice, run by run, asked for by the first warp."""
+        """Copies of a slice: in bulk, run by run, asked for by the first warp; with lines apart by all threads."""
         (s,) = step.statements
         r, plan = s.terms[0].factors[0], self.plan
         h, x = plan.held[s.out.name], self.access(r)
@@ -145,11 +149,16 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
+        if self.how.apart:  # pieces of 16 bytes
+            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
+            runs *= run // plan.grain
+        split = " ".join(digits(turned, "x", "x"))
+        ends = f"h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
+        if self.how.apart:
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {' '.join(digits(turned, 'x', 'x'))} "
-            f"bulk(h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}, "
-            f"{run}, gate); }}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -215,7 +224,7 @@ class Writer:
             "long g = blockIdx.x;\nif (g >= items) return;",
         ]
         lines += self._orbit_set(values)
-        lines.append(f"double *const h_{local.name} = shared_memory;")
+        lines.append(f"{self.number} *const h_{local.name} = ({self.number} *)shared_memory;")
         is_new = []
         for k, order in enumerate(all_orders):
             same = [" && ".join(f"{order[i]} == {other[i]}" for i in names) for other in all_orders[:k]]
@@ -385,11 +394,13 @@ class Writer:
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         copied = {plan.steps[k].statements[0].out.name for k in copies}
         numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
+        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
         ask += [line for k in copies for line in ("{", *bodies[k], "}")]
-        open_ = "unsigned long long *const gates = (unsigned long long *)(shared_memory + " + f"{plan.gate});"
+        open_ = (
+            f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"
+        )
         opened = [open_, f"if (me == 0) for (int x = 0; x < {how.ring}; ++x) gate_open(gates + x);", "__syncthreads();"]
-        slots = [f"double *const h_{x} = shared_memory + {plan.held[x].at} + slot * {plan.slot(x)};" for x in copied]
+        slots = [f"{self.held(x)} + slot * {plan.slot(x)};" for x in copied]
         sources = {plan.steps[k].statements[0].terms[0].factors[0] for k in copies}
         if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
             lines += [*opened, "const auto fetch = [&](long g, int slot) {", *self.begins(sources), *slots]
@@ -410,10 +421,11 @@ class Writer:
         lines += self.begins()
         lines += slots if how.ring > 1 else []
         held = [x for x in plan.held if how.ring == 1 or x not in copied]
-        lines += [f"double *const h_{x} = shared_memory + {plan.held[x].at};" for x in held]
+        lines += [f"{self.held(x)};" for x in held]
         if copies and how.ring == 1:  # asked for first, waited for where they are read
-            lines += [*opened, "unsigned long long *const gate = gates;", *ask]
+            lines += [*([] if how.apart else [*opened, "unsigned long long *const gate = gates;"]), *ask]
         arrived = f"gate_wait(gate, {'0' if how.ring == 1 else f'lap / {how.ring} & 1'});"
+        arrived = "pieces_wait(); __syncthreads();" if how.apart else arrived
         waited = not copies
         dirty_read: list = []
         dirty_write: list = []
@@ -498,7 +510,8 @@ def launch(plan, arrays, values, n: int, members: str):
     how = plan.how
     writer = Writer(Stages(plan.program, how))
     writer.text()
-    if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % 2 or values[f"ld_{x}"] % 2 for x in writer.even):
+    grain = writer.plan.grain
+    if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % grain or values[f"ld_{x}"] % grain for x in writer.even):
         how = how.singly
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)

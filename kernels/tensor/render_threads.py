@@ -109,9 +109,7 @@ def choices(p: Program) -> list[tuple]:
     if alone and not read & set(p.expression.outputs):
         mixed = any(a.mixed for a in p.arrays.values())
         wide = max((v for v in (2, 4) if not mixed and neighbours(all_nests, v, p.dtype)), default=1)
-        n = all_nests[0]
-        jam = 4 if wide > 1 and not n.products[0].sums and len(n.loops) > 1 and n.loops[-2].extent % 4 == 0 else 1
-        found.append((work * price_of("flat"), Threads("flat", 256, near=wide, jam=jam)))
+        found.append((work * price_of("flat"), Threads("flat", 256, near=wide)))
         if len(all_nests) == 1 and summed(all_nests[0]):
             how = lanes_for(all_nests[0], p.dtype)
             found.append((work * price_of("sums"), dataclasses.replace(how, near=1) if mixed else how))
@@ -234,8 +232,8 @@ def launch(plan, arrays, values, n: int):
     if isinstance(how, stages.Staged):
         return render_stages.launch(plan, arrays, values, n, members(p))
     if how.near > 1 and any(
-        values[f"at_{a.name}"] % 16 or values[f"step_{a.name}"] % how.near or values[f"ld_{a.name}"] % how.near
-        for a in p.arguments
+        values[f"at_{x}"] % 16 or values[f"step_{x}"] % how.near or values[f"ld_{x}"] % how.near
+        for x in _at_once(p, how)
     ):
         how = dataclasses.replace(how, near=1)
     module = backend.compile(plan._render(p, how))
@@ -262,6 +260,15 @@ def launch(plan, arrays, values, n: int):
             module.fill(f"constant_{name}", np.tile(numbers, COPIES))
     held = record(members(p), n=n, **values)
     return functools.partial(module.bind("contraction", shape, held, keep=keep), items)
+
+
+def _at_once(p: Program, how: Threads) -> set[str]:
+    """Arrays of which neighbours are read or written at once."""
+    (n,) = nests(p)
+    names = [r.name for r in (n.statement.out, *(f for t in n.statement.terms for f in t.factors))]
+    if how.name == "sums":
+        return set(names[1:])
+    return {names[0], *(names[f] for q in n.products for f in q.factors if _near_at_once(n, q, f, how.near))}
 
 
 def _ld(n: Nest, place: int) -> str:
@@ -356,11 +363,13 @@ def _sums(p: Program, how: Threads) -> list[str]:
 
 
 def _near(n: Nest, v: int, jam: int) -> list[str]:
-    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before."""
+    """The statement's numbers `x * v` and those beside it, for `jam` turns of the loop before, which share what they
+    read alike. All old values are asked for before the first is written."""
     names = [f"x{d}" for d in range(len(n.loops))]
     *outer, last = n.loops
     short = (*outer, Loop(last.extent // v, tuple(v * s for s in last.step)))
-    lines = [f"// {n.statement}"]
+    lines = [f"// {n.statement}", f"Near<{v}> sums[{jam}];"]
+    turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
     if jam > 1:
         before = outer[-1]
         lines += _split(
@@ -368,37 +377,38 @@ def _near(n: Nest, v: int, jam: int) -> list[str]:
             "x",
             [*names[:-2], "first", names[-1]],
         )
-        lines.append(
-            f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{ const int {names[-2]} = first * {jam} + turn;"
-        )
+        turns_ += f" const int {names[-2]} = first * {jam} + turn;"
     else:
-        lines += [*_split(short, "x", names), "{"]
-    lines.append(f"Near<{v}> sum;")
+        lines += _split(short, "x", names)
     to = f"(Near<{v}> *)(at_{n.names[0]} + {_offset(n, 0, short, names)})"
-    lines.append(f"sum = *{to};" if n.statement.add else f"UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] = 0;")
+    fresh = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
+    lines += [turns_, f"sums[turn] = *{to};" if n.statement.add else fresh, "}"]
     for q in n.products:
         turns = [f"k{d}" for d in range(len(q.sums))]
         lines += [f"for (int {k} = 0; {k} < {loop.extent}; ++{k})" for k, loop in zip(turns, q.sums)]
         loads, words = [], []
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {_offset(n, f, (*short, *q.sums), (*names, *turns))}"
-            step = last.step[f]
-            even = all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
-            if step == 0:
+            if last.step[f] == 0:
                 loads.append(f"const scalar f{j} = *({at});")
                 words.append(f"f{j}")
-            elif step == 1 and even:
+            elif _near_at_once(n, q, f, v):
                 loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at});")
                 words.append(f"f{j}.v[s]")
             else:
                 loads.append(f"const scalar *const f{j} = {at};")
-                words.append(f"f{j}[s * ({step_text(step, _ld(n, f))})]")
+                words.append(f"f{j}[s * ({step_text(last.step[f], _ld(n, f))})]")
         words = [*([number_text(q)] if abs(q.number) != 1 or not words else []), *words]
         sign = "-" if q.number == -1 and q.factors else "+"
-        lines.append(
-            f"{{ {' '.join(loads)} UNROLL for (int s = 0; s < {v}; ++s) sum.v[s] {sign}= {' * '.join(words)}; }}"
-        )
-    return [*lines, f"*{to} = sum;", "}"]
+        one = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {sign}= {' * '.join(words)};"
+        lines += [turns_, *loads, one, "}"]
+    return [*lines, turns_, f"*{to} = sums[turn];", "}"]
+
+
+def _near_at_once(n: Nest, q: Product, f: int, v: int) -> bool:
+    """Whether v neighbours of a factor are read at once for as many of the output."""
+    *outer, last = n.loops
+    return last.step[f] == 1 and all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
 
 
 def _flat(p: Program, how: Threads) -> list[str]:

@@ -226,6 +226,8 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "bulk": (False, True),
         "tight": (False, True),
         "ring": (1, 2, 3, 4),
+        "narrow": (False, True) if p.dtype == "float32" else (),
+        "apart": (False, True) if how.bulk else (),
     }
     if how.walk:
         found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(how.walk, 1))

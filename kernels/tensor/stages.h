@@ -6,7 +6,8 @@
 
 extern __shared__ double shared_memory[];
 
-// Arrays may be of single precision; sums and what lies in shared memory are of double precision.
+// Arrays may be of single precision; sums are of double precision, and what lies in shared memory too, where it is not
+// narrow.
 // An output that nothing reads again does not displace others in the caches.
 POINT_FN void leave(scalar *to, double value) { __stcs(to, scalar(value)); }
 
@@ -33,6 +34,7 @@ POINT_FN void pair(const float *from, double &first, double &second) {
 // lies side by side in fours: column 2 k is k there, column 2 k + 1 is k + 4.
 POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 
+// Copies of 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.
 // Bulk copies into shared memory: one thread asks, all wait. `gate` counts the bytes that have come; phases follow each
 // other, the first one is 0. The copied bytes are there for a thread after its own wait.
 #ifdef FRAME_STAND_IN
@@ -41,8 +43,8 @@ POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 static struct Gate {
     int phase, expected, asked, copies;
     struct {
-        double *to;
-        const double *from;
+        scalar *to;
+        const scalar *from;
         int numbers;
     } copy[1024];
 } all_gates[64];
@@ -54,8 +56,9 @@ static inline void gate_open(unsigned long long *at) {
     g.phase = g.expected = g.asked = g.copies = 0;
 }
 static inline void gate_expect(unsigned long long *at, int numbers) { gate_of(at).expected += numbers; }
-static inline void bulk(double *to, const double *from, int numbers, unsigned long long *at) {
-    if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers % 2) __builtin_trap(); // as the device does
+static inline void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *at) {
+    if ((unsigned long)to % 16 || (unsigned long)from % 16 || numbers * sizeof(scalar) % 16)
+        __builtin_trap(); // as the device does
     for (int i = 0; i < numbers; ++i) to[i] = NOT_A_NUMBER;
     Gate &g = gate_of(at);
     if (g.copies == 1024) __builtin_trap();
@@ -70,20 +73,31 @@ static inline void gate_wait(unsigned long long *at, int phase) {
         for (int i = 0; i < g.copy[k].numbers; ++i) g.copy[k].to[i] = g.copy[k].from[i];
     g.phase ^= 1, g.expected = g.asked = g.copies = 0;
 }
+static inline void copy_piece(scalar *to, const scalar *from) {
+    if ((unsigned long)to % 16 || (unsigned long)from % 16) __builtin_trap();
+    for (unsigned i = 0; i < 16 / sizeof(scalar); ++i) to[i] = from[i];
+}
+static inline void pieces_wait() {}
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
+POINT_FN void copy_piece(scalar *to, const scalar *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(__cvta_generic_to_global(from))
+                 : "memory");
+}
+POINT_FN void pieces_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 POINT_FN void gate_open(unsigned long long *gate) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(in_shared(gate))
                  : "memory");
 }
 POINT_FN void gate_expect(unsigned long long *gate, int numbers) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)), "r"(numbers * 8)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(in_shared(gate)),
+                 "r"(numbers * int(sizeof(scalar)))
                  : "memory");
 }
-POINT_FN void bulk(double *to, const double *from, int numbers, unsigned long long *gate) {
+POINT_FN void bulk(scalar *to, const scalar *from, int numbers, unsigned long long *gate) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(in_shared(to)),
-        "l"(__cvta_generic_to_global(from)), "r"(numbers * 8), "r"(in_shared(gate))
+        "l"(__cvta_generic_to_global(from)), "r"(numbers * int(sizeof(scalar))), "r"(in_shared(gate))
         : "memory");
 }
 POINT_FN void gate_wait(unsigned long long *gate, int phase) {

@@ -35,7 +35,7 @@ LARGEST = 8192  # numbers of an output that a team has; of more, a further index
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
 MOST_WARPS = 16  # of a team
 FEW = 16  # numbers that a lane asks for ahead
-BANKS = 16  # of 8 bytes: those of half a warp differ where shared memory is read at full speed
+BANKS = 128  # bytes of shared memory that are read at once, where lanes find them in different banks
 PADDED = 1.15  # times its numbers an array may take at most where memory is tight
 TRIED = 16  # paddings of a dimension that are looked at
 
@@ -48,7 +48,9 @@ class Staged:
     orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
     often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
     tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies have room at the
-    same time; with more than one a block stays, and works on an entry while the next ones come."""
+    same time; with more than one a block stays, and works on an entry while the next ones come. narrow: what lies in
+    shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each, not the copy unit, so
+    that lines may lie apart against bank conflicts."""
 
     warps: int
     entries: int = 1
@@ -64,6 +66,8 @@ class Staged:
     bulk: bool = True
     tight: bool = False
     ring: int = 1
+    narrow: bool = False
+    apart: bool = False
 
     @property
     def name(self) -> str:
@@ -72,7 +76,7 @@ class Staged:
     @property
     def singly(self) -> Staged:
         """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
-        return dataclasses.replace(self, paired=False, ring=1)
+        return dataclasses.replace(self, paired=False, ring=1, apart=False)
 
     def __str__(self):
         told = [f"{self.warps} warps"]
@@ -81,7 +85,8 @@ class Staged:
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
-        told += [f"ring of {self.ring}"] * (self.ring > 1)
+        told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
+        told += ["lines apart"] * self.apart
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -116,43 +121,47 @@ class Step:
     before: bool = False
 
 
-def strides_for(extents, patterns, most: int = 1 << 30, even: bool = False) -> tuple[int, ...]:
-    """Strides with the fewest bank conflicts, for an array of at most so many numbers. patterns: [(weight, digits of
-    each of 16 lanes)]. even: bulk copies fill it, long runs that begin at even places."""
+def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8) -> tuple[int, ...]:
+    """Strides with the fewest bank conflicts, for an array of at most so many numbers of `size` bytes. patterns:
+    [(weight, digits of each lane that reads at the same time)]. even: copies fill it, runs of so many numbers or more
+    that begin at multiples of 16 bytes."""
+    held = tuple((weight, tuple(map(tuple, lanes))) for weight, lanes in patterns)
+    return _strides_for(tuple(extents), held, most, even, size)
+
+
+@functools.lru_cache(1024)
+def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[int, ...]:
     rank = len(extents)
     if rank < 2 or not patterns:
         return tuple(math.prod(extents[d + 1 :]) for d in range(rank))
-    free = min(rank - 1, 2)
-    weights = np.array([w for w, _ in patterns], float)
-    digits = np.array([d for _, d in patterns])  # (patterns, lanes, rank)
-    best = None
+    free, all_pads, strides = min(rank - 1, 2), [], []
     for pads in itertools.product(range(TRIED), repeat=free):
         found = [1]
         for d in range(rank - 1, 0, -1):
             pad = pads[rank - 1 - d] if rank - 1 - d < free else 0
             found.append(found[-1] * extents[d] + pad)
         s = tuple(reversed(found))
-        at = digits @ np.array(s)
-        cost = 0.0
-        for weight, lanes in zip(weights, at):
-            distinct = np.unique(lanes)
-            cost += weight * np.bincount(distinct % BANKS).max()
-        size = sum((x - 1) * y for x, y in zip(extents, s)) + 1
-        if any(pads) and (size > most or (even and not _bulky(extents, s))):
+        numbers = sum((x - 1) * y for x, y in zip(extents, s)) + 1
+        if any(pads) and (numbers > most or (even and not _bulky(extents, s, 16 // size, even))):
             continue
-        if best is None or (cost, size) < best[0]:
-            best = ((cost, size), s)
-    assert best
-    return best[1]
+        all_pads.append((numbers, s))
+        strides.append(s)
+    banks, cost = BANKS // size, np.zeros(len(strides))
+    for weight, lanes in patterns:  # how often the busiest bank is read
+        at = np.sort(np.array(strides) @ np.array(lanes).T, axis=1)
+        distinct = np.diff(at, axis=1, prepend=-1) != 0
+        where = np.arange(len(strides))[:, None] * banks + at % banks
+        cost += weight * np.bincount(where[distinct], minlength=len(strides) * banks).reshape(-1, banks).max(axis=1)
+    return min((price, *pad) for price, pad in zip(cost.tolist(), all_pads))[2]
 
 
-def _bulky(extents, strides) -> bool:
-    """Whether what lies side by side there is long, and begins and ends at even places."""
+def _bulky(extents, strides, grain: int, least: int) -> bool:
+    """Whether at least so many numbers lie side by side there, and begin and end at multiples of `grain`."""
     run, inner = 1, len(extents)
     while inner and strides[inner - 1] == run:
         inner -= 1
         run *= extents[inner]
-    return run % 2 == 0 and run >= 64 and all(s % 2 == 0 for s in strides[:inner])
+    return run % grain == 0 and run >= least and all(s % grain == 0 for s in strides[:inner])
 
 
 class Stages:
@@ -160,6 +169,9 @@ class Stages:
 
     def __init__(self, p: Program, how):
         self.p, self.how = p, how
+        self.size = np.dtype(p.dtype).itemsize if how.narrow else 8  # bytes of a number in shared memory
+        self.grain = 16 // self.size
+        self.shortest = self.grain if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
@@ -188,8 +200,11 @@ class Stages:
             self._go_on()
             self._stage()
             self._join()
-        if how.ring > 1 and (self.walk or how.orbit or not any(step.kind == "copy" for step in self.steps)):
+        copied = any(step.kind == "copy" for step in self.steps)
+        if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
             raise Unable("a ring is of bulk copies, one for each entry")
+        if how.apart and (self.walk or not copied):
+            raise Unable("lines lie apart where an entry's parts are copied")
         self._place()
 
     def _merge(self) -> None:
@@ -262,7 +277,7 @@ class Stages:
                 s.out.name: self.numbers(s.out) for s in self.statements if self.arrays[s.out.name].kind == "local"
             }
             most = max(self.numbers(s.out) for s in self.statements)
-            if most <= LARGEST and sum(locals_.values()) * 8 <= LIMIT:
+            if most <= LARGEST and sum(locals_.values()) * self.size <= LIMIT:
                 break
             before = [bool(self.products(s)) for s in self.statements]
             self.entry.append(i)
@@ -432,7 +447,7 @@ class Stages:
                 for r, times in [*reads, *([(scale, 1)] if scale else [])]:
                     count[self.slice(r)] = count.get(self.slice(r), 0) + times
         known = {self.slice(f): f for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
-        room = LIMIT - 9 * self._most_alive()
+        room = LIMIT - (self.size + 1) * self._most_alive()
         stays: list[tuple[int, tuple]] = []
         for key, r in known.items():
             if r.name in self.written or r.name in self.inner or key not in count:
@@ -445,9 +460,9 @@ class Stages:
         copies: list[Step] = []
         names: dict[tuple, str] = {}
         for size, key in sorted(stays, key=lambda x: -x[0]):
-            if size * 9 > room:
+            if size * (self.size + 1) > room:
                 continue
-            room -= size * 9
+            room -= size * (self.size + 1)
             name, r = f"held{len(names)}", known[key]
             names[key] = name
             copy = Statement(Reference(name, r.indices), (Term(1.0, (r,)),))
@@ -465,9 +480,9 @@ class Stages:
         self.steps = copies + self.steps
 
     def run(self, r: Reference) -> int:
-        """Numbers of a slice that lie side by side and may be copied in bulk: an even number of them, at even places;
+        """Numbers of a slice that lie side by side and may be copied in bulk: a multiple of 16 bytes, at such places;
         else 1."""
-        if not (self.how.paired and self.how.bulk) or self.p.dtype != "float64":
+        if not (self.how.paired and self.how.bulk) or self.size != np.dtype(self.p.dtype).itemsize:
             return 1
         a = self.arrays[r.name]
         near = steps(r, a, self.batch, far=True)
@@ -479,7 +494,14 @@ class Stages:
             size *= self.p.sizes[i]
         along = 0 if not a.mixed or self.batch not in r.indices else self.batch_step(r)
         others = [near[i] for i in near if near[i] >= size] + [along]
-        return size if size >= 32 and size % 2 == 0 and all(s % FAR % 2 == 0 for s in others) else 1
+        grain = self.grain
+        return (
+            size
+            if size >= (grain if self.how.apart else 32)
+            and size % grain == 0
+            and all(s % FAR % grain == 0 for s in others)
+            else 1
+        )
 
     def batch_step(self, r: Reference) -> int:
         """Of the batch index of a reference to an array that has it in several places."""
@@ -557,11 +579,12 @@ class Stages:
             slots.setdefault(h.place, []).append(h)
         put: list[tuple[int, int, int, int]] = []  # first, last, begin, end
         for members in sorted(slots.values(), key=lambda m: -math.prod(m[0].extents)):
-            most = LIMIT // 8 // self.copies if self.copies > 1 else 1 << 30
+            most = LIMIT // self.size // self.copies if self.copies > 1 else 1 << 30
             if self.how.tight:
                 most = min(most, int(PADDED * math.prod(members[0].extents)) + 64)
-            even = any(h.even for h in members)
-            strides = strides_for(members[0].extents, [x for h in members for x in h.patterns], most, even)
+            even = self.shortest if any(h.even for h in members) else 0
+            patterns = [x for h in members for x in h.patterns]
+            strides = strides_for(members[0].extents, patterns, most, even, self.size)
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
@@ -576,7 +599,8 @@ class Stages:
             for h in members:
                 h.at = at
         self.room = max((end for *_, end in put), default=0)
-        self.bytes = 8 * self.room * self.copies
+        self.room = -(-self.room // self.grain) * self.grain
+        self.bytes = self.size * self.room * self.copies
         self.gate = 0  # place of the bulk copies' counter
         if any(step.kind == "copy" for step in self.steps):
             self.gate = self.room
@@ -586,7 +610,7 @@ class Stages:
 
     def slot(self, name: str) -> int:
         """Numbers of room of a held array, of one entry; bulk copies begin at 16 bytes."""
-        return -(-self.held[name].size // 2) * 2
+        return -(-self.held[name].size // self.grain) * self.grain
 
     def _overwritten(self, step: Step, s: Statement) -> list[Reference]:
         """What a statement's result may overwrite as it is made. Of numbers: what a thread reads at the same place. Of
@@ -607,7 +631,8 @@ class Stages:
         return [f] if f.name in self.held and turned == s.out.indices and alone and whole else []
 
     def _patterns(self, step: Step) -> None:
-        """How lanes 0 to 15 read and write arrays in shared memory."""
+        """How lanes read and write arrays in shared memory: of 8 bytes, half a warp at a time; of 4, all of it."""
+        together = (0, 1) if self.size == 4 else (0,)
 
         def note(r, digits, weight):
             h = self.held.get(r.name)
@@ -629,14 +654,15 @@ class Stages:
             if step.kind == "each":
                 own, size = self.own(s), self.numbers(s.out)
                 for r in (*(f for t in s.terms for f in t.factors), s.out):
-                    for first in (0, 16):
-                        note(r, [split(own, (first + x) % size) for x in range(16)], size / 32)
+                    for half in range(0, 2, len(together)):
+                        there = [(half + more) * 16 + x for more in together for x in range(16)]
+                        note(r, [split(own, x % size) for x in there], size / 32)
                 continue
             _, rows, columns, terms = self.layout(s)
             m, n = self._extent(rows), self._extent(columns)
             tiles = -(-m // 16)
-            lanes = [(lane >> 2, lane & 3) for lane in range(16)]
-            for first in (0, 4):
+            lanes = [(lane >> 2, lane & 3) for lane in range(16 * len(together))]
+            for first in range(0, 8, 4 * len(together)):
                 row = lambda r: split(rows, min(first + r, m - 1))
                 scale = self.scale(s)
                 points = [t.factors[0] for t in s.terms if len(t.factors) == 1]
@@ -710,7 +736,7 @@ TABLE = pathlib.Path(__file__).with_name("stages.csv")
 def _rows() -> tuple[dict, ...]:
     """What was measured to be fastest: of each kind of program, by its steps and tiles."""
     with open(TABLE, newline="") as file:
-        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight")
+        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight", "apart")
         return tuple({**row, **{key: int(row[key]) for key in numbers}} for row in csv.DictReader(file))
 
 
@@ -721,10 +747,9 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
     entries = row["entries"] if kind == "alone" else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
-    keys = ("ahead", "columns", "stage")
-    return Staged(
-        warps, entries, blocks, bulk=bool(row["bulk"]), tight=bool(row["tight"]), **{k: row[k] for k in keys}, **more
-    )
+    told = {key: row[key] for key in ("ahead", "columns", "stage")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart")}
+    return Staged(warps, entries, blocks, **told, **more)
 
 
 def choices(p: Program) -> list[tuple[float, Staged]]:
@@ -741,6 +766,8 @@ def choices(p: Program) -> list[tuple[float, Staged]]:
         ways.append(measured("orbit", 2, 32, orbit=True))
     found = []
     for how in ways:
-        with contextlib.suppress(Unable):
-            found.append((Stages(p, how).use, how))
+        for other in (how, dataclasses.replace(how, apart=False)):  # where nothing can be copied so
+            with contextlib.suppress(Unable):
+                found.append((Stages(p, other).use, other))
+                break
     return found

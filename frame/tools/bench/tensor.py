@@ -2,7 +2,8 @@
 
 Values of ours and of every rival are checked first. Then all run in turns; medians count.
 On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
-OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not be counted.
+OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not be counted. What multiply-adds in
+registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
 On a device its own clock counts. Cold: the caches were overwritten before. Hot: the same work ran just before. Both
 wait behind the overwriting, so that no time of the host is in them.
 """
@@ -22,10 +23,13 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels import Contraction, get_backend
+from kernels.backend.base import Shape
+from kernels.backend.record import record
 from kernels.tensor import named
 from kernels.tensor.evaluate import worst
 
 from ...errors import BackendError, FrameError
+from . import ceilings
 from .tensor_rivals import Rivals
 
 ROUNDS = 9
@@ -36,6 +40,7 @@ BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as m
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
 DATA = "out[c] = left[c p] right[c p]"
+ALONE = "bytes alone"  # a row: as many bytes, read and written without arithmetic
 POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their elements
 
 
@@ -160,10 +165,30 @@ class DeviceClock:
         return time
 
 
-def bound(plan, entries: int, backend) -> float | None:
-    """Seconds for the bytes that have to move, where the device's bandwidth was measured."""
+def bound(plan, entries: int, backend, roofs=None) -> float | None:
+    """Seconds for the bytes that have to move, where the device's bandwidth was measured; for them or for the
+    multiply-adds, whatever takes longer, where there are roofs."""
+    if roofs:
+        return max(plan.flops * entries / roofs.flops, roofs.memory(1, 1, plan.bytes * entries // 16))
     rate = BANDWIDTH.get(backend.product)
     return plan.bytes * entries / rate if rate else None
+
+
+def bytes_alone(plan, entries: int, backend):
+    """run() that reads and writes as many bytes as a contraction has to, and computes nothing."""
+    e, p = plan.expression, plan.program
+    arrays = {a.name: a for a in p.arguments if a.place is not None or not p.batch}
+    count = lambda names: sum(arrays[x].size for x in names if x in arrays) * entries
+    read, written = (x * plan.dtype.itemsize for x in (count({*e.inputs, *e.updated}), count(e.outputs)))
+    n = -(-min(read, written) // 512) * 64  # numbers of a row
+    reads, writes = (max(round(x / (8 * n)), 1) for x in (read, written))
+    came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
+    came_from[...], to[...] = 1.0, 0.0
+    ends = {"in": backend.address(came_from), "out": backend.address(to)}
+    made = record(ceilings.ROWS, **ends, reads=reads, writes=writes)
+    shape = Shape(ceilings.THREADS, covers=2 * ceilings.THREADS)
+    run = ceilings.compiled(backend).bind("pace_rows", shape, made, keep=(came_from, to))
+    return lambda: run(n)
 
 
 def ways(case: Case, backend) -> list[Contraction]:
@@ -184,9 +209,9 @@ def compile_ahead(chosen, backend) -> None:
             pass
 
 
-def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None) -> list[dict]:
+def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None, roofs=None) -> list[dict]:
     """Rows of ours, in every organisation, and of the rivals; the model's choice first. clocks: name -> seconds of a
-    work; the first one counts."""
+    work; the first one counts. roofs: ceilings.Ceilings of a CPU."""
     backend = backend or get_backend("cpu", threads=1)
     clocks = clocks or {"seconds": seconds}
     plans = ways(case, backend)
@@ -233,6 +258,8 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
         found = [x if isinstance(x, type(outputs[0])) else backend.arrays.asarray(x) for x in results]
         errors[name] = check(f"{case.name}, {name}", found, wanted, terms, eps)
         runs[name] = work
+    if backend.memory == "device":
+        runs[ALONE], errors[ALONE] = bytes_alone(plan, case.entries, backend), 0.0
     times: dict[str, dict[str, list[float]]] = {key: {name: [] for name in runs} for key in clocks}
     main = next(iter(clocks))
     for turn in range(rounds + 1):
@@ -244,7 +271,7 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
     least = {name: min(t) for name, t in times[main].items()}
     best = min((median[main][name] for name in runs if name in case.rivals), default=None)
     quickest = min((least[name] for name in runs if name in case.rivals), default=0.0)
-    floor = bound(plan, case.entries, backend)
+    floor = bound(plan, case.entries, backend, roofs)
     return [
         {
             "bench": "tensor",
@@ -253,7 +280,7 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
             "dtype": case.dtype,
             "name": name,
             "how": next((str(p.how) for p in plans if p.how.name == name), ""),
-            "ours": name not in case.rivals,
+            "ours": any(p.how.name == name for p in plans),
             "chosen": name == plan.how.name,
             **{key: median[key][name] for key in clocks},
             "seconds": median[main][name],
@@ -272,7 +299,10 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
     ]
 
 
-HEAD = ("case", "entries", "by", "ms", "GF/s", "GB/s", "beside the best rival", "by fastest times", "rel. diff.")
+HEAD = (
+    *("case", "entries", "by", "ms", "GF/s", "GB/s", "bound ms", "share"),
+    *("beside the best rival", "by fastest times", "rel. diff."),
+)
 DEVICE_HEAD = ("case", "entries", "by", "cold us", "hot us", "bound us", "share", "beside the best rival", "rel. diff.")
 
 
@@ -282,15 +312,17 @@ def table(rows) -> str:
     ratio = lambda x: "-" if x is None else f"{x:.2f}x"
     for r in rows:
         name = f"{r['name']}{' (chosen)' * r['chosen']}" if r["ours"] else f"  {r['name']}"
+        share = "-" if r["share"] is None else f"{r['share']:.2f}"
         if on_device:
             floor = "-" if r["bound"] is None else f"{r['bound'] * 1e6:.1f}"
-            share = "-" if r["share"] is None else f"{r['share']:.2f}"
             figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", floor, share, ratio(r["ratio"])]
         else:
             figures = [
                 f"{r['seconds'] * 1e3:.3f}",
                 f"{r['flops_per_s'] * 1e-9:.1f}",
                 f"{r['bytes_per_s'] * 1e-9:.1f}",
+                "-" if r["bound"] is None else f"{r['bound'] * 1e3:.3f}",
+                share,
                 *(ratio(r[key]) for key in ("ratio", "fastest_ratio")),
             ]
         lines.append((r["case"], str(r["entries"]), name, *figures, f"{r['max_rel_diff']:.1e}"))
@@ -321,14 +353,18 @@ def run(given) -> None:
     said: dict[str, None] = {}
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
     clocks: dict[str, Callable] = {"seconds": seconds}
+    roofs = None
     if backend.memory == "device":
         clock = DeviceClock(backend)
         clocks = {"cold": clock.cold, "hot": clock.hot}
         compile_ahead(chosen, backend)
-    elif os.environ.get("OPENBLAS_NUM_THREADS") != "1":
-        said["OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted"] = None
+    else:
+        roofs = ceilings.measure(backend)
+        said[roofs.told()] = None
+        if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+            said["OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted"] = None
     tell = lambda text: said.setdefault(text)
-    rows = [row for case in chosen for row in measure(case, given.rounds, tell, backend, clocks)]
+    rows = [row for case in chosen for row in measure(case, given.rounds, tell, backend, clocks, roofs)]
     out = sys.stderr if given.json == "-" else sys.stdout
     what = "one core" if backend.style == "packs" else "one device"
     print("\n".join([f"tensor expressions, {what}: {rows[0]['device']}", *said, "", table(rows)]), file=out)
