@@ -357,9 +357,9 @@ def make(lag=None):
         return out
 
     def refuse_half_pinned(address, size):
-        """As the driver: memory of the host that is pinned only in part is refused."""
-        pinned = sum(max(min(address + size, a + s) - max(address, a), 0) for a, s in registered.items())
-        if 0 < pinned < size:
+        """As the driver: memory of the host that is pinned only in part, or in two parts, is refused."""
+        pinned = [min(address + size, a + s) - max(address, a) for a, s in registered.items()]
+        if 0 < max(pinned, default=0) < size:
             raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
 
     def copy(to, source, size, kind, stream=0):

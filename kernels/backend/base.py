@@ -225,12 +225,17 @@ class Backend(abc.ABC):
         and write the host's where it is; "no", it has to be staged."""
         return "own"
 
+    def copied(self, low: int, high: int) -> bool:
+        """Whether `copy_rows` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""
+        return False
+
     def staging(self):
         """A buffer of the host's memory that copies run straight from and to; see pinned.Staging."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
-        """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
+        """Queue a copy of `rows` rows of `width` bytes between the device (in_: to it) and staging, or pinned memory for
+        which `copied` holds. The pitches are from one row to the next."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:

@@ -484,6 +484,9 @@ class CudaBackend(CudaTarget):
         kind = self._pinned.kind(low, high)
         return {PAGEABLE: "no", DEVICE: "own"}.get(kind, "shared")
 
+    def copied(self, low, high):
+        return self._pinned.at_once(low, high)
+
     def staging(self):
         return Staging(self.arrays.cuda)
 
