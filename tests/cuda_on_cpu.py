@@ -278,12 +278,12 @@ class Memory:
         self.ranges = {}
 
     def add(self, address, size, kind):
-        self.ranges[address] = (size, kind)
+        self.ranges[address, kind] = size
 
     def kind(self, address):
         # "device" memory lies between host memory here, so whole pinned pages may cover some of it
         return max(
-            (kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE
+            (kind for (start, kind), size in self.ranges.items() if start <= address < start + size), default=PAGEABLE
         )
 
 
@@ -368,7 +368,8 @@ def make(lag=None):
     def copy_2d(to, to_pitch, source, source_pitch, width, height, kind, stream=0):
         assert width <= min(to_pitch, source_pitch) or height == 1
         wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
-        assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
+        found = memory.kind(source), memory.kind(to)
+        assert (found[0] == DEVICE, found[1] == DEVICE) == wanted, f"a copy of direction {kind} between kinds {found}"
         calls.append("copy")
         for host, pitch in ((source, source_pitch),) * (kind == 1) + ((to, to_pitch),) * (kind == 2):
             refuse_half_pinned(host, (height - 1) * pitch + width)
@@ -378,6 +379,17 @@ def make(lag=None):
                 ctypes.memmove(to + row * to_pitch, source + row * source_pitch, width)
 
         queue(stream, go)
+
+    def copy_3d(parameters, stream):
+        words = (ctypes.c_int64 * 20).from_address(parameters)
+        assert not any(words[k] for k in (0, 1, 2, 3, 8, 9, 10, 11)), "arrays and positions are not for this stand-in"
+        source, source_pitch, _, source_lines = words[4:8]
+        to, to_pitch, _, to_lines = words[12:16]
+        width, lines, planes, kind = words[16:20]
+        assert lines <= min(source_lines, to_lines) or planes == 1
+        for plane in range(planes):
+            ends = to + plane * to_lines * to_pitch, to_pitch, source + plane * source_lines * source_pitch, source_pitch
+            copy_2d(*ends, width, lines, kind, stream)
 
     # Memory in a file: other processes open it by its name (the handle)
     files, opened = {}, {}
@@ -402,7 +414,7 @@ def make(lag=None):
 
     def unmap(address):
         opened.pop(address)
-        memory.ranges.pop(address)
+        memory.ranges.pop((address, DEVICE))
 
     def free(address):
         unmap(address)
@@ -426,7 +438,7 @@ def make(lag=None):
         memory.add(address, size, PINNED)
 
     def unregister(address):
-        del registered[address], memory.ranges[address]
+        del registered[address], memory.ranges[address, PINNED]
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,
@@ -457,6 +469,7 @@ def make(lag=None):
         ipcOpenMemHandle=open_handle,
         ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d,
+        memcpy3DAsync=copy_3d,
         streamSynchronize=lambda s: synchronize(s),
         hostRegister=register,
         hostUnregister=unregister,

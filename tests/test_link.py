@@ -41,7 +41,8 @@ def frame(request, programs, monkeypatch, registry):
         monkeypatch.setattr(cuda, "machine_code", programs)
         backend = cuda.CudaBackend(0)
     monkeypatch.setattr("frame.blocks.LEAST", 32)
-    monkeypatch.setattr("kernels.marshal.COPIED_FROM", 256)  # bytes: of 32 points of 64 by copy engines
+    monkeypatch.setattr("kernels.marshal.COPIED_FROM", 256)  # bytes: of a piece
+    monkeypatch.setattr("kernels.marshal.LINE_FROM", 24)  # of a line
     monkeypatch.setattr(made, "_choose_backend", lambda device: backend)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(SOURCES / "copies.py"))

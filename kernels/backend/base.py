@@ -238,6 +238,11 @@ class Backend(abc.ABC):
         which `copied` holds. The pitches are from one row to the next."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
+    def box_copies(self, in_: bool):
+        """copy(own, own_pitch, own_lines, host, host_pitch, host_lines, width, lines, planes): as `copy_rows`, planes of
+        lines of `width` bytes. pitch: from one line to the next; *_lines: lines from one plane to the next."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
     def pin(self, address: int, nbytes: int) -> None:
         """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to
         and from it may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not
