@@ -387,9 +387,9 @@ def make(lag=None):
         to, to_pitch, _, to_lines = words[12:16]
         width, lines, planes, kind = words[16:20]
         assert lines <= min(source_lines, to_lines) or planes == 1
-        for plane in range(planes):
-            ends = to + plane * to_lines * to_pitch, to_pitch, source + plane * source_lines * source_pitch, source_pitch
-            copy_2d(*ends, width, lines, kind, stream)
+        for _ in range(planes):
+            copy_2d(to, to_pitch, source, source_pitch, width, lines, kind, stream)
+            to, source = to + to_lines * to_pitch, source + source_lines * source_pitch
 
     # Memory in a file: other processes open it by its name (the handle)
     files, opened = {}, {}

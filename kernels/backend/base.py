@@ -234,13 +234,14 @@ class Backend(abc.ABC):
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
-        """Queue a copy of `rows` rows of `width` bytes between the device (in_: to it) and staging, or pinned memory for
-        which `copied` holds. The pitches are from one row to the next."""
+        """Queue a copy of `rows` rows of `width` bytes between the device (in_: to it) and staging, or memory for which
+        `copied` holds. The pitches are from one row to the next."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def box_copies(self, in_: bool):
-        """copy(own, own_pitch, own_lines, host, host_pitch, host_lines, width, lines, planes): as `copy_rows`, planes of
-        lines of `width` bytes. pitch: from one line to the next; *_lines: lines from one plane to the next."""
+        """copy(own, own_pitch, own_lines, host, host_pitch, host_lines, width, lines, planes): as `copy_rows`, but
+        planes of lines of `width` bytes. pitch: from one line to the next; *_lines: lines from one plane to the
+        next."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:

@@ -30,7 +30,8 @@ OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
 MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
 MOST = 2**31 - 1  # blocks of a launch
 CLOCK, MEMORY_CLOCK, BUS, SINGLE_TO_DOUBLE = 13, 36, 37, 87  # of CUDA's device attributes: kHz, kHz, bits, ratio
-# cudaMemcpy3DParms: array, position, (address, pitch, bytes of a line, lines of a plane) of source and target; extent, kind
+# cudaMemcpy3DParms: array, position, (address, pitch, bytes of a line, lines of a plane) of source and of target;
+# extent; kind
 BOX = struct.Struct("20q")
 LINK = 2**25  # bytes of a copy that measures the link
 
@@ -501,7 +502,11 @@ class CudaBackend(CudaTarget):
     def box_copies(self, in_):
         kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
         words = np.zeros(BOX.size // 8, np.int64)
-        address, fill, queue = words.ctypes.data, functools.partial(BOX.pack_into, words.data, 0), self._runtime.memcpy3DAsync
+        address, fill, queue = (
+            words.ctypes.data,
+            functools.partial(BOX.pack_into, words.data, 0),
+            self._runtime.memcpy3DAsync,
+        )
 
         def copy(own, own_pitch, own_lines, host, host_pitch, host_lines, width, lines, planes):
             there, here = (own, own_pitch, own_pitch, own_lines), (host, host_pitch, host_pitch, host_lines)

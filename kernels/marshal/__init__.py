@@ -111,7 +111,9 @@ class Moves:
     name the same arrays."""
 
     def __init__(self, marshal: Marshal, name: str, pairs, past: bool, points: int, ours: bool):
-        copied = [marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs]
+        copied = [
+            marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs
+        ]
         self._copies = [marshal.copier(name, *pair) for pair, alone in zip(pairs, copied) if alone]
         pairs = [pair for pair, alone in zip(pairs, copied) if not alone]
         across = any(marshal.reach(block) != "own" for block, _ in pairs)
@@ -199,8 +201,8 @@ class Marshal:
         if block.whole:
             fits = variables == 1 or block.points <= sv <= MOST_PITCH // size
         else:
-            fits = sx == 1 and nx * size >= LINE_FROM and nx <= sy <= MOST_PITCH // size and sz >= ny * sy and not sz % sy
-            fits = fits and nx * ny <= points  # pieces are planes
+            fits = sx == 1 and nx <= sy <= MOST_PITCH // size and ny * sy <= sz and sz % sy == 0
+            fits = fits and nx * size >= LINE_FROM and nx * ny <= points
         return fits and (reach == "ours" or self.backend.copied(*block.range))
 
     def copier(self, name: str, block: Block, view):
