@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 
 import numpy as np
@@ -13,6 +14,7 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, packs, plan as plans, threads
 from .errors import ArgumentError, BackendError, refuse
 
+ACROSS = 2  # blocks of a multiprocessor where arrays lie across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 
 
@@ -97,14 +99,19 @@ class Program:
         other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
         return other
 
-    def bind(self, arrays, box=()):
+    @property
+    def reads_once(self) -> bool:
+        """On a device: whether a launch reads each input once; else again for each sweep over the species."""
+        return self.plan.how is not None and self.plan.launch.hold != "reload"
+
+    def bind(self, arrays, box=(), across: bool = False):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
         arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
-        whole lines."""
-        return (self._boxed if box else self)._bind(arrays, box)
+        whole lines. across: arrays lie in the host's memory, across a device's link."""
+        return (self._boxed if box else self)._bind(arrays, box, across)
 
-    def _bind(self, arrays, box):
+    def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
             missing,
@@ -119,6 +126,8 @@ class Program:
         ]
         words += box
         shape = threads.shape(self.plan) if self.plan.how else Shape()
+        if across:  # fewer blocks at a time: some read, some write
+            shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0)
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
         if not self.settable:

@@ -380,17 +380,6 @@ def make(lag=None):
 
         queue(stream, go)
 
-    def copy_3d(parameters, stream):
-        words = (ctypes.c_int64 * 20).from_address(parameters)
-        assert not any(words[k] for k in (0, 1, 2, 3, 8, 9, 10, 11)), "arrays and positions are not for this stand-in"
-        source, source_pitch, _, source_lines = words[4:8]
-        to, to_pitch, _, to_lines = words[12:16]
-        width, lines, planes, kind = words[16:20]
-        assert lines <= min(source_lines, to_lines) or planes == 1
-        for _ in range(planes):
-            copy_2d(to, to_pitch, source, source_pitch, width, lines, kind, stream)
-            to, source = to + to_lines * to_pitch, source + source_lines * source_pitch
-
     # Memory in a file: other processes open it by its name (the handle)
     files, opened = {}, {}
 
@@ -469,7 +458,6 @@ def make(lag=None):
         ipcOpenMemHandle=open_handle,
         ipcCloseMemHandle=unmap,
         memcpy2DAsync=copy_2d,
-        memcpy3DAsync=copy_3d,
         streamSynchronize=lambda s: synchronize(s),
         hostRegister=register,
         hostUnregister=unregister,

@@ -226,7 +226,7 @@ class Backend(abc.ABC):
         return "own"
 
     def copied(self, low: int, high: int) -> bool:
-        """Whether `copy_rows` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""
+        """Whether `copier` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""
         return False
 
     def staging(self):
@@ -234,14 +234,13 @@ class Backend(abc.ABC):
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
-        """Queue a copy of `rows` rows of `width` bytes between the device (in_: to it) and staging, or memory for which
-        `copied` holds. The pitches are from one row to the next."""
+        """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
-    def box_copies(self, in_: bool):
-        """copy(own, own_pitch, own_lines, host, host_pitch, host_lines, width, lines, planes): as `copy_rows`, but
-        planes of lines of `width` bytes. pitch: from one line to the next; *_lines: lines from one plane to the
-        next."""
+    def copier(self, own: list[int], host: list[int], in_: bool):
+        """copy(own_at, host_at, nbytes): queues a copy of so many bytes between each of the device's addresses
+        own + own_at and the host's at the same place of the list, host + host_at (in_: to the device). The host's
+        memory is staging, or memory for which `copied` holds."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:

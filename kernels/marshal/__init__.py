@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import struct
 from typing import Any
 
@@ -30,8 +29,6 @@ SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
 ON_DEVICE, ACROSS = Shape(256), Shape(256, resident=1)
 PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
 COPIED_FROM = 2**16  # bytes of a row: with fewer, queueing a copy takes longer than kernels that read across the link
-LINE_FROM = 2**9  # bytes of a line in x: engines take boxes of shorter ones more slowly than kernels
-MOST_PITCH = 2**31 - 1  # bytes from row to row, of a copy
 PLACES = 64  # views whose places are remembered
 ONE_FIELD = struct.Struct(f"{4 + WORDS}q")
 
@@ -89,23 +86,6 @@ def rows_block(array) -> Block:
     return Block(address, (points, 1, 1, rows), (1, 0, 0, pitch), (0,) * 4, (points, 1, 1, rows), size=array.itemsize)
 
 
-def boxes(start: int, count: int, nx: int, ny: int):
-    """The points start .. start + count - 1 of planes of ny lines of nx: (x, y, z, points of a line, lines, planes,
-    number of its first point less start) of each box, in their order."""
-    at, end = start, start + count
-    while at < end:
-        x, y, z = at % nx, at // nx % ny, at // (nx * ny)
-        left = end - at
-        if x or left < nx:
-            size = min(nx - x, left), 1, 1
-        elif y or left < nx * ny:
-            size = nx, min(ny - y, left // nx), 1
-        else:
-            size = nx, ny, left // (nx * ny)
-        yield x, y, z, *size, at - start
-        at += math.prod(size)
-
-
 class Moves:
     """Copies between selections and views, bound once. Addresses of the host are in it: it may be run in calls that
     name the same arrays."""
@@ -114,8 +94,9 @@ class Moves:
         copied = [
             marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs
         ]
-        self._copies = [marshal.copier(name, *pair) for pair, alone in zip(pairs, copied) if alone]
-        pairs = [pair for pair, alone in zip(pairs, copied) if not alone]
+        alone = [pair for pair, by_engine in zip(pairs, copied) if by_engine]
+        self._copies = [marshal.copier(name, alone)] if alone else []
+        pairs = [pair for pair, by_engine in zip(pairs, copied) if not by_engine]
         across = any(marshal.reach(block) != "own" for block, _ in pairs)
         self._launches = []
         for first in range(0, len(pairs), MOST_FIELDS):
@@ -186,52 +167,32 @@ class Marshal:
     def _straight(self, name: str, block: Block, start: int, count: int, view, reach: str) -> None:
         """Between a view and memory that kernels reach. reach: "ours" of a pinned buffer."""
         if self.copied(block, view, count, reach):
-            self.copier(name, block, view)(start, count, 0)
+            self.copier(name, [(block, view)])(start, count, 0)
         else:
             self._launch(name, view.itemsize, start, count, self.words(block, view, count), across=reach != "own")
 
     def copied(self, block: Block, view, points: int, reach: str) -> bool:
-        """Whether copy engines bring so many points at a time, in the view's type: each variable's lie one behind the
-        other, or in lines of a box, and there are enough. reach: see there; "ours" of a pinned buffer."""
-        nx, ny, nz, variables = block.n
-        sx, sy, sz, sv = block.strides
-        size = block.size
-        if reach not in ("shared", "ours") or size != view.itemsize or points * size < COPIED_FROM:
-            return False
-        if block.whole:
-            fits = variables == 1 or block.points <= sv <= MOST_PITCH // size
-        else:
-            fits = sx == 1 and nx <= sy <= MOST_PITCH // size and ny * sy <= sz and sz % sy == 0
-            fits = fits and nx * size >= LINE_FROM and nx * ny <= points
-        return fits and (reach == "ours" or self.backend.copied(*block.range))
+        """Whether copy engines bring so many points at a time: each variable's lie one behind the other, in the view's
+        type, and there are enough. reach: see there; "ours" of a pinned buffer."""
+        return (
+            reach in ("shared", "ours")
+            and points * block.size >= COPIED_FROM
+            and block.size == view.itemsize
+            and block.whole
+            and (reach == "ours" or self.backend.copied(*block.range))
+        )
 
-    def copier(self, name: str, block: Block, view):
-        """copy(start, count, column): as `Moves.run`, by a copy engine."""
-        first, there, row, rows = self.words(block, view)[:4]
-        nx, ny, nz, _ = block.n
-        _, sy, sz, sv = (block.size * stride for stride in block.strides)
-        size, into = block.size, name == "gather"
-        if block.whole:
-            queue = self.backend.copy_rows
-
-            def copy(start: int, count: int, column: int) -> None:
-                width = size * count
-                ends = [(there + size * column, size * row if rows > 1 else width)]  # a pitch even of one row
-                ends.append((first + size * start, sv if rows > 1 else width))
-                queue(*ends[not into], *ends[into], width, rows, into)
-
-            return copy
-        queue_box = self.backend.box_copies(into)
-        line = size * nx
-        numbers = range(rows)
-
-        def copy_boxes(start: int, count: int, column: int) -> None:
-            for x, y, z, wide, lines, planes, at in boxes(start, count, nx, ny):
-                host, own = first + size * x + sy * y + sz * z, there + size * (column + at)
-                for v in numbers:
-                    queue_box(own + size * row * v, line, ny, host + sv * v, sy, sz // sy, size * wide, lines, planes)
-
-        return copy_boxes
+    def copier(self, name: str, pairs):
+        """copy(start, count, column): as `Moves.run`, by copy engines, all in one batch."""
+        own: list[int] = []
+        host: list[int] = []
+        for block, view in pairs:
+            first, there, row, rows = self.words(block, view)[:4]
+            size, pitch = block.size, block.size * block.strides[3]  # the size is the same for all
+            own += [there + v * size * row for v in range(rows)]
+            host += [first + v * pitch for v in range(rows)]
+        queue = self.backend.copier(own, host, name == "gather")
+        return lambda start, count, column: queue(size * column, size * start, size * count)
 
     def moves(self, name: str, pairs, past: bool = False, points: int = 0, ours: bool = False) -> Moves:
         """gather or scatter of these (block, view): one launch, and the copies of those that copy engines bring.
