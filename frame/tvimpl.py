@@ -17,7 +17,7 @@ from typing import Any
 import kernels
 from kernels.backend.base import IN, OUT, WORK, Lent, Pipeline, Pointer
 from kernels.declare import LISTED
-from kernels.marshal import Marshal
+from kernels.marshal import Block, Marshal
 
 from . import stripe as stripes, teams
 from .blocks import PARTS, BlockCall
@@ -499,44 +499,47 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
+        call, holds = self._bound(launcher, inputs, outputs, brought)
+        call()
+
+        def again() -> None:
+            nonlocal call, holds
+            if not holds():
+                call, holds = self._bound(launcher, inputs, outputs, brought)
+            call()
+
+        return again
+
+    def _bound(self, launcher: Launcher, inputs, outputs, brought):
+        """A block call, and whether it may still be made: what lies where is as it was found, and check mode too."""
         run, hosts = self._resident(launcher, inputs, outputs)
-        if run is not None:
-            pins, settle = self.backend.pins, self.backend.synchronize if hosts else self.settle
-            asked = [block for block in hosts if not self.backend.pinned(*block.range)]
+        if run is None:
+            self.forget()  # an input that this call lacks must not come from an earlier one
+            self._check_block(launcher, brought, outputs)
+            pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
+            for view, block in pairs[0]:
+                self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
+            for view, block in pairs[1]:
+                self._check_variables(view, block.n[3], view.rows)
+            call = BlockCall(self, launcher, *pairs)
+            return call.run, call.holds
+        backend, total, pins = self.backend, outputs[0][1].points, self.backend.pins
+        asked = [block for block in hosts if not backend.pinned(*block.range)]
 
-            def launch() -> None:
-                if hosts and self._filled:
-                    self.wait()  # for copies of these arrays that are queued
-                self.timed(KERNELS, "", launcher.name, total, 0, run, total)
-                if hosts or self.waits:
-                    settle()
+        def launch() -> None:
+            if hosts and self._filled:
+                self.wait()  # for copies of these arrays that are queued
+            self.timed(KERNELS, "", launcher.name, total, 0, run, total)
+            if hosts:
+                backend.synchronize()
+            elif self.waits:
+                self.settle()
 
-            def again() -> None:
-                moved = hosts and (pins != self.backend.pins or any(self.marshal.reach(b) != "shared" for b in asked))
-                if self.check.on or moved:
-                    self.block(name, inputs, outputs)
-                else:
-                    launch()
+        def holds() -> bool:
+            same = not hosts or (pins == backend.pins and all(self.marshal.reach(b) == "shared" for b in asked))
+            return same and not self.check.on
 
-            launch()
-            return again
-        self.forget()  # an input that this call lacks must not come from an earlier one
-        self._check_block(launcher, brought, outputs)
-        pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
-        for view, block in pairs[0]:
-            self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
-        for view, block in pairs[1]:
-            self._check_variables(view, block.n[3], view.rows)
-        call = BlockCall(self, launcher, *pairs)
-        call.run()
-
-        def repeat() -> None:
-            nonlocal call
-            if not call.holds():
-                call = BlockCall(self, launcher, *pairs)
-            call.run()
-
-        return repeat
+        return launch, holds
 
     def _check_block(self, launcher: Launcher, brought, outputs) -> None:
         """Raises StateError for inputs and outputs that this call neither brings nor makes."""
@@ -588,7 +591,8 @@ class TVImpl:
         and their points lie one behind the other or are the same box of larger arrays. Across a link a launch has to
         read its inputs once; large whole arrays are brought sooner by copy engines. On a CPU only slabs of a few points
         in x are worked on so, for which copies cost more than the kernel."""
-        no, hosts = (None, []), []
+        no: tuple[None, list[Block]] = (None, [])
+        hosts: list[Block] = []
         device, program = self.backend.memory == "device", launcher.program
         if self.check.on or not (device or program.small):
             return no

@@ -121,7 +121,7 @@ class Backend(abc.ABC):
 
     name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
     thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
-    generation: of a device, the major number of its compute capability. peers: verbs for data between the devices of
+    generation: of a device, the major number of its compute capability. shared_memory: bytes that a block may have. peers: verbs for data between the devices of
     several processes, None without a device.
     """
 
@@ -132,6 +132,7 @@ class Backend(abc.ABC):
     arrays = np
     peers: Peers | None = None
     generation = 0
+    shared_memory = 0
 
     def __str__(self):
         return self.name
