@@ -2,8 +2,8 @@
 kernels/marshal's constants. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
 
 Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal
-kernels across the link with several shapes, without fringe and with one of 3; block calls by copies in other pieces, and
-in one launch across the link; packing with other numbers of threads.
+kernels across the link with several shapes, without fringe and with one of 3; block calls by copies in other pieces,
+and in one launch across the link; packing with other numbers of threads.
 """
 
 import os
@@ -119,8 +119,9 @@ def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, copied=0, a
     rank.case(way, memory, *shape, *[fringe] * 6, 10, chunk, 0.1)
     seconds = median(rank.once, OFTEN if way == "block" else 5)
     print(
-        f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, copies from {copied} points, {across} "
-        f"blocks across, threads {threads or 'own'}: {1e6 * seconds:.0f} us, {1e9 * seconds / rank.points:.2f} ns a point",
+        f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, copies from {copied} points, "
+        f"{across} blocks across, threads {threads or 'own'}: {1e6 * seconds:.0f} us, "
+        f"{1e9 * seconds / rank.points:.2f} ns a point",
         flush=True,
     )
     rank.release()
