@@ -589,8 +589,8 @@ class TVImpl:
         """(run(points) on the host's own arrays, without views and copies, the blocks that lie in the host's memory);
         (None, []) where that cannot be. It can where kernels reach all arrays, in the views' type, no two share memory,
         and their points lie one behind the other or are the same box of larger arrays. Across a link a launch has to
-        read its inputs once; large whole arrays are brought sooner by copy engines. On a CPU only slabs of a few points
-        in x are worked on so, for which copies cost more than the kernel."""
+        touch each number once; copy engines bring large whole arrays sooner. On a CPU only slabs of a few points in x
+        are worked on so, for which copies cost more than the kernel."""
         no: tuple[None, list[Block]] = (None, [])
         hosts: list[Block] = []
         device, program = self.backend.memory == "device", launcher.program
@@ -621,7 +621,7 @@ class TVImpl:
         box = boxes.pop()
         if not fits or box and box[0] * box[1] * box[2] >= 2**31:
             return no
-        if hosts and not (program.reads_once and (box or hosts[0].points < COPIED_FROM)):
+        if hosts and not (program.touches_once and (box or hosts[0].points < COPIED_FROM)):
             return no
         # with any box: a later call may have a shorter one, and what the first calls compiled should be all
         if not device and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):

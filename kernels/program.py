@@ -100,9 +100,15 @@ class Program:
         return other
 
     @property
-    def reads_once(self) -> bool:
-        """On a device: whether a launch reads each input once; else again for each sweep over the species."""
-        return self.plan.how is not None and self.plan.launch.hold != "reload"
+    def touches_once(self) -> bool:
+        """On a device: whether a launch reads each number of its inputs once, and none of its results: then its arrays
+        may lie across a link."""
+        plan = self.plan
+        if plan.how is None or plan.launch.hold == "reload":
+            return False
+        rows = {q for q in plan.arguments if declare.quantities[q].per}  # the others are in registers
+        read = {q for kernel in plan.kernels for q in kernel.reads}
+        return all(declare.quantities[q].per == "ns" for q in rows) and not read & rows & set(plan.writes)
 
     def bind(self, arrays, box=(), across: bool = False):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
