@@ -1,8 +1,9 @@
 """Blocks of a host, the stripes cut from them, and the copies between a block and a view.
 
 How a block is reached depends on where it lies. Where kernels can read and write it, one kernel does it all: also the
-pinned memory of a host, across the link. Pageable memory is packed by threads of the CPU into a pinned buffer, in the
-view's type, and that is a block like any other. Either way a scatter touches the selected points alone: fringe data
+pinned memory of a host, across the link. Copy engines bring pinned memory whose points lie one behind the other, in the
+view's type. Pageable memory is packed by threads of the CPU into a pinned buffer, in the view's type, and that is a
+block like any other. Each way a scatter touches the selected points alone: fringe data
 that the host writes between two calls stays.
 """
 
