@@ -16,7 +16,7 @@ from kernels.marshal import rows_block
 from .launcher import Launcher
 from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
-PARTS = 4  # pieces under way on a device
+PARTS = 3  # pieces under way on a device
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 
 

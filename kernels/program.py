@@ -14,7 +14,7 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, packs, plan as plans, threads
 from .errors import ArgumentError, BackendError, refuse
 
-ACROSS = 2  # blocks of a multiprocessor where arrays lie across the link
+ACROSS = 1  # blocks of a multiprocessor where arrays lie across the link: some read while others write
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 
 
@@ -132,7 +132,7 @@ class Program:
         ]
         words += box
         shape = threads.shape(self.plan) if self.plan.how else Shape()
-        if across:  # fewer blocks at a time: some read, some write
+        if across:  # shared memory for no more than so many
             shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0)
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
