@@ -32,7 +32,7 @@ def programs(tmp_path_factory):
 
 @pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])
 def frame(request, programs, monkeypatch, registry):
-    """A frame on a device of its own: chunk 128 in up to four parts."""
+    """A frame on a device of its own: chunk 128 in up to three parts."""
     made = Frame()
     if request.param == "gpu":
         backend = kernels.get_backend("cuda")
