@@ -1,8 +1,9 @@
 """Block calls: the chunk loop over whole selections, with copies in, kernels and copies out side by side.
 
 A call is resolved once, and run as often as the host repeats it. The views are used in parts, one for each piece of
-the block that is under way. Arrays that kernels reach are read and written where they lie, all of a direction in one
-launch. Pageable ones are packed by threads of the CPU into a pinned buffer that has parts as well.
+the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines, all of a direction
+in one batch; the others that kernels reach are read and written where they lie, all of a direction in one launch.
+Pageable ones are packed by threads of the CPU into a pinned buffer that has parts as well.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kernels.marshal import rows_block
 from .launcher import Launcher
 from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
-PARTS = 4  # pieces under way on a device
+PARTS = 3  # pieces under way on a device
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 
 
@@ -46,8 +47,8 @@ class BlockCall:
             if reach == "shared" and not impl.backend.pinned(*block.range)
         ]
         self._device = device
-        self._in = _Direction("gather", self._marshal, inputs, parts, self._width, impl.dtype)
-        self._out = _Direction("scatter", self._marshal, outputs, parts, self._width, impl.dtype)
+        self._in = _Direction("gather", self._marshal, inputs, parts, self._width, self._piece, impl.dtype)
+        self._out = _Direction("scatter", self._marshal, outputs, parts, self._width, self._piece, impl.dtype)
         # Y without its last species, and Q with one row less than it has
         self._rests = [
             self._marshal.last_fraction(impl.views["Y"].matrix)
@@ -150,14 +151,14 @@ class _Direction:
     """Copies of one direction: of the arrays that kernels reach, and of those that go through the pinned buffer.
     packed: what packs or unpacks these, None where there are none."""
 
-    def __init__(self, name: str, marshal, fields, parts: int, width: int, dtype):
+    def __init__(self, name: str, marshal, fields, parts: int, width: int, piece: int, dtype):
         reached: list[tuple] = []
         staged: list[tuple] = []
         self.packed: Any = None
         for view, block in fields:
             matrix = view.matrix if block.n[3] == view.rows else view.matrix[: block.n[3]]
             (staged if marshal.reach(block) == "no" else reached).append((block, matrix))
-        self._reached = marshal.moves(name, reached) if reached else None
+        self._reached = marshal.moves(name, reached, points=piece) if reached else None
         self.packs = sum(block.size * block.n[3] for block, _ in staged)  # bytes of a point
         self.bytes = sum(block.size * block.n[3] for block, _ in reached)
         self.bytes += sum(dtype.itemsize * block.n[3] for block, _ in staged)
@@ -169,7 +170,8 @@ class _Direction:
         self._buffer = marshal.buffer(name, sum(rows), parts * width, dtype)  # may have more rows
         ends = [sum(rows[: n + 1]) for n in range(len(rows))]
         lent = [self._buffer[end - n : end] for n, end in zip(rows, ends)]
-        self._staged = marshal.moves(name, [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)])
+        pairs = [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)]
+        self._staged = marshal.moves(name, pairs, points=piece, ours=True)
         self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past=True)
 
     def holds(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import kernels
 from kernels.backend.base import IN, OUT, WORK, Lent, Pipeline, Pointer
 from kernels.declare import LISTED
-from kernels.marshal import Marshal
+from kernels.marshal import Block, Marshal
 
 from . import stripe as stripes, teams
 from .blocks import PARTS, BlockCall
@@ -30,6 +30,7 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
+COPIED_FROM = 2**20  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 USED = -1
 
 
@@ -498,37 +499,47 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
-        run = self._resident(launcher, inputs, outputs)
-        if run is not None:
+        call, holds = self._bound(launcher, inputs, outputs, brought)
+        call()
+
+        def again() -> None:
+            nonlocal call, holds
+            if not holds():
+                call, holds = self._bound(launcher, inputs, outputs, brought)
+            call()
+
+        return again
+
+    def _bound(self, launcher: Launcher, inputs, outputs, brought):
+        """A block call, and whether it may still be made: what lies where is as it was found, and check mode too."""
+        run, hosts = self._resident(launcher, inputs, outputs)
+        if run is None:
+            self.forget()  # an input that this call lacks must not come from an earlier one
+            self._check_block(launcher, brought, outputs)
+            pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
+            for view, block in pairs[0]:
+                self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
+            for view, block in pairs[1]:
+                self._check_variables(view, block.n[3], view.rows)
+            call = BlockCall(self, launcher, *pairs)
+            return call.run, call.holds
+        backend, total, pins = self.backend, outputs[0][1].points, self.backend.pins
+        asked = [block for block in hosts if not backend.pinned(*block.range)]
+
+        def launch() -> None:
+            if hosts and self._filled:
+                self.wait()  # for copies of these arrays that are queued
             self.timed(KERNELS, "", launcher.name, total, 0, run, total)
-            self.settle()
+            if hosts:
+                backend.synchronize()
+            elif self.waits:
+                self.settle()
 
-            def again() -> None:
-                if self.check.on:
-                    self.block(name, inputs, outputs)
-                    return
-                self.timed(KERNELS, "", launcher.name, total, 0, run, total)
-                if self.waits:
-                    self.settle()
+        def holds() -> bool:
+            same = not hosts or (pins == backend.pins and all(self.marshal.reach(b) == "shared" for b in asked))
+            return same and not self.check.on
 
-            return again
-        self.forget()  # an input that this call lacks must not come from an earlier one
-        self._check_block(launcher, brought, outputs)
-        pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
-        for view, block in pairs[0]:
-            self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
-        for view, block in pairs[1]:
-            self._check_variables(view, block.n[3], view.rows)
-        call = BlockCall(self, launcher, *pairs)
-        call.run()
-
-        def repeat() -> None:
-            nonlocal call
-            if not call.holds():
-                call = BlockCall(self, launcher, *pairs)
-            call.run()
-
-        return repeat
+        return launch, holds
 
     def _check_block(self, launcher: Launcher, brought, outputs) -> None:
         """Raises StateError for inputs and outputs that this call neither brings nor makes."""
@@ -575,13 +586,16 @@ class TVImpl:
             self.backend.synchronize()
 
     def _resident(self, launcher: Launcher, inputs, outputs):
-        """run(points) on the host's own arrays, without views and copies; None where that cannot be. It can where all
-        arrays lie in the backend's memory, in the views' type, no two share memory, and their points lie one behind the
-        other or are the same box of larger arrays. On a CPU only slabs of a few points in x are worked on so, for which
-        copies cost more than the kernel."""
+        """(run(points) on the host's own arrays, without views and copies, the blocks that lie in the host's memory);
+        (None, []) where that cannot be. It can where kernels reach all arrays, in the views' type, no two share memory,
+        and their points lie one behind the other or are the same box of larger arrays. Across a link a launch has to
+        touch each number once; copy engines bring large whole arrays sooner. On a CPU only slabs of a few points in x
+        are worked on so, for which copies cost more than the kernel."""
+        no: tuple[None, list[Block]] = (None, [])
+        hosts: list[Block] = []
         device, program = self.backend.memory == "device", launcher.program
         if self.check.on or not (device or program.small):
-            return None
+            return no
         arrays: dict[str, Lent] = {}
         given: dict[str, Any] = {}
         ranges, boxes = [], set()
@@ -592,8 +606,11 @@ class TVImpl:
                 continue
             fits = rows == view.rows and block.size == self.dtype.itemsize and tag not in given
             given[tag] = block
-            if not fits or self.marshal.reach(block) != "own" or (view.parts and self.nq == self.ns + 4):
-                return None
+            reach = self.marshal.reach(block)
+            if not fits or reach == "no" or (view.parts and self.nq == self.ns + 4):
+                return no
+            if reach == "shared":
+                hosts.append(block)
             ranges.append(block.range)
             at, row = block.first, block.size * block.strides[3]
             for part in view.parts or (view,):  # the rows of Q, one after the other
@@ -603,14 +620,16 @@ class TVImpl:
         fits = set(program.reads) <= brought and set(program.writes) == made and _apart(ranges) and len(boxes) == 1
         box = boxes.pop()
         if not fits or box and box[0] * box[1] * box[2] >= 2**31:
-            return None
+            return no
+        if hosts and not (program.touches_once and (box or hosts[0].points < COPIED_FROM)):
+            return no
         # with any box: a later call may have a shorter one, and what the first calls compiled should be all
         if not device and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
-            return None
+            return no
         if not box:
-            return program.bind(arrays)
+            return program.bind(arrays, across=bool(hosts)), hosts
         nx, ny, _, *strides = box
-        return program.bind(arrays, (nx, ny, *strides))
+        return program.bind(arrays, (nx, ny, *strides), bool(hosts)), hosts
 
     def _names(self, fields) -> set[str]:
         """Names of the views that the arrays of a block call belong to, the rows of Q included."""

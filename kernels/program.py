@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 
 import numpy as np
@@ -13,6 +14,7 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, packs, plan as plans, threads
 from .errors import ArgumentError, BackendError, refuse
 
+ACROSS = 1  # blocks of a multiprocessor where arrays lie across the link: some read while others write
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 
 
@@ -97,14 +99,25 @@ class Program:
         other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
         return other
 
-    def bind(self, arrays, box=()):
+    @property
+    def touches_once(self) -> bool:
+        """On a device: whether a launch reads each number of its inputs once, and none of its results: then its arrays
+        may lie across a link."""
+        plan = self.plan
+        if plan.how is None or plan.launch.hold == "reload":
+            return False
+        rows = {q for q in plan.arguments if declare.quantities[q].per}  # the others are in registers
+        read = {q for kernel in plan.kernels for q in kernel.reads}
+        return all(declare.quantities[q].per == "ns" for q in rows) and not read & rows & set(plan.writes)
+
+    def bind(self, arrays, box=(), across: bool = False):
         """Check names, shapes and types once; returns run(n), which launches for the first n points of the bound
         arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
-        whole lines."""
-        return (self._boxed if box else self)._bind(arrays, box)
+        whole lines. across: arrays lie in the host's memory, across a device's link."""
+        return (self._boxed if box else self)._bind(arrays, box, across)
 
-    def _bind(self, arrays, box):
+    def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
             missing,
@@ -119,6 +132,8 @@ class Program:
         ]
         words += box
         shape = threads.shape(self.plan) if self.plan.how else Shape()
+        if across:  # shared memory for no more than so many
+            shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0)
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
         if not self.settable:

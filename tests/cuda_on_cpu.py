@@ -301,12 +301,12 @@ class Memory:
         self.ranges = {}
 
     def add(self, address, size, kind):
-        self.ranges[address] = (size, kind)
+        self.ranges[address, kind] = size
 
     def kind(self, address):
         # "device" memory lies between host memory here, so whole pinned pages may cover some of it
         return max(
-            (kind for start, (size, kind) in self.ranges.items() if start <= address < start + size), default=PAGEABLE
+            (kind for (start, kind), size in self.ranges.items() if start <= address < start + size), default=PAGEABLE
         )
 
 
@@ -380,9 +380,9 @@ def make(lag=None):
         return out
 
     def refuse_half_pinned(address, size):
-        """As the driver: memory of the host that is pinned only in part is refused."""
-        pinned = sum(max(min(address + size, a + s) - max(address, a), 0) for a, s in registered.items())
-        if 0 < pinned < size:
+        """As the driver: memory of the host that is pinned only in part, or in two parts, is refused."""
+        pinned = [min(address + size, a + s) - max(address, a) for a, s in registered.items()]
+        if 0 < max(pinned, default=0) < size:
             raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
 
     def copy(to, source, size, kind, stream=0):
@@ -391,7 +391,8 @@ def make(lag=None):
     def copy_2d(to, to_pitch, source, source_pitch, width, height, kind, stream=0):
         assert width <= min(to_pitch, source_pitch) or height == 1
         wanted = {1: (False, True), 2: (True, False), 3: (True, True)}[kind]
-        assert (memory.kind(source) == DEVICE, memory.kind(to) == DEVICE) == wanted, "the copy's direction is wrong"
+        found = memory.kind(source), memory.kind(to)
+        assert (found[0] == DEVICE, found[1] == DEVICE) == wanted, f"a copy of direction {kind} between kinds {found}"
         calls.append("copy")
         for host, pitch in ((source, source_pitch),) * (kind == 1) + ((to, to_pitch),) * (kind == 2):
             refuse_half_pinned(host, (height - 1) * pitch + width)
@@ -425,7 +426,7 @@ def make(lag=None):
 
     def unmap(address):
         opened.pop(address)
-        memory.ranges.pop(address)
+        memory.ranges.pop((address, DEVICE))
 
     def free(address):
         unmap(address)
@@ -449,7 +450,7 @@ def make(lag=None):
         memory.add(address, size, PINNED)
 
     def unregister(address):
-        del registered[address], memory.ranges[address]
+        del registered[address], memory.ranges[address, PINNED]
 
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,

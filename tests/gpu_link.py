@@ -2,8 +2,8 @@
 kernels/marshal's constants. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
 
 Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal
-kernels across the link with several shapes, without fringe and with one of 3; block calls with other pieces; packing
-with other numbers of threads; what Python takes to queue a piece.
+kernels across the link with several shapes, without fringe and with one of 3; block calls by copies in other pieces,
+and in one launch across the link; packing with other numbers of threads.
 """
 
 import os
@@ -14,6 +14,7 @@ import numpy as np
 import frame.blocks
 import frame.tvimpl
 import kernels.marshal
+import kernels.program
 from frame.tools.bench.blocks_rank import Rank
 from kernels.backend import get_backend
 from kernels.backend.base import IN, OUT, Shape
@@ -21,7 +22,7 @@ from kernels.backend.cuda import in_own_pages
 from kernels.marshal import Block, Marshal
 
 ROWS = ROWS_IN, ROWS_OUT = 12, 15
-OFTEN = 15
+OFTEN, NEVER = 15, 10**9
 os.environ["FRAME_BACKEND"] = "cuda"
 be = get_backend("cuda")
 pipe = be.pipeline(4)
@@ -106,9 +107,10 @@ def marshalling(shape, fringe):
         be.unpin(host.ctypes.data, host.nbytes)
 
 
-def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, least=8192, threads=0):
+def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, copied=0, across=2, threads=0):
+    """copied: points from which whole pinned arrays go by copies. across: blocks of a multiprocessor below that."""
     frame.blocks.PARTS = frame.tvimpl.PARTS = parts
-    frame.blocks.LEAST = least
+    frame.tvimpl.COPIED_FROM, kernels.program.ACROSS = copied, across
     if threads:
         os.environ["FRAME_THREADS"] = str(threads)
     else:
@@ -117,17 +119,11 @@ def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, least=8192,
     rank.case(way, memory, *shape, *[fringe] * 6, 10, chunk, 0.1)
     seconds = median(rank.once, OFTEN if way == "block" else 5)
     print(
-        f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, least {least}, threads "
-        f"{threads or 'own'}: {1e6 * seconds:.0f} us, {1e9 * seconds / rank.points:.2f} ns a point",
+        f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, copies from {copied} points, "
+        f"{across} blocks across, threads {threads or 'own'}: {1e6 * seconds:.0f} us, "
+        f"{1e9 * seconds / rank.points:.2f} ns a point",
         flush=True,
     )
-    if shape == CUBES[0] and memory == "pinned" and way == "block":
-        call = rank._again.__closure__[0].cell_contents
-        begin = time.perf_counter()
-        for part in range(parts):
-            call._queue(part * least, least, part)
-        print(f"  queueing {parts} pieces: {1e6 * (time.perf_counter() - begin):.0f} us", flush=True)
-        pipe.wait(), call._pipe.wait()
     rank.release()
     rank.frame.finalize()
 
@@ -140,10 +136,11 @@ if __name__ == "__main__":
         for width in (0, 3):
             marshalling(cube, width)
     for cube in CUBES:
-        for parts, least in ((4, 4096), (4, 8192), (8, 4096), (8, 8192), (4, 16384), (4, 32768)):
-            if parts * least <= cube[0] ** 3:
-                calls(cube, 0, "pinned", parts=parts, least=least)
-        calls(cube, 3, "pinned")
+        for parts in (2, 3, 4):
+            calls(cube, 0, "pinned", parts=parts)
+        for width in (0, 3):
+            for across in (1, 2, 4):
+                calls(cube, width, "pinned", copied=NEVER, across=across)
     for threads in (1, 2, 4, 8, 16):
         for cube in CUBES[1:3]:
             calls(cube, 0, "pageable", threads=threads)

@@ -15,7 +15,8 @@ from hosts import SOURCES
 from mixtures_for_tests import ROOT
 
 import frame.blocks
-import kernels
+import frame.tvimpl
+import kernels.marshal
 from frame.frame import Frame
 from frame.tools.bench import inputs
 from kernels import Mixture, get_backend
@@ -86,6 +87,7 @@ def main(what: str) -> None:
             for name in pool.imap_unordered(compiled, tasks):
                 print(name, flush=True)
     frame.blocks.LEAST = 32  # several pieces under way
+    kernels.marshal.COPIED_FROM, frame.tvimpl.COPIED_FROM = 256, 500  # by copy engines, and across the link
     host = Frame()
     host.initialize(-1, 128, test_link.NS, 1, 0)
     host.register_kernel(str(SOURCES / "copies.py"))

@@ -4,6 +4,7 @@ The stand-in's streams run their work as late or as early as their events allow 
 is missing shows as a wrong number. With `pytest -m gpu` the same calls go to the device.
 """
 
+import functools
 import json
 import sys
 
@@ -31,15 +32,19 @@ def programs(tmp_path_factory):
 
 @pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])
 def frame(request, programs, monkeypatch, registry):
-    """A frame on a device of its own: chunk 128 in up to four parts."""
+    """A frame on a device of its own: chunk 128 in up to three parts."""
     made = Frame()
     if request.param == "gpu":
         backend = kernels.get_backend("cuda")
     else:
         monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
         monkeypatch.setattr(cuda, "machine_code", programs)
+        monkeypatch.setattr(cuda, "batch_copies", lambda: None)
         backend = cuda.CudaBackend(0)
     monkeypatch.setattr("frame.blocks.LEAST", 32)
+    if request.param in (0, 1):  # with the others, small whole arrays are worked on across the link
+        monkeypatch.setattr("frame.tvimpl.COPIED_FROM", 0)
+    monkeypatch.setattr("kernels.marshal.COPIED_FROM", 256)  # bytes: of a piece
     monkeypatch.setattr(made, "_choose_backend", lambda device: backend)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(SOURCES / "copies.py"))
@@ -293,7 +298,9 @@ def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
             again()
         if where == "pinned":
             assert cupy.calls.count("wait") == 1
-            assert cupy.calls.count("gather_8") == cupy.calls.count("frame_run") == -(-1000 // 32)
+            assert cupy.calls.count("frame_run") == -(-1000 // 32)
+            # by copy engines, but for arrays on pages that were pinned for another one
+            assert 0 < cupy.calls.count("copy") <= 6 * -(-1000 // 32)
         for array in made.values():
             array.release()
 
@@ -361,14 +368,15 @@ def test_a_device_that_fails(frame, monkeypatch, where, fails):
     error = cuda_.driver.CUDADriverError("CUDA_ERROR_MPS_SERVER_NOT_READY: MPS server is not ready")
     calls = iter(range(10**6))
 
-    def refuse(*arguments, whole=cuda_.driver.launchKernel):
+    def refuse(*arguments, whole=None):
         if fails == "wait" or next(calls) >= 3:  # some pieces are under way then
             raise error
         return whole(*arguments)
 
     with monkeypatch.context() as patch:
         if fails == "launch":
-            patch.setattr(cuda_.driver, "launchKernel", refuse)
+            for where_from, name in ((cuda_.driver, "launchKernel"), (cuda_.runtime, "memcpyAsync")):
+                patch.setattr(where_from, name, functools.partial(refuse, whole=getattr(where_from, name)))
         else:
             patch.setattr(cuda_.Stream if where == "pinned" else cuda_.Event, "synchronize", refuse)
         with pytest.raises(RuntimeError) as raised:
@@ -434,6 +442,31 @@ def test_unpinned_arrays_are_found_out(frame):
             inside = made[source].values[made[source].inside]
             np.testing.assert_array_equal(made[name].values[made[name].inside], factor * inside)
     check(frame, made, before)
+
+
+@pytest.mark.parametrize("where", ["pinned", "host's own"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_arrays_that_a_launch_reaches_across_the_link(frame, where, whole):
+    """A box of pinned arrays, and small whole ones, are worked on where they are: one launch, one wait, no copy. A box
+    after frame_unpin is not."""
+    low, high = ((1, 1, 1), (10, 9, 8)) if whole else ((2, 3, 1), (9, 8, 7))
+    made, _, _ = arrays(frame, np.random.default_rng(14), where, box=(10, 9, 8), fringe=0)
+    before = {name: a.flat.copy() for name, a in made.items()}
+    fields = [made[n].field(IN) for n in ("T", "Y")] + [made[n].field(OUT) for n in ("p", "X")]
+    again = frame.block_of_fields("straight", fields, (*low, None), (*high, None))
+    for array in made.values():
+        array.inside = tuple(slice(a - 1, b) for a, b in zip(low, high))
+    calls = getattr(frame.backend.arrays, "calls", [])
+    for where_now in (where, "pageable"):
+        for name in ("p", "X"):
+            made[name].flat[...] = np.nan
+        del calls[:]
+        again()
+        if calls and where_now == where and (not whole or tvimpl.COPIED_FROM):
+            assert calls == ["frame_run", "wait"]
+        check(frame, made, before)
+        for array in made.values():
+            array.where = "pageable"
 
 
 def test_what_the_sanitizers_look_at(frame):

@@ -121,8 +121,8 @@ class Backend(abc.ABC):
 
     name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
     thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
-    generation: of a device, the major number of its compute capability. peers: verbs for data between the devices of
-    several processes, None without a device.
+    generation: of a device, the major number of its compute capability. shared_memory: bytes of it that a block may
+    have. peers: verbs for data between the devices of several processes, None without a device.
     """
 
     name: str
@@ -132,6 +132,7 @@ class Backend(abc.ABC):
     arrays = np
     peers: Peers | None = None
     generation = 0
+    shared_memory = 0
 
     def __str__(self):
         return self.name
@@ -225,12 +226,22 @@ class Backend(abc.ABC):
         and write the host's where it is; "no", it has to be staged."""
         return "own"
 
+    def copied(self, low: int, high: int) -> bool:
+        """Whether `copier` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""
+        return False
+
     def staging(self):
         """A buffer of the host's memory that copies run straight from and to; see pinned.Staging."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
         """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
+    def copier(self, own: list[int], host: list[int], in_: bool):
+        """copy(own_at, host_at, nbytes): queues a copy of so many bytes between each of the device's addresses
+        own + own_at and the host's at the same place of the list, host + host_at (in_: to the device). The host's
+        memory is staging, or memory for which `copied` holds."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:

@@ -34,6 +34,11 @@ class PinnedMemory:
         """Whether `pin` has pinned all of these bytes: no question to the driver."""
         return not self._gaps(low, high)
 
+    def at_once(self, low: int, high: int) -> bool:
+        """Whether one pinning covers all of these bytes: the driver refuses a copy that reaches into another one."""
+        at = bisect.bisect(self._registered, low, key=lambda pages: pages[0]) - 1
+        return at >= 0 and high <= self._registered[at][1]
+
     def kind(self, low: int, high: int) -> int:
         """cudaMemoryType of the bytes low .. high - 1; PAGEABLE where its two ends differ in kind."""
         if self.holds(low, high):

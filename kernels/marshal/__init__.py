@@ -1,8 +1,9 @@
 """Blocks of a host, the stripes cut from them, and the copies between a block and a view.
 
 How a block is reached depends on where it lies. Where kernels can read and write it, one kernel does it all: also the
-pinned memory of a host, across the link. Pageable memory is packed by threads of the CPU into a pinned buffer, in the
-view's type, and that is a block like any other. Either way a scatter touches the selected points alone: fringe data
+pinned memory of a host, across the link. Copy engines bring pinned memory whose points lie one behind the other, in the
+view's type. Pageable memory is packed by threads of the CPU into a pinned buffer, in the view's type, and that is a
+block like any other. Each way a scatter touches the selected points alone: fringe data
 that the host writes between two calls stays.
 """
 
@@ -28,6 +29,7 @@ SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
 # they are enough for the link, and copies of the other direction and kernels run beside them.
 ON_DEVICE, ACROSS = Shape(256), Shape(256, resident=1)
 PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
+COPIED_FROM = 2**16  # bytes of a row: with fewer, queueing a copy takes longer than kernels that read across the link
 PLACES = 64  # views whose places are remembered
 ONE_FIELD = struct.Struct(f"{4 + WORDS}q")
 
@@ -89,7 +91,13 @@ class Moves:
     """Copies between selections and views, bound once. Addresses of the host are in it: it may be run in calls that
     name the same arrays."""
 
-    def __init__(self, marshal: Marshal, name: str, pairs, past: bool):
+    def __init__(self, marshal: Marshal, name: str, pairs, past: bool, points: int, ours: bool):
+        copied = [
+            marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs
+        ]
+        alone = [pair for pair, by_engine in zip(pairs, copied) if by_engine]
+        self._copies = [marshal.copier(name, alone)] if alone else []
+        pairs = [pair for pair, by_engine in zip(pairs, copied) if not by_engine]
         across = any(marshal.reach(block) != "own" for block, _ in pairs)
         self._launches = []
         for first in range(0, len(pairs), MOST_FIELDS):
@@ -101,6 +109,8 @@ class Moves:
 
     def run(self, start: int, count: int, column: int = 0) -> None:
         """Selected points start .. start + count - 1 from or to columns column .. of the views."""
+        for copy in self._copies:
+            copy(start, count, column)
         for words, launch in self._launches:
             words[0], words[1] = start, column
             launch(count)
@@ -135,9 +145,8 @@ class Marshal:
         reach = self.reach(block)
         if count < 1:
             return reach
-        words = self.words(block, view, count)
         if reach != "no":
-            self._launch(name, view.itemsize, start, count, words, across=reach == "shared")
+            self._straight(name, block, start, count, view, reach)
             return reach
         slot, other, out = self._buffers()
         if name == "gather":
@@ -145,20 +154,51 @@ class Marshal:
         else:
             slot = out
         packed = slot.rows(block.n[3], self.packer.backend.pad(count), view.dtype)  # waits for its last copy
-        there, past = self.words(rows_block(packed), view, count), int(count * view.itemsize >= PAST_FROM)
+        lent, past = rows_block(packed), int(count * view.itemsize >= PAST_FROM)
         if name == "gather":
             self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
-            self._launch(name, view.itemsize, 0, count, there, across=True)
+            self._straight(name, lent, 0, count, view, "ours")
             slot.used()
         else:
-            self._launch(name, view.itemsize, 0, count, there, across=True)
+            self._straight(name, lent, 0, count, view, "ours")
             self.backend.synchronize()
             self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
         return reach
 
-    def moves(self, name: str, pairs, past: bool = False) -> Moves:
-        """gather or scatter of these (block, view) in one launch, which run directly. past: see marshal.h."""
-        return Moves(self, name, pairs, past)
+    def _straight(self, name: str, block: Block, start: int, count: int, view, reach: str) -> None:
+        """Between a view and memory that kernels reach. reach: "ours" of a pinned buffer."""
+        if self.copied(block, view, count, reach):
+            self.copier(name, [(block, view)])(start, count, 0)
+        else:
+            self._launch(name, view.itemsize, start, count, self.words(block, view, count), across=reach != "own")
+
+    def copied(self, block: Block, view, points: int, reach: str) -> bool:
+        """Whether copy engines bring so many points at a time: each variable's lie one behind the other, in the view's
+        type, and there are enough. reach: see there; "ours" of a pinned buffer."""
+        return (
+            reach in ("shared", "ours")
+            and points * block.size >= COPIED_FROM
+            and block.size == view.itemsize
+            and block.whole
+            and (reach == "ours" or self.backend.copied(*block.range))
+        )
+
+    def copier(self, name: str, pairs):
+        """copy(start, count, column): as `Moves.run`, by copy engines, all in one batch."""
+        own: list[int] = []
+        host: list[int] = []
+        for block, view in pairs:
+            first, there, row, rows = self.words(block, view)[:4]
+            size, pitch = block.size, block.size * block.strides[3]  # the size is the same for all
+            own += [there + v * size * row for v in range(rows)]
+            host += [first + v * pitch for v in range(rows)]
+        queue = self.backend.copier(own, host, name == "gather")
+        return lambda start, count, column: queue(size * column, size * start, size * count)
+
+    def moves(self, name: str, pairs, past: bool = False, points: int = 0, ours: bool = False) -> Moves:
+        """gather or scatter of these (block, view): one launch, and the copies of those that copy engines bring.
+        points: in most runs. ours: the blocks are buffers of the backend's. past: see marshal.h."""
+        return Moves(self, name, pairs, past, points, ours)
 
     def buffer(self, name: str, rows: int, columns: int, dtype) -> np.ndarray:
         """A matrix of pinned memory with at least so many rows. It is kept; a larger one takes its place."""
