@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
-from test_reactor import ids
+from test_reactor import FEW, ids, states as reactor_states
 
 from frame import stripe as stripes
 from kernels import Mixture, set_constant
 from kernels.declare import settable
 from kernels.errors import ArgumentError
+from kernels.point import kinetics
 
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
@@ -163,6 +164,42 @@ def test_order():
     assert (once["steps"] == 1).all()
     error = np.abs(once["T"] - exact)
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
+
+
+PRESSED = """
+- equation: HO2 + O <=> OH + O2
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 1.0 atm, A: 2.0e+13, b: 0.0, Ea: -445.0}
+  - {P: 1000.0 atm, A: 1.0e+14, b: 0.0, Ea: 10.0}
+- equation: H + O + M <=> OH + M
+  rate-constant: {A: 5.0e+17, b: -1.0, Ea: 0.0}
+  default-efficiency: 0.5
+  efficiencies: {H2: 2.0, H2O: 6.0}
+"""
+
+
+@pytest.mark.parametrize("phase, options", [("ideal", IDEAL), ("real", dict(kinetics="concentration"))], ids=["i", "r"])
+def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
+    """Rates that go with third bodies and with p: steps over which the fastest modes decay. Both eliminate without
+    pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
+    T, p, Y = reactor_states(16)
+    file = tmp_path / "few.yaml"
+    file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
+    for kind in ("volume", "pressure"):
+        found = []
+        for share in (0.0, 1e9):
+            monkeypatch.setattr(kinetics, "DENSE", 0)
+            monkeypatch.setattr(kinetics, "SPARSER", share)
+            mix = Mixture.from_yaml(file, phase, **options)
+            assert (mix.constant("reaction_elimination").array.size > 1) == (share > 0)
+            found.append(mix.react(T, p, Y, 1e-8, kind=kind))
+        dense, sparse = found
+        assert (sparse["steps"] == dense["steps"]).all() and (sparse["status"] == 0).all()
+        assert np.abs(dense["T"] / T - 1).max() > 1e-3  # something happened
+        for name in ("T", "p"):
+            np.testing.assert_allclose(sparse[name], dense[name], rtol=1e-11)
+        np.testing.assert_allclose(sparse["Y"], dense["Y"], atol=1e-11)
 
 
 def test_quadruple_precision_takes_the_same_steps():
