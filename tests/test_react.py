@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
-from test_reactor import FEW, ids, states as reactor_states
+from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import stripe as stripes
 from kernels import Mixture, set_constant
@@ -164,19 +164,6 @@ def test_order():
     assert (once["steps"] == 1).all()
     error = np.abs(once["T"] - exact)
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
-
-
-PRESSED = """
-- equation: HO2 + O <=> OH + O2
-  type: pressure-dependent-Arrhenius
-  rate-constants:
-  - {P: 1.0 atm, A: 2.0e+13, b: 0.0, Ea: -445.0}
-  - {P: 1000.0 atm, A: 1.0e+14, b: 0.0, Ea: 10.0}
-- equation: H + O + M <=> OH + M
-  rate-constant: {A: 5.0e+17, b: -1.0, Ea: 0.0}
-  default-efficiency: 0.5
-  efficiencies: {H2: 2.0, H2O: 6.0}
-"""
 
 
 @pytest.mark.parametrize("phase, options", [("ideal", IDEAL), ("real", dict(kinetics="concentration"))], ids=["i", "r"])

@@ -797,6 +797,19 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
     }
 }
 
+// (1/dt - J)^-1 f
+template <class M, class R, class Species, class Out>
+POINT_FN void volume_implicit(const M &m, const R T, const R rho, const Species &Y, const R dt, Out &implicit_cv) {
+    constexpr int N = M::NS + 1;
+    R z[N], f[N];
+    FOR_SPECIES (k, M::NS) z[k] = rho * Y[k];
+    z[M::NS] = T;
+    typename SystemOf<sparse<M>(), false, M, R>::type system(m);
+    system.prepare(m, z, R(1.0 / dt), f);
+    system.solve(m, f);
+    for (int i = 0; i < N; ++i) implicit_cv.set(i, f[i]);
+}
+
 // z: partial densities and T, in and out; rho: their sum. Where the status is not 0, z is what was reached.
 template <bool PRESSURE, class M, class R, class Flag>
 POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fit, R &status, R &steps) {
@@ -942,6 +955,7 @@ OF_BOTH(volume_jacobian)
 OF_BOTH(pressure_jacobian)
 OF_BOTH(volume_jacobian_product)
 OF_BOTH(pressure_jacobian_product)
+OF_BOTH(volume_implicit)
 OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
 #undef OF_BOTH

@@ -25,6 +25,12 @@ for name, unit, what, *per in (
     ("dw", "SI", "a change of (Y_1 .. Y_ns, T) at constant p", "nz"),
     ("J_cv_dz", "SI", "J_cv dz", "nz"),
     ("J_cp_dw", "SI", "J_cp dw", "nz"),
+    (
+        "implicit_cv",
+        "SI",
+        "change of (rho_1 .. rho_ns, T) by one step dt_cv of the linearly implicit Euler method, (1/dt - J_cv)^-1 f_cv",
+        "nz",
+    ),
     ("dt_cv", "s", "time over which a point reacts at constant volume"),
     ("dt_cp", "s", "time over which a point reacts at constant pressure"),
     ("status_cv", "1", STATUS),
@@ -82,6 +88,7 @@ kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED)
 kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
+kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
     kernel(
