@@ -19,7 +19,7 @@ from kernels.species.cantera_yaml import cantera_data
 from kernels.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError
-from . import ceilings, fortran, inputs
+from . import ceilings, fortran, inputs, reactors
 from .properties import SAMPLE, WrongValues, fill, part
 from .report import Report, Row
 
@@ -268,6 +268,7 @@ def run(given, backend, say) -> Report:
     roofs = ceilings.measure(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
     rows: list[Row] = []
+    of_reactors: list[Row] = []
     facts: list[str] = []
     try:
         rivals = [Fortran(style, level) for level in LEVELS for style in STYLES]
@@ -290,6 +291,11 @@ def run(given, backend, say) -> Report:
                 beside = []
                 facts.append(f"{name}: {error}")
             rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
+            if name in reactors.IGNITIONS:
+                found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
+                of_reactors += found
+                facts.append(fact)
+    rows += of_reactors
     facts += [f"{points} points a pass, {kind} states, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
     if any(row.rival == Cantera.name for row in rows):
         import cantera
