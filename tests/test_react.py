@@ -7,7 +7,7 @@ from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
-from frame import stripe as stripes
+from frame import launcher, stripe as stripes
 from kernels import Mixture, set_constant
 from kernels.declare import settable
 from kernels.errors import ArgumentError
@@ -291,6 +291,33 @@ def test_a_block_of_a_host():
     ):
         with pytest.raises(ArgumentError, match=words):
             react("volume", wrong, dt, *box)
+
+
+def test_points_of_a_block_by_their_last_steps(monkeypatch):
+    """`steps` that come in: within a chunk the kernel has the points in their order; results are those of any order."""
+    mix, host = mixture(**IDEAL), Host(ns=10, nq=15, mixture=None, chunk=32, equation="ideal", takahashi="off")
+    host.frame.load_mixture("h2o2.yaml", "")
+    seen, bound = [], launcher._Bound.__missing__
+
+    def watched(self, first):
+        run = bound(self, first)
+        return lambda count: (seen.append(self.views["T"].matrix[0, first : first + count].copy()), run(count))
+
+    monkeypatch.setattr(launcher._Bound, "__getitem__", watched, raising=False)
+    T, p, Y = (x.copy() for x in burning())
+    wanted = mix.react(T, p, Y, 1e-6)
+    given = np.random.default_rng(1).permutation(T.size).astype(float)
+    given[5] = np.nan  # of a cell that could not be integrated
+    arrays = dict(T=T.copy(), p=p, Y=np.asfortranarray(Y.T), steps=given.copy())
+    host.frame.properties.react(
+        "volume", [field(n, stripes.INOUT, a) for n, a in arrays.items()], 1e-6, (None,) * 4, (None,) * 4
+    )
+    assert len(seen) == 2
+    for first, found in zip((0, 32), seen):
+        np.testing.assert_array_equal(found, T[first:][given[first : first + 32].argsort()])
+    for name in ("T", "p", "steps"):
+        np.testing.assert_array_equal(arrays[name], wanted[name], name)
+    np.testing.assert_array_equal(arrays["Y"], wanted["Y"].T)
 
 
 def field(name, way, array):
