@@ -166,8 +166,12 @@ def test_slopes_are_cantera_s():
     ct = pytest.importorskip("cantera")
     mix, gas = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off"), ct.Solution("h2o2.yaml")
     T, p, Y = states(12, 10)
-    out = mix.properties(SLOPES, T=T, p=p, Y=Y)
+    out = mix.properties(f"{SLOPES} tau_slopes", T=T, p=p, Y=Y)
     W = mix.species.W
+    modes = np.linalg.eigvals(np.moveaxis(out["omega_rho"].reshape(10, 10, -1), -1, 0))
+    assert (np.abs(modes).max(1) * out["tau_slopes"] <= 1 + 1e-12).all()
+    rows = np.abs(out["omega_rho"]).reshape(10, 10, -1).sum(1)
+    np.testing.assert_allclose(out["tau_slopes"], 1 / rows.max(0), rtol=1e-13)
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
         wanted = gas.net_production_rates_ddCi * W[:, None] / W  # kmol/m3/s by kmol/m3
@@ -219,11 +223,20 @@ def test_absent_species_have_slopes():
     assert whole.mean() > 0.9
 
 
+def test_slope_time_of_a_gas_that_does_not_react():
+    mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
+    slopes = np.zeros((100, 2))
+    slopes[37, 1] = np.nan
+    tau = mix.kernel("slope_time")(omega_rho=slopes)["tau_slopes"]
+    assert np.isclose(tau[0], 1e30, rtol=1e-15) and np.isnan(tau[1])
+
+
 def test_every_kernel_of_reactors_is_here():
     names = {name for name, kernel in project_kernels().items() if kernel.header.name == "reactor.h"}
     both = "production_slopes volume_reactor pressure_reactor volume_jacobian pressure_jacobian"
     both += " volume_jacobian_product pressure_jacobian_product volume_implicit react_at_volume react_at_pressure"  # those: test_react.py
-    wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")} | {"production_in_composition"}
+    wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")}
+    wanted |= {"production_in_composition", "slope_time"}
     assert names == wanted
 
 

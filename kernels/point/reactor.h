@@ -316,6 +316,16 @@ POINT_FN void production_in_composition(const M &, const R rho, const Species &Y
     }
 }
 
+template <class M, class R, class Matrix> POINT_FN void slope_time(const M &, const Matrix &omega_rho, R &tau_slopes) {
+    R fastest = R(1e-30);
+    FOR_SPECIES (i, M::NS) {
+        R row = R(0.0);
+        FOR_SPECIES (j, M::NS) row += fabs(omega_rho[i * M::NS + j]);
+        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
+    }
+    tau_slopes = 1.0 / fastest;
+}
+
 // ---- closed adiabatic reactors. Unknowns z = (x_1 .. x_ns, T). At constant volume dx_k/dt = w_k and U(T, x) stays; at
 // constant pressure the cubic metre also shrinks by theta: dx_k/dt = w_k + theta x_k, p stays and dU/dt = (p + U)
 // theta:
