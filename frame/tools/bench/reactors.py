@@ -60,20 +60,18 @@ class Cvode:
 
 
 def along_ignition(path, fuel, T, p) -> dict:
-    """T, p, Y of STATES states, evenly in time, from a start without radicals to twice the time at which T is 400 K
-    higher."""
+    """T, p, Y of STATES states, evenly by the steps of CVODE, from a start without radicals to twice the time at
+    which T is 400 K higher."""
     cvode = Cvode(path, TIGHT)
     cvode.gas.TPX = T, p, fuel
-    first = cvode.gas.Y
-    cvode.start(T, p, first)
-    time = 0.0
-    while cvode.reactor.T < T + 400:
+    cvode.start(T, p, cvode.gas.Y)
+    out, time, end = [], 0.0, np.inf
+    while time < end:
         time = cvode.net.step()
-    cvode.start(T, p, first)
-    out = []
-    for at in np.linspace(0, 2 * time, STATES + 1)[1:]:
-        cvode.net.advance(at)
         out.append((cvode.reactor.T, cvode.gas.P, *np.maximum(cvode.gas.Y, 0)))
+        if end == np.inf and cvode.reactor.T > T + 400:
+            end = 2 * time
+    out = [out[k] for k in np.linspace(0, len(out) - 1, STATES).astype(int)]
     T, p, *Y = np.array(out).T
     return {"T": T, "p": p, "Y": np.array(Y) / np.sum(Y, 0)}
 
