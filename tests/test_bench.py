@@ -207,7 +207,7 @@ def test_reactors(monkeypatch, tmp_path):
     for row in rows:
         assert row.ratio == pytest.approx(row.points_per_s / row.rival_points_per_s) and row.points == 64
         assert row.max_rel_diff < 1e-5 and (row.bound is None) == ("react" in row.case)
-    assert "react took 2." in said
+    assert "steps a cell" in said
     for name, words in (
         ("SLOPES", "'J_cv' differs from Cantera's slopes by"),
         ("RESIDUAL", "'implicit_cv' leaves"),
