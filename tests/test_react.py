@@ -183,10 +183,18 @@ def test_order():
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
 
 
-@pytest.mark.parametrize("phase, options", [("ideal", IDEAL), ("real", dict(kinetics="concentration"))], ids=["i", "r"])
+SPARSE = {
+    "ideal": ("ideal", IDEAL),
+    "concentration": ("real", dict(kinetics="concentration")),
+    "pr": ("real", {}),
+    "srk-peneloux": ("real", dict(equation="srk", translation="peneloux")),
+}
+
+
+@pytest.mark.parametrize("phase, options", SPARSE.values(), ids=SPARSE)
 def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
-    """Rates that go with third bodies and with p: steps over which the fastest modes decay. Both eliminate without
-    pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
+    """Rates that go with third bodies, with p and with fugacities: steps over which the fastest modes decay. Both
+    eliminate without pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
     T, p, Y = reactor_states(16)
     file = tmp_path / "few.yaml"
     file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))

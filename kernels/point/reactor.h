@@ -598,7 +598,7 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
     POINT_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
 };
 
-// Sparse, of an ideal gas's rates. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown
+// Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown
 // with a row of its own: the sum of the K_k/W_k, by which third bodies move; the change of p, where rates go with it;
 // that of T; at constant pressure that of theta. With d K - w_x K - w_T K_T - x theta' = b the rows of energy and
 // pressure take w_x K from the others, so that both need no product with w_x:
@@ -606,12 +606,20 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
 //   sum (p_k (d - theta) + g_k) K_k + (p_T d + g_T) K_T = p_T b_T + sum p_k b_k;
 // h and g are what moves at constant w and theta. Species are eliminated in the order of a table, which has the rows
 // and columns that are left in each; what couples all comes last. All rows are those of J - d.
-template <class M> POINT_FN constexpr bool sparse() { return M::RATE_ELIMINATED > 0 && !with_gamma<M>(); }
+// Of a real gas ln gamma goes with all densities, by a few sums where the attraction of two species is a product: these
+// are unknowns too.
+template <class M> POINT_FN constexpr bool sparse() {
+    if constexpr (!with_gamma<M>()) return M::RATE_ELIMINATED > 0;
+    else if constexpr (M::kinetics_fugacity || M::by_pairs) return false;
+    else return M::RATE_ELIMINATED > 0 && M::kij_none;
+}
 
 template <bool PRESSURE, class M, class R> struct SparseSystem {
     static constexpr int NS = M::NS, SUM = NS, P = NS + 1;
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-    static constexpr int AT_T = SUM + 1 + pressed, THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
+    static constexpr bool real = with_gamma<M>();
+    static constexpr int OF_B = SUM + 1 + pressed, OF_S = OF_B + 1, OF_C = OF_S + 1, // sums that ln gamma goes with
+        AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
     // its factors, one species after another: 1/pivot, the pivot's row, the column's factors. What couples all stays in
     // J
@@ -653,12 +661,13 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             each(l.column, l.columns, [&](int j) INLINED { A[l.pivot * N + j] = R(0.0); });
         }
         const R T = z[NS];
+        Partial<M, R> state;
+        partial_state<true>(m, T, z, state);
+        partial_slopes(m, z, state, s);
         {
-            Partial<M, R> state;
             Reacting<M, R> reacting;
-            partial_state<true>(m, T, z, state);
-            partial_slopes(m, z, state, s);
-            reaction_slopes(m, T, z, state, s, reacting, (R *)nullptr, (R *)nullptr, o);
+            R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
+            reaction_slopes(m, T, z, state, s, reacting, ln_gamma, ln_gamma_T, o);
         }
         special_slopes(m, o, [&](int i, int k, const R slope) INLINED { A[i * N + k] += slope; });
         R w[NS];
@@ -681,6 +690,27 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
                 row[THETA] = z[k] * m.inv_W[k];
                 A[THETA * N + k] = (along.p_x[k].d[0] + s.p_x[k] * (c.theta + grown)) * m.W[k];
             }
+        }
+        if constexpr (real) {
+            const R none = R(0.0), one = R(1.0);
+            const auto sum = [&](const int at, const R of_R, const R of_b, const R of_c, const R of_S,
+                                 const auto &each) {
+                R moves[NS];
+                FOR_SPECIES (k, NS) {
+                    moves[k] = activity_along(m, state, k, of_R, of_b, of_c, of_S);
+                    if (at > SUM) A[at * N + k] = each(k) * m.W[k];
+                }
+                FOR_SPECIES (i, NS) {
+                    R all = at > SUM ? none : A[i * N + SUM];
+                    FOR_SPECIES (k, NS) all += o.G[i * NS + k] * moves[k];
+                    A[i * N + at] = all;
+                }
+                if (at > SUM) A[at * N + at] = -one;
+            };
+            sum(SUM, R(R_UNIVERSAL), none, none, none, [&](int) { return none; });
+            sum(OF_B, none, one, none, none, [&](int k) { return none + m.b_mass[k]; });
+            sum(OF_S, none, none, none, one, [&](int k) { return state.S[k]; });
+            if constexpr (M::translated) sum(OF_C, none, none, one, none, [&](int k) { return none + shift_of(m, k); });
         }
         A[SUM * N + SUM] = R(-1.0);
         if constexpr (pressed) A[P * N + P] = R(-1.0), A[P * N + AT_T] = s.p_T;
