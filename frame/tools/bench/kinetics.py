@@ -1,5 +1,5 @@
 """`bench kinetics`: production of species by reactions of an ideal gas, on one core or a GPU, against plain Fortran and
-Cantera, whose values are compared before anything is timed."""
+Cantera, whose values are compared before anything is timed. Reactors are in reactors.py."""
 
 from __future__ import annotations
 
@@ -312,5 +312,10 @@ NOTES = (
     "coefficient and one for each equilibrium constant; reduced: the layer's own algebra over blocks of points, which "
     "the compiler vectorises. Cantera: on one core from Python, a state a call, less the time of the same calls "
     "without reactions. Bound: the slowest of the roofs; operations are counted by running the kernel on a number type "
-    "that counts. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C."
+    "that counts. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
+    "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
+    "production rates; these and a dense solve by LAPACK, and that alone; CVODE from Cantera's reactor of constant "
+    f"volume, rtol {reactors.USUAL[0]:g}, which starts anew in each cell, react with rtol 1e-4. Differences: from "
+    f"Cantera's slopes; of the residual; of T from CVODE at rtol {reactors.TIGHT[0]:g}, a 100th of it where a cell "
+    "ignites within the step."
 )
