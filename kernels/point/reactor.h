@@ -598,16 +598,15 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
     POINT_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
 };
 
-// Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown
-// with a row of its own: the sum of the K_k/W_k, by which third bodies move; the change of p, where rates go with it;
-// that of T; at constant pressure that of theta. With d K - w_x K - w_T K_T - x theta' = b the rows of energy and
-// pressure take w_x K from the others, so that both need no product with w_x:
+// Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown with a row of its own: the
+// sum of the K_k/W_k, by which third bodies move; the change of p, where rates go with it; sums that ln gamma goes
+// with; the change of T; at constant pressure that of theta. With d K - w_x K - w_T K_T - x theta' = b the rows of
+// energy and pressure take w_x K from the others, so that both need no product with w_x:
 //   sum (U_k (d - theta) + h_k) K_k + (U_T d + h_T) K_T - (T p_T + sum U_k x_k) theta' = U_T b_T + sum U_k b_k,
 //   sum (p_k (d - theta) + g_k) K_k + (p_T d + g_T) K_T = p_T b_T + sum p_k b_k;
 // h and g are what moves at constant w and theta. Species are eliminated in the order of a table, which has the rows
-// and columns that are left in each; what couples all comes last. All rows are those of J - d.
-// Of a real gas ln gamma goes with all densities, by a few sums where the attraction of two species is a product: these
-// are unknowns too.
+// and columns that are left in each; what couples all comes last. All rows are those of J - d. ln gamma goes with a few
+// sums only where the attraction of two species is a product.
 template <class M> POINT_FN constexpr bool sparse() {
     if constexpr (!with_gamma<M>()) return M::RATE_ELIMINATED > 0;
     else if constexpr (M::kinetics_fugacity || M::by_pairs) return false;
@@ -621,8 +620,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
     static constexpr int OF_B = SUM + 1 + pressed, OF_S = OF_B + 1, OF_C = OF_S + 1, // sums that ln gamma goes with
         AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
-    // its factors, one species after another: 1/pivot, the pivot's row, the column's factors. What couples all stays in
-    // J
+    // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
     R factors[M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)];
     PartialSlopes<M, R> s;
 #ifdef ON_DEVICE
@@ -694,11 +692,11 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         if constexpr (real) {
             const R none = R(0.0), one = R(1.0);
             const auto sum = [&](const int at, const R of_R, const R of_b, const R of_c, const R of_S,
-                                 const auto &each) {
+                                 const auto &weight) {
                 R moves[NS];
                 FOR_SPECIES (k, NS) {
                     moves[k] = activity_along(m, state, k, of_R, of_b, of_c, of_S);
-                    if (at > SUM) A[at * N + k] = each(k) * m.W[k];
+                    if (at > SUM) A[at * N + k] = weight(k) * m.W[k];
                 }
                 FOR_SPECIES (i, NS) {
                     R all = at > SUM ? none : A[i * N + SUM];
