@@ -252,6 +252,14 @@ def test_cuda(be, tmp_path):  # noqa: F811
         assert (np.abs(here[name] - there[name]) <= 1e-10 * np.abs(here[name]).max(0)).all(), name
 
 
+def test_slopes_by_tables_cuda(be, monkeypatch):  # noqa: F811
+    """As larger mechanisms run there; a compiler took one factor of a product for another."""
+    monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)
+    mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), states()
+    here, there = (mix.properties("omega_rho", T=T, p=p, Y=Y, backend=b)["omega_rho"] for b in ("cpu", be))
+    assert (np.abs(here - there) <= 1e-10 * np.abs(here).max(0)).all()
+
+
 def test_as_a_loop_over_tables(monkeypatch):
     """How larger mechanisms run."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()

@@ -90,24 +90,26 @@ template <class M, class R, int LD> struct SlopeWalker {
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R scaled = all * scale, back = scaled * after;
         rate(scale * (before - after), number, collider, back * of_L, back, net);
-        UNROLL
-        for (int j = 0; j < A; ++j) {
+        // By constants: as unrolled loops with `if (l != j)` NVRTC 13 took the factor j for the others in the second.
+        for_constants<A>([&](auto left) INLINED {
+            constexpr int j = decltype(left)::value;
             R slope = factor * all;
-            UNROLL
-            for (int l = 0; l < A; ++l)
-                if (l != j) slope = slope * s.c[at[l]];
+            for_constants<A>([&](auto other) INLINED {
+                constexpr int l = decltype(other)::value;
+                if constexpr (l != j) slope = slope * s.c[at[l]];
+            });
             net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] += nu * slope; });
-        }
-        if (reversible > 0) {
-            UNROLL
-            for (int j = A; j < A + B; ++j) {
+        });
+        if (reversible > 0)
+            for_constants<B>([&](auto right) INLINED {
+                constexpr int j = A + decltype(right)::value;
                 R slope = scaled * E[at[j]];
-                UNROLL
-                for (int l = A; l < A + B; ++l)
-                    if (l != j) slope = slope * s.D[at[l]];
+                for_constants<B>([&](auto other) INLINED {
+                    constexpr int l = A + decltype(other)::value;
+                    if constexpr (l != j) slope = slope * s.D[at[l]];
+                });
                 net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] -= nu * slope; });
-            }
-        }
+            });
     }
 
     template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
@@ -278,8 +280,9 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
                 y[k] = o.J[i * NS + k] * s.c[k];
                 in_T += y[k] * ln_gamma_T[k];
             }
-        else if constexpr (real)
+        else if constexpr (real) {
             FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
+        }
         FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
         if constexpr (real) activity_curvature(m, state, y, [&](int k, const R slope) { row[k] += m.W[i] * slope; });
         if constexpr (Slopes<M, R, NS>::pressed) {
