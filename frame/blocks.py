@@ -21,14 +21,15 @@ LEAST = 8192  # points of a piece: with fewer, launching them takes longer than 
 
 
 class BlockCall:
-    """inputs, outputs: (view, Block) pairs. launcher: what makes the outputs from the inputs.
+    """inputs, outputs: (view, Block) pairs. launcher: what makes the outputs from the inputs. order: one of the inputs'
+    views, which the launcher does not read: points of similar numbers there are worked on side by side.
 
     An address of the host's memory is used only in the call that names it: `holds` says whether that memory is still
     reached as it was found.
     """
 
-    def __init__(self, impl, launcher: Launcher, inputs, outputs):
-        self._impl, self._launcher = impl, launcher
+    def __init__(self, impl, launcher: Launcher, inputs, outputs, order=None):
+        self._impl, self._launcher, self._order = impl, launcher, order
         self._marshal, self._pipe = impl.marshal, impl.pipe
         self._inputs, self._geometry = inputs, (*outputs, *inputs)[-1][1]
         self.total = self._geometry.points
@@ -65,7 +66,7 @@ class BlockCall:
             for part in range(parts)
         ]
         # with one queue and nothing between, three calls do a piece: small blocks are bound by what surrounds them
-        plain = not (device or self._checked or self._rests)
+        plain = not (device or self._checked or self._rests or order)
         self._three = (self._in.run, launcher.run[0], self._out.run) if plain else None
 
     def holds(self) -> bool:
@@ -124,11 +125,23 @@ class BlockCall:
         if self._checked:
             self._check_inputs(first, count)
         with work:
-            impl.timed(KERNELS, "", self._launcher.name, count, 0, self._launcher.run[column], count)
+            impl.timed(KERNELS, "", self._launcher.name, count, 0, self._launch, count, column)
         if self._checked:
             self._check_results(first, count)
         with out:
             impl.timed(COPIES_OUT, "block", "out", count, count * self._out.bytes, self._out.run, first, count, column)
+
+    def _launch(self, count: int, column: int) -> None:
+        if self._order is None:
+            return self._launcher.run[column](count)
+        piece = slice(column, column + count)
+        place = self._order.matrix[0, piece].argsort()
+        for view in self._launcher.reads:
+            view.matrix[:, piece] = view.matrix[:, piece][:, place]
+        self._launcher.run[column](count)
+        for view in self._launcher.writes:
+            view.matrix[:, piece][:, place] = view.matrix[:, piece].copy()
+        return None
 
     def _unpack(self, first: int, count: int, part: int) -> None:
         self._impl.timed(HOST, "block", "wait", count, 0, self._pipe.wait, OUT, part)

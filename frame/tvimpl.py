@@ -471,9 +471,9 @@ class TVImpl:
         problems = [f"'{v.name}' {p}" for v in launcher.reads if (p := self._problem(v, n_active, self.stripe))]
         raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
 
-    def block(self, name: str, inputs, outputs):
+    def block(self, name: str, inputs, outputs, order=()):
         """The chunk loop over whole selections. inputs, outputs: (view name, Block) pairs with the same number of
-        points.
+        points. order: one more, if any, by whose numbers points are worked on side by side.
 
         One program computes the named outputs, and no others, from the inputs of the collection. Outputs that the
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
@@ -481,7 +481,7 @@ class TVImpl:
         StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
         order of the current stream; then what repeats the call is returned.
         """
-        fields = (*inputs, *outputs)
+        fields = (*inputs, *order, *outputs)
         shapes = {b.n[:3] for _, b in fields}
         if len(shapes) > 1:  # extents of 1 do not count, and nothing is like nothing
             shapes = {tuple(m for m in n if m != 1) if all(n) else None for n in shapes}
@@ -499,29 +499,30 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
-        call, holds = self._bound(launcher, inputs, outputs, brought)
+        call, holds = self._bound(launcher, inputs, outputs, order, brought)
         call()
 
         def again() -> None:
             nonlocal call, holds
             if not holds():
-                call, holds = self._bound(launcher, inputs, outputs, brought)
+                call, holds = self._bound(launcher, inputs, outputs, order, brought)
             call()
 
         return again
 
-    def _bound(self, launcher: Launcher, inputs, outputs, brought):
+    def _bound(self, launcher: Launcher, inputs, outputs, order, brought):
         """A block call, and whether it may still be made: what lies where is as it was found, and check mode too."""
-        run, hosts = self._resident(launcher, inputs, outputs)
+        run, hosts = (None, []) if order else self._resident(launcher, inputs, outputs)
         if run is None:
             self.forget()  # an input that this call lacks must not come from an earlier one
             self._check_block(launcher, brought, outputs)
-            pairs = tuple([(self.views[tag], block) for tag, block in way] for way in (inputs, outputs))
-            for view, block in pairs[0]:
+            by = self.view(order[0][0]) if order else None
+            into, out = ([(self.views[tag], block) for tag, block in way] for way in ((*inputs, *order), outputs))
+            for view, block in into:
                 self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
-            for view, block in pairs[1]:
+            for view, block in out:
                 self._check_variables(view, block.n[3], view.rows)
-            call = BlockCall(self, launcher, *pairs)
+            call = BlockCall(self, launcher, into, out, by)
             return call.run, call.holds
         backend, total, pins = self.backend, outputs[0][1].points, self.backend.pins
         asked = [block for block in hosts if not backend.pinned(*block.range)]

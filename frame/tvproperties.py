@@ -311,8 +311,8 @@ class TVProperties:
     def react(self, kind, fields, dt, lo, hi):
         """Every point of a block as a closed adiabatic reactor over dt, in place. kind: "volume" or "pressure", which
         stays constant. fields: T, p and Y, which are updated, "status" and "steps" where the host wants them, "dt" [s]
-        where it is one of each point. dt: the number for all; -1: none came; -2: a negative one. Errors: ArgumentError;
-        see TVImpl.block."""
+        where it is one of each point. Where "steps" comes in, points of similar numbers there are worked on side by
+        side. dt: the number for all; -1: none came; -2: a negative one. Errors: ArgumentError; see TVImpl.block."""
         at = kernels.arrays.reactor(kind)
         by_name = {field.name: field for field in fields}
         for name in ("T", "p", "Y"):
@@ -330,7 +330,15 @@ class TVProperties:
             still = dict(address=number.ctypes.data if like.address else 0, stride=(0,) * len(like.stride), size=8)
             fields = [*fields, like._replace(name="dt", way=stripes.IN, **still)]
         own = lambda name: f"{name}_{at}" if name in ("dt", "status", "steps") else name
-        run = self.block_of_fields(f"react_{kind}", [f._replace(name=own(f.name)) for f in fields], lo, hi)
+        way = lambda wanted: [
+            self._field(f._replace(name=own(f.name)), lo, hi) for f in fields if wanted(f.way, f.name == "steps")
+        ]
+        run = self.impl.block(
+            f"react_{kind}",
+            way(lambda way, steps: way != stripes.OUT and not steps),
+            way(lambda way, _: way != stripes.IN),
+            way(lambda way, steps: way != stripes.OUT and steps),
+        )
 
         def again() -> None:
             number[0] = dt  # which lives as long as this call may be repeated

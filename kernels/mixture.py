@@ -262,8 +262,8 @@ class Mixture:
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
         point: 0 done; 1 too many steps; 2 step too small; 4 T left 200 to 6000 K; 5 input out of range (T outside 200
         to 6000 K, Y below -1e-8, not a number). Where it is not 0, T, p and Y are NaN. Method: Rodas4 (Hairer & Wanner
-        1996; original not seen), analytic Jacobian, dense LU. Errors: as properties, also where there are no
-        reactions.
+        1996; original not seen), analytic Jacobian, LU without pivoting: sparse for large mechanisms, by their
+        reactions. Errors: as properties, also where there are no reactions.
         """
         return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
 

@@ -20,12 +20,13 @@ from frame.tools.bench import (
     inputs,
     kinetics,
     properties,
+    reactors,
     report,
     scaling,
     threads,
 )
 from frame.tools.cli import main
-from kernels import Mixture, collections
+from kernels import Mixture, collections, get_backend
 from kernels.codegen import counting
 
 SMALL = ["--backend", "cpu", "--points", "1500", "--repeats", "1"]
@@ -182,6 +183,39 @@ def test_kinetics_that_differ_are_refused():
     for wrong in (2.0 + 2e-9, np.nan):
         with pytest.raises(properties.WrongValues, match="species 0 at point 1"):
             kinetics.checked(ours, np.array([[1.0, wrong], [3.0, 0.0]]), gross, "case")
+
+
+def of_reactors(backend, monkeypatch, folder):
+    for counts in (reactors.CELLS, reactors.MATRICES):
+        monkeypatch.setitem(counts, backend.memory, 64)
+    path = dict(kinetics.files(folder))["h2o2"]
+    mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+    return reactors.rows("h2o2", mixture, path, backend, 1, ceilings.measure(backend, 1e-3), kinetics.took)
+
+
+def test_reactors(monkeypatch, tmp_path):
+    """Jacobian, linear systems and react beside their rivals; each is refused where it is not right."""
+    pytest.importorskip("cantera")
+    here = get_backend("cpu", threads=1)
+    rows, said = of_reactors(here, monkeypatch, tmp_path)
+    assert [(row.case, row.rival) for row in rows] == [
+        ("h2o2, J_cv", "Cantera from Python"),
+        ("h2o2, J, LU, solve", "Cantera from Python"),
+        ("h2o2, J, LU, solve", "LAPACK alone"),
+        ("h2o2, react over 1e-06 s", "CVODE through Cantera"),
+    ]
+    for row in rows:
+        assert row.ratio == pytest.approx(row.points_per_s / row.rival_points_per_s) and row.points == 64
+        assert row.max_rel_diff < 1e-5 and (row.bound is None) == ("react" in row.case)
+    assert "steps a cell" in said
+    for name, words in (
+        ("SLOPES", "'J_cv' differs from Cantera's slopes by"),
+        ("RESIDUAL", "'implicit_cv' leaves"),
+        ("REACTED", "T after 1e-06 s is"),
+    ):
+        with monkeypatch.context() as patch, pytest.raises(properties.WrongValues, match=words):
+            patch.setattr(reactors, name, 1e-30)
+            of_reactors(here, patch, tmp_path)
 
 
 def test_threads(capsys):
@@ -496,6 +530,13 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
     assert [row.rival for row in rows] == ["gfortran -Ofast, reduced"] * there + ["Cantera from Python"]
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+
+
+def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
+    pytest.importorskip("cantera")
+    array_functions(be, monkeypatch)
+    rows, _ = of_reactors(be, monkeypatch, tmp_path)
+    assert len(rows) == 4 and all(row.ratio > 0 and row.max_rel_diff < 1e-5 for row in rows)
 
 
 def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
-from test_reactor import ids
+from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
-from frame import stripe as stripes
+from frame import launcher, stripe as stripes
+from frame.tools.bench import kinetics as bench
 from kernels import Mixture, set_constant
 from kernels.declare import settable
 from kernels.errors import ArgumentError
+from kernels.point import kinetics
 
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
@@ -42,8 +44,8 @@ def burning(n=48, p=1e6, X=OXYGEN, kind="volume"):
     return T, p, np.array(Y) / np.sum(Y, 0)
 
 
-def cvode(T, p, X, kind):
-    gas = ct.Solution("h2o2.yaml")
+def cvode(T, p, X, kind, file="h2o2.yaml"):
+    gas = ct.Solution(str(file))
     if isinstance(X, str):
         gas.TPX = T, p, X
     else:
@@ -55,9 +57,9 @@ def cvode(T, p, X, kind):
     return gas, reactor, net
 
 
-def delay_of(T, p, X, kind="volume"):
+def delay_of(T, p, X, kind="volume", file="h2o2.yaml"):
     """When CVODE has T 400 K above its start."""
-    _, reactor, net = cvode(T, p, X, kind)
+    _, reactor, net = cvode(T, p, X, kind, file)
     before = at = (0.0, T)
     while at[1] < T + 400:
         before, at = at, (net.step(), reactor.T)
@@ -85,10 +87,26 @@ def test_the_same_as_cvode(kind):
         assert (np.abs(got["Y"] - Y1) <= limit).all()
 
 
-@pytest.mark.parametrize("T, p, X", [(1000.0, 1e5, AIR), (1100.0, 1e6, OXYGEN)], ids=["air-1bar", "oxygen-10bar"])
-def test_ignition_delay(T, p, X):
-    """From gas without radicals: points alike but for dt are one curve of T."""
-    mix, wanted, gas = mixture(**IDEAL), delay_of(T, p, X), ct.Solution("h2o2.yaml")
+METHANE = "CH4:1, O2:2"
+DELAYS = {
+    f"{name}-{X.split(', ')[-1]}-{p}bar": (name, T, p * 1e5, X)
+    for name, X, starts in (
+        ("h2o2", AIR, {1: 1000.0, 10: 1200.0, 100: 1300.0}),
+        ("h2o2", OXYGEN, {10: 1100.0}),
+        ("CH4/O2", METHANE, {1: 1700.0, 10: 1600.0, 100: 1500.0}),
+        ("GRI-3.0", METHANE + ", N2:7.52", {1: 1700.0, 10: 1600.0, 100: 1500.0}),
+    )
+    for p, T in starts.items()
+}
+
+
+@pytest.mark.parametrize("name, T, p, X", DELAYS.values(), ids=DELAYS)
+def test_ignition_delay(name, T, p, X, tmp_path):
+    """From gas without radicals: points alike but for dt are one curve of T. The larger mechanisms solve sparse
+    systems."""
+    file = dict(bench.files(tmp_path))[name]
+    mix, wanted = Mixture.from_yaml(file, equation="ideal", takahashi="off"), delay_of(T, p, X, file=file)
+    gas = ct.Solution(str(file))
     gas.TPX = T, p, X
     for rtol, limit in ((1e-4, 3e-4), (1e-6, 5e-5)):
         set_constant("react_rtol", rtol)
@@ -163,6 +181,37 @@ def test_order():
     assert (once["steps"] == 1).all()
     error = np.abs(once["T"] - exact)
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
+
+
+SPARSE = {
+    "ideal": ("ideal", IDEAL),
+    "concentration": ("real", dict(kinetics="concentration")),
+    "pr": ("real", {}),
+    "srk-peneloux": ("real", dict(equation="srk", translation="peneloux")),
+}
+
+
+@pytest.mark.parametrize("phase, options", SPARSE.values(), ids=SPARSE)
+def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
+    """Rates that go with third bodies, with p and with fugacities: steps over which the fastest modes decay. Both
+    eliminate without pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
+    T, p, Y = reactor_states(16)
+    file = tmp_path / "few.yaml"
+    file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
+    for kind in ("volume", "pressure"):
+        found = []
+        for share in (0.0, 1e9):
+            monkeypatch.setattr(kinetics, "DENSE", 0)
+            monkeypatch.setattr(kinetics, "SPARSER", share)
+            mix = Mixture.from_yaml(file, phase, **options)
+            assert (mix.constant("reaction_elimination").array.size > 1) == (share > 0)
+            found.append(mix.react(T, p, Y, 1e-8, kind=kind))
+        dense, sparse = found
+        assert (sparse["steps"] == dense["steps"]).all() and (sparse["status"] == 0).all()
+        assert np.abs(dense["T"] / T - 1).max() > 1e-3  # something happened
+        for name in ("T", "p"):
+            np.testing.assert_allclose(sparse[name], dense[name], rtol=1e-11)
+        np.testing.assert_allclose(sparse["Y"], dense["Y"], atol=1e-11)
 
 
 def test_quadruple_precision_takes_the_same_steps():
@@ -267,6 +316,33 @@ def test_a_block_of_a_host():
     ):
         with pytest.raises(ArgumentError, match=words):
             react("volume", wrong, dt, *box)
+
+
+def test_points_of_a_block_by_their_last_steps(monkeypatch):
+    """`steps` that come in: within a chunk the kernel has the points in their order; results are those of any order."""
+    mix, host = mixture(**IDEAL), Host(ns=10, nq=15, mixture=None, chunk=32, equation="ideal", takahashi="off")
+    host.frame.load_mixture("h2o2.yaml", "")
+    seen, bound = [], launcher._Bound.__missing__
+
+    def watched(self, first):
+        run = bound(self, first)
+        return lambda count: (seen.append(self.views["T"].matrix[0, first : first + count].copy()), run(count))
+
+    monkeypatch.setattr(launcher._Bound, "__getitem__", watched, raising=False)
+    T, p, Y = (x.copy() for x in burning())
+    wanted = mix.react(T, p, Y, 1e-6)
+    given = np.random.default_rng(1).permutation(T.size).astype(float)
+    given[5] = np.nan  # of a cell that could not be integrated
+    arrays = dict(T=T.copy(), p=p, Y=np.asfortranarray(Y.T), steps=given.copy())
+    host.frame.properties.react(
+        "volume", [field(n, stripes.INOUT, a) for n, a in arrays.items()], 1e-6, (None,) * 4, (None,) * 4
+    )
+    assert len(seen) == 2
+    for first, found in zip((0, 32), seen):
+        np.testing.assert_array_equal(found, T[first:][given[first : first + 32].argsort()])
+    for name in ("T", "p", "steps"):
+        np.testing.assert_array_equal(arrays[name], wanted[name], name)
+    np.testing.assert_array_equal(arrays["Y"], wanted["Y"].T)
 
 
 def field(name, way, array):

@@ -83,6 +83,19 @@ FEW = """
 """
 
 
+PRESSED = """
+- equation: HO2 + O <=> OH + O2
+  type: pressure-dependent-Arrhenius
+  rate-constants:
+  - {P: 1.0 atm, A: 2.0e+13, b: 0.0, Ea: -445.0}
+  - {P: 1000.0 atm, A: 1.0e+14, b: 0.0, Ea: 10.0}
+- equation: H + O + M <=> OH + M
+  rate-constant: {A: 5.0e+17, b: -1.0, Ea: 0.0}
+  default-efficiency: 0.5
+  efficiencies: {H2: 2.0, H2O: 6.0}
+"""
+
+
 @pytest.mark.parametrize("options", ["few", dict(equation="ideal"), *REAL], ids=lambda o: o if o == "few" else ids(o))
 def test_matrices_by_differences(options, tmp_path):
     """Every matrix by differences of what it is the derivative of, at the same equation of state. J_cp and omega_Y go
@@ -153,8 +166,12 @@ def test_slopes_are_cantera_s():
     ct = pytest.importorskip("cantera")
     mix, gas = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off"), ct.Solution("h2o2.yaml")
     T, p, Y = states(12, 10)
-    out = mix.properties(SLOPES, T=T, p=p, Y=Y)
+    out = mix.properties(f"{SLOPES} tau_slopes", T=T, p=p, Y=Y)
     W = mix.species.W
+    modes = np.linalg.eigvals(np.moveaxis(out["omega_rho"].reshape(10, 10, -1), -1, 0))
+    assert (np.abs(modes).max(1) * out["tau_slopes"] <= 1 + 1e-12).all()
+    rows = np.abs(out["omega_rho"]).reshape(10, 10, -1).sum(1)
+    np.testing.assert_allclose(out["tau_slopes"], 1 / rows.max(0), rtol=1e-13)
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
         wanted = gas.net_production_rates_ddCi * W[:, None] / W  # kmol/m3/s by kmol/m3
@@ -165,6 +182,30 @@ def test_slopes_are_cantera_s():
         assert (np.abs(got - wanted) <= 1e-6 * size + 1e-200).all(), i
         in_T = gas.net_production_rates_ddT * 1e3 * W
         assert (np.abs(out["omega_T"][:, i] - in_T) <= 1e-6 * (gross / T[i] + np.abs(in_T))).all(), i
+
+
+def test_a_linearly_implicit_step(monkeypatch, tmp_path):
+    """(1/dt - J) K = f to rounding of its terms, sparse and dense. The row of T is a sum of
+    the others' with the species' energies. Elimination without pivoting may grow by 1e4."""
+    T, p, Y = states()
+    file = tmp_path / "few.yaml"
+    file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
+    for share in (0.0, 1e9):
+        monkeypatch.setattr("kernels.point.kinetics.DENSE", 0)
+        monkeypatch.setattr("kernels.point.kinetics.SPARSER", share)
+        mix = Mixture.from_yaml(file, "ideal", equation="ideal")
+        for dt in (1e-9, 1e-5):
+            out = mix.properties("f_cv J_cv implicit_cv h_Y rho cv", T=T, p=p, Y=Y, dt_cv=dt)
+            J = out["J_cv"].reshape(8, 8, -1)
+            left = np.eye(8)[..., None] / dt - J
+            product, terms = (
+                np.einsum("ijn,jn->in", *x)
+                for x in ((left, out["implicit_cv"]), (np.abs(left), np.abs(out["implicit_cv"])))
+            )
+            terms += np.abs(out["f_cv"])
+            terms[-1] += (np.abs(out["h_Y"]) * terms[:-1]).sum(0) / (out["rho"] * out["cv"])
+            off = np.abs(product - out["f_cv"]) / np.maximum(terms, 1e-200)  # a species without reactions has 0
+            assert off.max() < 1e-11, (share, off.max(1))
 
 
 def test_absent_species_have_slopes():
@@ -182,13 +223,21 @@ def test_absent_species_have_slopes():
     assert whole.mean() > 0.9
 
 
+def test_slope_time_of_a_gas_that_does_not_react():
+    mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
+    slopes = np.zeros((100, 2))
+    slopes[37, 1] = np.nan
+    tau = mix.kernel("slope_time")(omega_rho=slopes)["tau_slopes"]
+    assert np.isclose(tau[0], 1e30, rtol=1e-15) and np.isnan(tau[1])
+
+
 def test_every_kernel_of_reactors_is_here():
     names = {name for name, kernel in project_kernels().items() if kernel.header.name == "reactor.h"}
     both = "production_slopes volume_reactor pressure_reactor volume_jacobian pressure_jacobian"
-    both += (
-        " volume_jacobian_product pressure_jacobian_product react_at_volume react_at_pressure"  # those: test_react.py
-    )
-    wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")} | {"production_in_composition"}
+    both += " volume_jacobian_product pressure_jacobian_product volume_implicit"
+    both += " react_at_volume react_at_pressure"  # those: test_react.py
+    wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")}
+    wanted |= {"production_in_composition", "slope_time"}
     assert names == wanted
 
 
@@ -201,6 +250,14 @@ def test_cuda(be, tmp_path):  # noqa: F811
     here, there = (mix.properties("omega_T J_cp_dw", T=T, p=p, Y=Y, dw=dz, backend=b) for b in ("cpu", be))
     for name in here:
         assert (np.abs(here[name] - there[name]) <= 1e-10 * np.abs(here[name]).max(0)).all(), name
+
+
+def test_slopes_by_tables_cuda(be, monkeypatch):  # noqa: F811
+    """As larger mechanisms run there; a compiler took one factor of a product for another."""
+    monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)
+    mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), states()
+    here, there = (mix.properties("omega_rho", T=T, p=p, Y=Y, backend=b)["omega_rho"] for b in ("cpu", be))
+    assert (np.abs(here - there) <= 1e-10 * np.abs(here).max(0)).all()
 
 
 def test_as_a_loop_over_tables(monkeypatch):

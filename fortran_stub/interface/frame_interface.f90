@@ -451,6 +451,7 @@ contains
   !   call frame_react('volume', [frame_inout('T', T), frame_inout('p', p), frame_inout('Y', Y), &
   !                               frame_out('status', status), frame_out('steps', steps)], dt=1d-6)
   ! dt is a number, or a field: frame_in('dt', dt). status and steps may be left out; docs/howto/chemistry.md has them.
+  ! frame_inout('steps', steps): cells of similar numbers there, as the last call left them, work together.
   subroutine frame_react(kind, fields, dt, lo, hi, stat)
     character(*), intent(in) :: kind
     type(frame_field), intent(in) :: fields(:)

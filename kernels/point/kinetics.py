@@ -60,7 +60,7 @@ TABLES = (
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
 CREW_TABLES = " ".join(kinetics_crew.TABLES)  # the reactions again, as a crew of warps takes them
-SLOPE_TABLES = "reaction_defaults reaction_specials"  # efficiencies again, for derivatives
+SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
     "P-log, Chebyshev as Cantera 3.2 has them (originals not seen)"
@@ -114,6 +114,9 @@ NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T tim
 # So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
 # a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
+# The linear systems of an integration are sparse where they have more unknowns than DENSE and so small a share of the
+# dense form's multiplications, with BORDERS rows and columns that are full. (reactor.h)
+DENSE, SPARSER, BORDERS = 16, 0.9, 2
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 
 
@@ -249,7 +252,12 @@ def mechanism(species, options) -> Constants:
     for weight, j in colliders.places.items():
         weights[j] = weight
     order = _order(weights)
-    defaults, specials = _efficiencies(weights)
+    rows: list[set] = [set() for _ in range(most)]
+    for r in reactions:
+        if r.number in third:
+            rows[third[r.number]] |= set(r.net)
+    defaults, specials = _efficiencies(weights, rows)
+    elimination = _elimination(_coupled(reactions, ns))
     flat = lambda rows: [x for row in rows for x in row] or [0.0]
     ln_R = np.log(R / species.p_ref)
     sizes = {
@@ -258,7 +266,7 @@ def mechanism(species, options) -> Constants:
         "RATE_COLLIDERS": most,
         "RATE_LOGS": logs,
         "RATE_WEIGHTED": len(order[0]),
-        "RATE_SPECIALS": len(specials),
+        "RATE_ELIMINATED": len(elimination),
         "RATE_FALLOFFS": len(falloffs),
         "RATE_PLOGS": len(plogs),
         "RATE_CHEBYSHEVS": len(chebyshevs),
@@ -294,7 +302,8 @@ def mechanism(species, options) -> Constants:
             reaction_others=flat(others),
             reaction_net=flat(nets),
             reaction_defaults=defaults or [0.0],
-            reaction_specials=flat(specials),
+            reaction_specials=specials or [0.0],
+            reaction_elimination=elimination or [0.0],
             **of_crew.values,
         ),
         sizes=sizes,
@@ -307,14 +316,61 @@ def mechanism(species, options) -> Constants:
     )
 
 
-def _efficiencies(weights):
-    """For each collider the efficiency that most species have; (species, collider, how much more) of the others."""
-    defaults, specials = [], []
+def _efficiencies(weights, rows):
+    """For each collider the efficiency that most species have; and as one table of all colliders the rows, species that
+    reactions with it make or consume, the species that count otherwise, and how much more."""
+    defaults, table = [], []
     for j, row in enumerate(weights):
-        values, counts = np.unique(row, return_counts=True)
-        defaults.append(values[counts.argmax()])
-        specials += [(s, j, e - defaults[-1]) for s, e in enumerate(row) if e != defaults[-1]]
-    return defaults, specials
+        defaults.append(_usual(row))
+        specials = [(s, e - defaults[-1]) for s, e in enumerate(row) if e != defaults[-1]]
+        table += [len(rows[j]), len(specials), *sorted(rows[j]), *(x for pair in specials for x in pair)]
+    return defaults, table
+
+
+def _usual(weights):
+    """The efficiency that most species have."""
+    values, counts = np.unique(weights, return_counts=True)
+    return values[counts.argmax()]
+
+
+def _coupled(reactions, ns):
+    """(ns, ns): whether a reaction that makes or consumes species i goes with species j, but by the efficiency that its
+    collider has of most species."""
+    out = np.eye(ns, dtype=bool)
+    for r in reactions:
+        rows = [*r.reactants, *r.products]
+        columns = {*r.orders, *r.reactants, *(r.products if r.reversible else ())}
+        if r.collider:
+            weights = np.array(r.collider.weights(ns))
+            columns |= set(np.flatnonzero(weights != _usual(weights)))
+        out[np.ix_(rows, sorted(columns))] = True
+    return out
+
+
+def _elimination(coupled):
+    """Order and fill of Gauss' elimination without pivoting, by Markowitz: where each species' part begins, and there
+    its number, how many rows and columns it has, these. Empty where the dense form is as good."""
+    filled, left, parts, terms = coupled.copy(), np.ones(len(coupled), bool), [], 0
+    row_has, column_has = filled.sum(1), filled.sum(0)
+    for _ in coupled:
+        best = int(np.where(left, (row_has - 1) * (column_has - 1), filled.size).argmin())
+        left[best] = False
+        rows, columns = (np.flatnonzero(line & left) for line in (filled[:, best], filled[best]))
+        block = np.ix_(rows, columns)
+        row_has[rows] += (~filled[block]).sum(1) - 1
+        column_has[columns] += (~filled[block]).sum(0) - 1
+        filled[block] = True
+        terms += (rows.size + BORDERS) * (columns.size + BORDERS + 1)
+        parts.append((best, rows.tolist(), columns.tolist()))
+    n = len(coupled) + 1
+    if n <= DENSE or terms > SPARSER * n**3 / 3:
+        return []
+    place = {s: at for at, (s, _, _) in enumerate(parts)}
+    lists = [
+        [s, len(rows), len(columns), *rows, *sorted(columns, key=lambda k: -place[k])] for s, rows, columns in parts
+    ]
+    starts = itertools.accumulate(map(len, lists), initial=len(lists))
+    return [*itertools.islice(starts, len(lists)), *(x for part in lists for x in part)]
 
 
 def _index(name, numbers):

@@ -26,22 +26,22 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     FOR_SPECIES (k, M::NS) w[k] = w[k] * m.W[k];
 }
 
-// Net production w_i and its slopes: J[i NS + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
+// Net production w_i and its slopes: J[i LD + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
 // in [M]; p in ln p.
-template <class M, class R> struct Slopes {
+template <class M, class R, int LD> struct Slopes {
     static constexpr int NS = M::NS, GS = with_gamma<M>() && !M::kinetics_fugacity ? NS * NS : 1;
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-    R w[NS], T[NS], p[pressed ? NS : 1], J[NS * NS], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
+    R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
 };
 
 // The walker that fills them. s: activities; d: rate coefficients, directions T and (ln [M] or ln p); E: 1/I; L_T.
-template <class M, class R> struct SlopeWalker {
+template <class M, class R, int LD> struct SlopeWalker {
     static constexpr int NS = M::NS;
     const M &m;
     const Reacting<M, R> &s;
     const Dual<R, 2> *k;
     const R *E, *L_T, *inv_third;
-    Slopes<M, R> &o;
+    Slopes<M, R, LD> &o;
 
     // q of a reaction by its parts: all but the collider and k; the collider's number; k's number; r and its slope in T
     template <class Net>
@@ -60,9 +60,9 @@ template <class M, class R> struct SlopeWalker {
             o.T[i] += nu * q_T;
             if (multiplied) o.third[collider * NS + i] += nu * q_M;
             if (blended) o.third[of * NS + i] += nu * (q_z * inv_third[of]);
-            if constexpr (Slopes<M, R>::pressed)
+            if constexpr (Slopes<M, R, LD>::pressed)
                 if (pressed) o.p[i] += nu * q_z;
-            if constexpr (Slopes<M, R>::GS > 1)
+            if constexpr (Slopes<M, R, LD>::GS > 1)
                 net([&](int j, const scalar other) INLINED { o.G[i * NS + j] -= (nu * other) * back; });
         });
     }
@@ -90,24 +90,26 @@ template <class M, class R> struct SlopeWalker {
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R scaled = all * scale, back = scaled * after;
         rate(scale * (before - after), number, collider, back * of_L, back, net);
-        UNROLL
-        for (int j = 0; j < A; ++j) {
+        // By constants: as unrolled loops with `if (l != j)` NVRTC 13 took the factor j for the others in the second.
+        for_constants<A>([&](auto left) INLINED {
+            constexpr int j = decltype(left)::value;
             R slope = factor * all;
-            UNROLL
-            for (int l = 0; l < A; ++l)
-                if (l != j) slope = slope * s.c[at[l]];
-            net([&](int i, const scalar nu) INLINED { o.J[i * NS + at[j]] += nu * slope; });
-        }
-        if (reversible > 0) {
-            UNROLL
-            for (int j = A; j < A + B; ++j) {
+            for_constants<A>([&](auto other) INLINED {
+                constexpr int l = decltype(other)::value;
+                if constexpr (l != j) slope = slope * s.c[at[l]];
+            });
+            net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] += nu * slope; });
+        });
+        if (reversible > 0)
+            for_constants<B>([&](auto right) INLINED {
+                constexpr int j = A + decltype(right)::value;
                 R slope = scaled * E[at[j]];
-                UNROLL
-                for (int l = A; l < A + B; ++l)
-                    if (l != j) slope = slope * s.D[at[l]];
-                net([&](int i, const scalar nu) INLINED { o.J[i * NS + at[j]] -= nu * slope; });
-            }
-        }
+                for_constants<B>([&](auto other) INLINED {
+                    constexpr int l = A + decltype(other)::value;
+                    if constexpr (l != j) slope = slope * s.D[at[l]];
+                });
+                net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] -= nu * slope; });
+            });
     }
 
     template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
@@ -164,26 +166,27 @@ template <class M, class R> struct SlopeWalker {
             bare = there - factors(s.c, r.r, r.reverse, row[0] * inverse);
             back = factors(s.c, r.r, r.reverse, all * inverse);
             factor_slopes(r.r, r.reverse, R(all * inverse), [&](int j, const R slope) INLINED {
-                net([&](int i, const scalar nu) INLINED { o.J[i * NS + j] -= nu * slope; });
+                net([&](int i, const scalar nu) INLINED { o.J[i * LD + j] -= nu * slope; });
             });
         }
         rate(bare, number, collider, back * of_L, back, net);
         factor_slopes(r.f, r.forward, all, [&](int j, const R slope) INLINED {
-            net([&](int i, const scalar nu) INLINED { o.J[i * NS + j] += nu * slope; });
+            net([&](int i, const scalar nu) INLINED { o.J[i * LD + j] += nu * slope; });
         });
         return r.end;
     }
 };
 
-// Net production w_i [kg/m3/s], its slopes in x_j (w_x[i NS + j]) and in T
-template <class M, class R>
-POINT_FN void production_with_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
-                                     const PartialSlopes<M, R> &slopes, R *w, R *w_x, R *w_T) {
+// Fills them; J is 0 already, where reactions of the mechanism add to it. s: activities; of a real gas ln gamma and its
+// slope in T.
+template <class M, class R, int LD>
+POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
+                              const PartialSlopes<M, R> &slopes, Reacting<M, R> &s, R *ln_gamma, R *ln_gamma_T,
+                              Slopes<M, R, LD> &o) {
     constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
     constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
     const R T = reacting_temperature(T_given), p = slopes.p;
-    Reacting<M, R> s;
-    R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1], E[NS], L_T[NS], inv_third[COLLIDERS + 1];
+    R E[NS], L_T[NS], inv_third[COLLIDERS + 1];
     if constexpr (real) {
         partial_activities(m, state, ln_gamma, ln_gamma_T);
         activities(m, T, R(1.0), x, ln_gamma, s);
@@ -209,49 +212,80 @@ POINT_FN void production_with_slopes(const M &m, const R T_given, const R *x, co
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
     rate_coefficients(m, T_d, p_d, d);
 
-    Slopes<M, R> o;
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, NS) o.w[k] = o.T[k] = start;
-    if constexpr (Slopes<M, R>::pressed)
+    if constexpr (Slopes<M, R, LD>::pressed)
         FOR_SPECIES (k, NS) o.p[k] = R(0.0);
-    for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
-    if constexpr (Slopes<M, R>::GS > 1)
+    if constexpr (Slopes<M, R, LD>::GS > 1)
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
-    walk_reactions(m, SlopeWalker<M, R>{m, s, d.k, E, L_T, inv_third, o});
+    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, d.k, E, L_T, inv_third, o});
+}
 
-    // d[M]/dc_k: of most species the collider's common efficiency
-    int special[M::RATE_SPECIALS + 1], of[M::RATE_SPECIALS + 1];
+// d[M]/dc_k is the collider's common efficiency, and of some species more or less: use(i, k, slope) for what these add,
+// from a table of each collider: rows, special species, the rows, species and efficiency
+template <class M, class R, int LD, class Use>
+POINT_FN void special_slopes(const M &m, const Slopes<M, R, LD> &o, const Use &use) {
+    const scalar *at = m.reaction_specials;
     UNROLL_BY(1)
-    for (int n = 0; n < M::RATE_SPECIALS; ++n) {
-        special[n] = whole_number(m.reaction_specials[3 * n]);
-        of[n] = whole_number(m.reaction_specials[3 * n + 1]);
+    for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
+        const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+        const scalar *const special = at + 2 + rows;
+        UNROLL_BY(1)
+        for (int r = 0; r < rows; ++r) {
+            const int i = whole_number(at[2 + r]);
+            const R slope = o.third[j * M::NS + i];
+            UNROLL_BY(1)
+            for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+        }
+        at = special + 2 * specials;
     }
-    const R inv_p = 1.0 / p;
+}
+template <class M, class R, int LD> POINT_FN R common_slope(const M &m, const Slopes<M, R, LD> &o, const int i) {
+    R common = R(0.0);
+    UNROLL_BY(1)
+    for (int j = 0; j < M::RATE_COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * M::NS + i];
+    return common;
+}
+
+// Net production w_i [kg/m3/s], its slopes in x_j (w_x[i NS + j]) and in T
+template <class M, class R>
+POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Partial<M, R> &state,
+                                     const PartialSlopes<M, R> &slopes, R *w, R *w_x, R *w_T) {
+    constexpr int NS = M::NS;
+    constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
+    Reacting<M, R> s;
+    R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
+    Slopes<M, R, NS> o;
+    for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
+    reaction_slopes(m, T, x, state, slopes, s, ln_gamma, ln_gamma_T, o);
+    const R inv_p = 1.0 / slopes.p;
     FOR_SPECIES (i, NS) {
         R *const row = w_x + i * NS;
         w[i] = m.W[i] * o.w[i];
-        R in_T = o.T[i], y[real ? NS : 1];
+        w_T[i] = o.T[i];
+        if constexpr (fugacity)
+            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
+        else
+            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
+        const R common = common_slope(m, o, i);
+        FOR_SPECIES (k, NS) row[k] += common;
+    }
+    special_slopes(m, o, [&](int i, int k, const R slope) INLINED { w_x[i * NS + k] += slope; });
+    FOR_SPECIES (i, NS) {
+        R *const row = w_x + i * NS;
+        R in_T = w_T[i], y[real ? NS : 1];
         if constexpr (fugacity)
             FOR_SPECIES (k, NS) {
                 y[k] = o.J[i * NS + k] * s.c[k];
                 in_T += y[k] * ln_gamma_T[k];
-                row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
             }
-        else
-            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
-        if constexpr (real && !fugacity)
+        else if constexpr (real) {
             FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
-        R common = R(0.0);
-        UNROLL_BY(1)
-        for (int j = 0; j < COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * NS + i];
-        FOR_SPECIES (k, NS) row[k] += common;
-        UNROLL_BY(1)
-        for (int n = 0; n < M::RATE_SPECIALS; ++n)
-            row[special[n]] += m.reaction_specials[3 * n + 2] * o.third[of[n] * NS + i];
+        }
         FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
         if constexpr (real) activity_curvature(m, state, y, [&](int k, const R slope) { row[k] += m.W[i] * slope; });
-        if constexpr (Slopes<M, R>::pressed) {
+        if constexpr (Slopes<M, R, NS>::pressed) {
             const R in_p = o.p[i] * inv_p;
             in_T += in_p * slopes.p_T;
             FOR_SPECIES (k, NS) row[k] += (m.W[i] * in_p) * slopes.p_x[k];
@@ -283,6 +317,16 @@ POINT_FN void production_in_composition(const M &, const R rho, const Species &Y
         FOR_SPECIES (k, M::NS) all += omega_rho[i * M::NS + k] * Y[k];
         FOR_SPECIES (j, M::NS) omega_Y.set(i * M::NS + j, rho * omega_rho[i * M::NS + j] + all * rho_Y[j]);
     }
+}
+
+template <class M, class R, class Matrix> POINT_FN void slope_time(const M &, const Matrix &omega_rho, R &tau_slopes) {
+    R fastest = R(1e-30);
+    FOR_SPECIES (i, M::NS) {
+        R row = R(0.0);
+        FOR_SPECIES (j, M::NS) row += fabs(omega_rho[i * M::NS + j]);
+        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
+    }
+    tau_slopes = 1.0 / fastest;
 }
 
 // ---- closed adiabatic reactors. Unknowns z = (x_1 .. x_ns, T). At constant volume dx_k/dt = w_k and U(T, x) stays; at
@@ -322,32 +366,37 @@ template <class M, class R> struct Production {
     PartialSlopes<M, R> slopes;
 };
 
-// f = dz/dt and J = df/dz, row i (of f) column j (of z) at i N + j, N = NS + 1. What the second derivatives of energy
-// and pressure bring is their gradient's change along dz/dt.
+// f = dz/dt from w, and what the second derivatives of energy and pressure bring to J: their gradient's change along it
+template <bool PRESSURE, class M, class R>
+POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w, R *f,
+                                 PartialSlopes<M, Dual<R>> &along) {
+    constexpr int NS = M::NS;
+    const Changes<R> c = changes_of<PRESSURE>(m, T, x, s, w);
+    FOR_SPECIES (k, NS) f[k] = PRESSURE ? w[k] + x[k] * c.theta : w[k];
+    f[NS] = c.T;
+    Dual<R> xs[NS], at;
+    at = moving(T, c.T);
+    FOR_SPECIES (k, NS) xs[k] = moving(x[k], f[k]);
+    Partial<M, Dual<R>> state;
+    partial_state<true>(m, at, xs, state);
+    partial_slopes(m, xs, state, along);
+    return c;
+}
+
+// f = dz/dt and J = df/dz, row i (of f) column j (of z) at i N + j, N = NS + 1.
 template <bool PRESSURE, class M, class R>
 POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, R> &made, R *f, R *J) {
     constexpr int NS = M::NS, N = NS + 1;
     const R *const w = made.w, *const w_x = made.w_x, *const w_T = made.w_T;
     PartialSlopes<M, R> &s = made.slopes;
-    Changes<R> c;
     {
         Partial<M, R> state;
         partial_state<true>(m, T, x, state);
         partial_slopes(m, x, state, s);
         production_with_slopes(m, T, x, state, s, made.w, made.w_x, made.w_T);
     }
-    c = changes_of<PRESSURE>(m, T, x, s, w);
-    FOR_SPECIES (k, NS) f[k] = PRESSURE ? w[k] + x[k] * c.theta : w[k];
-    f[NS] = c.T;
     PartialSlopes<M, Dual<R>> along;
-    {
-        Dual<R> xs[NS], at;
-        at = moving(T, c.T);
-        FOR_SPECIES (k, NS) xs[k] = moving(x[k], f[k]);
-        Partial<M, Dual<R>> state;
-        partial_state<true>(m, at, xs, state);
-        partial_slopes(m, xs, state, along);
-    }
+    const Changes<R> c = change_along<PRESSURE>(m, T, x, s, w, f, along);
     R stiffness = R(0.0);
     if constexpr (PRESSURE)
         FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
@@ -535,6 +584,248 @@ template <int N, class R> POINT_FN void solve(const R *A, R *b) {
     }
 }
 
+// The linear systems (d - J) K = b of a step. Dense:
+template <bool PRESSURE, class M, class R> struct DenseSystem {
+    static constexpr int N = M::NS + 1;
+    R A[N * N];
+    POINT_FN DenseSystem(const M &) {}
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        {
+            Production<M, R> made;
+            reactor_jacobian<PRESSURE>(m, z[M::NS], z, made, f, A);
+        }
+        for (int i = 0; i < N * N; ++i) A[i] = -A[i];
+        for (int i = 0; i < N; ++i) A[i * N + i] += d;
+        factorise<N>(A);
+    }
+    POINT_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
+};
+
+// Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown with a row of its own: the
+// sum of the K_k/W_k, by which third bodies move; the change of p, where rates go with it; sums that ln gamma goes
+// with; the change of T; at constant pressure that of theta. With d K - w_x K - w_T K_T - x theta' = b the rows of
+// energy and pressure take w_x K from the others, so that both need no product with w_x:
+//   sum (U_k (d - theta) + h_k) K_k + (U_T d + h_T) K_T - (T p_T + sum U_k x_k) theta' = U_T b_T + sum U_k b_k,
+//   sum (p_k (d - theta) + g_k) K_k + (p_T d + g_T) K_T = p_T b_T + sum p_k b_k;
+// h and g are what moves at constant w and theta. Species are eliminated in the order of a table, which has the rows
+// and columns that are left in each; what couples all comes last. All rows are those of J - d. ln gamma goes with a few
+// sums only where the attraction of two species is a product.
+template <class M> POINT_FN constexpr bool sparse() {
+    if constexpr (!with_gamma<M>()) return M::RATE_ELIMINATED > 0;
+    else if constexpr (M::kinetics_fugacity || M::by_pairs) return false;
+    else return M::RATE_ELIMINATED > 0 && M::kij_none;
+}
+
+template <bool PRESSURE, class M, class R> struct SparseSystem {
+    static constexpr int NS = M::NS, SUM = NS, P = NS + 1;
+    static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+    static constexpr bool real = with_gamma<M>();
+    static constexpr int OF_B = SUM + 1 + pressed, OF_S = OF_B + 1, OF_C = OF_S + 1, // sums that ln gamma goes with
+        AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
+    Slopes<M, R, N> o; // whose J is the matrix
+    // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
+    R factors[M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)];
+    PartialSlopes<M, R> s;
+#ifdef ON_DEVICE
+    const scalar *table;
+    POINT_FN SparseSystem(const M &m) : table(m.reaction_elimination) {}
+    POINT_FN int listed(const int i) const { return whole_number(table[i]); }
+#else
+    int table[M::RATE_ELIMINATED]; // numbers, which are read often
+    POINT_FN SparseSystem(const M &m) {
+        for (int i = 0; i < M::RATE_ELIMINATED; ++i) table[i] = whole_number(m.reaction_elimination[i]);
+    }
+    POINT_FN int listed(const int i) const { return table[i]; }
+#endif
+    struct Lists {
+        int pivot, rows, columns, row, column;
+    };
+    POINT_FN Lists lists(const int k) const {
+        const int at = listed(k), rows = listed(at + 1);
+        return {listed(at), rows, listed(at + 2), at + 3, at + 3 + rows};
+    }
+    // use(i) of a list's species, and of what couples all
+    template <class Use> POINT_FN void each(const int from, const int count, const Use &use) const {
+        UNROLL_BY(1)
+        for (int n = 0; n < count; ++n) use(listed(from + n));
+        UNROLL
+        for (int i = NS; i < N; ++i) use(i);
+    }
+
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        R *const A = o.J;
+        UNROLL_BY(1)
+        for (int k = 0; k < NS; ++k) {
+            const Lists l = lists(k);
+            A[l.pivot * N + l.pivot] = R(0.0);
+            each(l.row, l.rows, [&](int i) INLINED { A[i * N + l.pivot] = R(0.0); });
+            each(l.column, l.columns, [&](int j) INLINED { A[l.pivot * N + j] = R(0.0); });
+        }
+        const R T = z[NS];
+        Partial<M, R> state;
+        partial_state<true>(m, T, z, state);
+        partial_slopes(m, z, state, s);
+        {
+            Reacting<M, R> reacting;
+            R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
+            reaction_slopes(m, T, z, state, s, reacting, ln_gamma, ln_gamma_T, o);
+        }
+        special_slopes(m, o, [&](int i, int k, const R slope) INLINED { A[i * N + k] += slope; });
+        R w[NS];
+        FOR_SPECIES (k, NS) w[k] = m.W[k] * o.w[k];
+        PartialSlopes<M, Dual<R>> along;
+        const Changes<R> c = change_along<PRESSURE>(m, T, z, s, w, f, along);
+        const R grown = d - c.theta, inv_p = 1.0 / s.p;
+        R of_theta = T * s.p_T;
+        for (int i = NS; i < N; ++i)
+            for (int j = NS; j < N; ++j) A[i * N + j] = R(0.0);
+        FOR_SPECIES (k, NS) {
+            R *const row = A + k * N, energy = along.U_x[k].d[0] - s.p_x[k] * c.theta + s.U_x[k] * grown;
+            row[k] -= grown;
+            row[SUM] = common_slope(m, o, k), row[AT_T] = o.T[k];
+            if constexpr (pressed) row[P] = o.p[k] * inv_p, A[P * N + k] = s.p_x[k] * m.W[k];
+            A[SUM * N + k] = R(1.0);
+            A[AT_T * N + k] = energy * m.W[k];
+            if constexpr (PRESSURE) {
+                of_theta += s.U_x[k] * z[k];
+                row[THETA] = z[k] * m.inv_W[k];
+                A[THETA * N + k] = (along.p_x[k].d[0] + s.p_x[k] * (c.theta + grown)) * m.W[k];
+            }
+        }
+        if constexpr (real) {
+            const R none = R(0.0), one = R(1.0);
+            const auto sum = [&](const int at, const R of_R, const R of_b, const R of_c, const R of_S,
+                                 const auto &weight) {
+                R moves[NS];
+                FOR_SPECIES (k, NS) {
+                    moves[k] = activity_along(m, state, k, of_R, of_b, of_c, of_S);
+                    if (at > SUM) A[at * N + k] = weight(k) * m.W[k];
+                }
+                FOR_SPECIES (i, NS) {
+                    R all = at > SUM ? none : A[i * N + SUM];
+                    FOR_SPECIES (k, NS) all += o.G[i * NS + k] * moves[k];
+                    A[i * N + at] = all;
+                }
+                if (at > SUM) A[at * N + at] = -one;
+            };
+            sum(SUM, R(R_UNIVERSAL), none, none, none, [&](int) { return none; });
+            sum(OF_B, none, one, none, none, [&](int k) { return none + m.b_mass[k]; });
+            sum(OF_S, none, none, none, one, [&](int k) { return state.S[k]; });
+            if constexpr (M::translated) sum(OF_C, none, none, one, none, [&](int k) { return none + shift_of(m, k); });
+        }
+        A[SUM * N + SUM] = R(-1.0);
+        if constexpr (pressed) A[P * N + P] = R(-1.0), A[P * N + AT_T] = s.p_T;
+        A[AT_T * N + AT_T] = along.U_T.d[0] - (PRESSURE ? (s.p_T + s.U_T) * c.theta : R(0.0)) + s.U_T * d;
+        if constexpr (PRESSURE) {
+            A[AT_T * N + THETA] = -of_theta;
+            A[THETA * N + AT_T] = along.p_T.d[0] + s.p_T * d;
+        }
+        R *next = factors;
+        UNROLL_BY(1)
+        for (int k = 0; k < NS; ++k) {
+            const Lists l = lists(k);
+            R *const pivot = A + l.pivot * N, *const upper = next, inverse = 1.0 / pivot[l.pivot];
+            *next++ = inverse;
+            each(l.column, l.columns, [&](int j) INLINED { *next++ = pivot[j]; });
+            int n = 0;
+            UNROLL_BY(1)
+            for (; n + 4 <= l.rows; n += 4) {
+                const int four[] = {listed(l.row + n), listed(l.row + n + 1), listed(l.row + n + 2),
+                                    listed(l.row + n + 3)};
+                eliminate<4>(l, upper, four, inverse, next);
+            }
+            UNROLL_BY(1)
+            for (; n < l.rows; ++n) {
+                const int one[] = {listed(l.row + n)};
+                eliminate<1>(l, upper, one, inverse, next);
+            }
+            int last[N - NS];
+            UNROLL
+            for (int i = NS; i < N; ++i) last[i - NS] = i;
+            eliminate<N - NS>(l, upper, last, inverse, next);
+        }
+        UNROLL
+        for (int k = NS; k < N; ++k) {
+            const R inverse = 1.0 / A[k * N + k];
+            A[k * N + k] = inverse;
+            UNROLL
+            for (int i = k + 1; i < N; ++i) {
+                const R factor = A[i * N + k] * inverse;
+                A[i * N + k] = factor;
+                UNROLL
+                for (int j = k + 1; j < N; ++j) A[i * N + j] -= factor * A[k * N + j];
+            }
+        }
+    }
+    // the pivot's row times a factor off COUNT rows
+    template <int COUNT>
+    POINT_FN void eliminate(const Lists &l, const R *upper, const int *rows, const R inverse, R *&next) {
+        R factor[COUNT], *row[COUNT];
+        UNROLL
+        for (int i = 0; i < COUNT; ++i) {
+            row[i] = o.J + rows[i] * N;
+            factor[i] = row[i][l.pivot] * inverse;
+            *next++ = factor[i];
+        }
+        each(l.column, l.columns, [&](int j) INLINED {
+            const R known = *++upper;
+            UNROLL
+            for (int i = 0; i < COUNT; ++i) row[i][j] -= factor[i] * known;
+        });
+    }
+    POINT_FN void solve(const M &m, R *b) const {
+        const R *const A = o.J;
+        R v[N], energy = s.U_T * b[NS], work = s.p_T * b[NS];
+        FOR_SPECIES (k, NS) {
+            energy += s.U_x[k] * b[k];
+            if constexpr (PRESSURE) work += s.p_x[k] * b[k];
+            v[k] = -(b[k] * m.inv_W[k]);
+        }
+        for (int i = NS; i < N; ++i) v[i] = R(0.0);
+        v[AT_T] = energy;
+        if constexpr (PRESSURE) v[THETA] = work;
+        const R *next = factors;
+        UNROLL_BY(1)
+        for (int k = 0; k < NS; ++k) {
+            const Lists l = lists(k);
+            const R known = v[l.pivot];
+            next += 1 + l.columns + (N - NS);
+            each(l.row, l.rows, [&](int i) INLINED { v[i] -= *next++ * known; });
+        }
+        UNROLL
+        for (int k = NS; k < N; ++k) {
+            UNROLL
+            for (int i = k + 1; i < N; ++i) v[i] -= A[i * N + k] * v[k];
+        }
+        UNROLL
+        for (int k = N - 1; k >= NS; --k) {
+            UNROLL
+            for (int j = k + 1; j < N; ++j) v[k] -= A[k * N + j] * v[j];
+            v[k] = v[k] * A[k * N + k];
+        }
+        UNROLL_BY(1)
+        for (int k = NS - 1; k >= 0; --k) {
+            const Lists l = lists(k);
+            next -= 1 + l.columns + l.rows + 2 * (N - NS);
+            const R *const upper = next + 1 + l.columns;
+            R sum = v[l.pivot];
+            UNROLL
+            for (int j = NS; j < N; ++j) sum -= upper[j - NS] * v[j];
+            UNROLL_BY(1)
+            for (int n = 0; n < l.columns; ++n) sum -= next[1 + n] * v[listed(l.column + n)];
+            v[l.pivot] = sum * next[0];
+        }
+        FOR_SPECIES (k, NS) b[k] = v[k] * m.W[k];
+        b[NS] = v[AT_T];
+    }
+};
+template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
+    typedef DenseSystem<PRESSURE, M, R> type;
+};
+template <bool PRESSURE, class M, class R> struct SystemOf<true, PRESSURE, M, R> {
+    typedef SparseSystem<PRESSURE, M, R> type;
+};
+
 template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
     R W, R_s;
     molar_mass(m, Y, W, R_s);
@@ -545,6 +836,19 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
         cubic_root(m, T, p, R_s, a, b, shift, Absent(), Z, vol, v_free);
         return 1.0 / vol;
     }
+}
+
+// (1/dt - J)^-1 f
+template <class M, class R, class Species, class Out>
+POINT_FN void volume_implicit(const M &m, const R T, const R rho, const Species &Y, const R dt, Out &implicit_cv) {
+    constexpr int N = M::NS + 1;
+    R z[N], f[N];
+    FOR_SPECIES (k, M::NS) z[k] = rho * Y[k];
+    z[M::NS] = T;
+    typename SystemOf<sparse<M>(), false, M, R>::type system(m);
+    system.prepare(m, z, R(1.0 / dt), f);
+    system.solve(m, f);
+    for (int i = 0; i < N; ++i) implicit_cv.set(i, f[i]);
 }
 
 // z: partial densities and T, in and out; rho: their sum. Where the status is not 0, z is what was reached.
@@ -585,7 +889,8 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
     auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
     good = good && rho > 0.0 && rho < 1e300;
     FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
-    R z1[N], f[N], K[STAGES][N], A[N * N];
+    R z1[N], f[N], K[STAGES][N];
+    typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system(m);
     const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
     const auto changes = [&](const R *at, R *into) {
         const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
@@ -607,13 +912,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
     UNROLL_BY(1)
     for (double step = 0; step < m.react_most && any_of(active); step += 1) {
         const R inv_h = 1.0 / h;
-        {
-            Production<M, R> made;
-            reactor_jacobian<PRESSURE>(m, z[NS], z, made, f, A);
-        }
-        for (int i = 0; i < N * N; ++i) A[i] = -A[i];
-        for (int i = 0; i < N; ++i) A[i * N + i] += 4.0 * inv_h;
-        factorise<N>(A);
+        system.prepare(m, z, R(4.0 * inv_h), f);
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
@@ -633,7 +932,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
                 for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
                 K[s][i] = f[i] + sum * inv_h;
             }
-            solve<N>(A, K[s]);
+            system.solve(m, K[s]);
             row += s;
         }
         R error = R(0.0);
@@ -697,6 +996,7 @@ OF_BOTH(volume_jacobian)
 OF_BOTH(pressure_jacobian)
 OF_BOTH(volume_jacobian_product)
 OF_BOTH(pressure_jacobian_product)
+OF_BOTH(volume_implicit)
 OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
 #undef OF_BOTH

@@ -17,6 +17,11 @@ for name, unit, what, *per in (
     ("omega_rho", "1/s", "d omega_i/d rho_j at constant T and other partial densities rho_k = rho Y_k", "ns*ns"),
     ("omega_T", "kg/m3/s/K", "d omega_i/dT at constant partial densities", "ns"),
     ("omega_Y", "kg/m3/s", "d omega_i/dY_j at constant T, p and other Y_k", "ns*ns"),
+    (
+        "tau_slopes",
+        "s",
+        "1/largest sum over j of |omega_rho(i, j)|: no mode of the reactions is faster; 1e30 where nothing reacts",
+    ),
     ("f_cv", "SI", "d(rho_1 .. rho_ns, T)/dt of a closed adiabatic reactor at constant volume", "nz"),
     ("f_cp", "SI", "d(Y_1 .. Y_ns, T)/dt of a closed adiabatic reactor at constant pressure", "nz"),
     ("J_cv", "SI", "Jacobian of f_cv in (rho_1 .. rho_ns, T)", "nz*nz"),
@@ -25,6 +30,12 @@ for name, unit, what, *per in (
     ("dw", "SI", "a change of (Y_1 .. Y_ns, T) at constant p", "nz"),
     ("J_cv_dz", "SI", "J_cv dz", "nz"),
     ("J_cp_dw", "SI", "J_cp dw", "nz"),
+    (
+        "implicit_cv",
+        "SI",
+        "change of (rho_1 .. rho_ns, T) by one step dt_cv of the linearly implicit Euler method, (1/dt - J_cv)^-1 f_cv",
+        "nz",
+    ),
     ("dt_cv", "s", "time over which a point reacts at constant volume"),
     ("dt_cp", "s", "time over which a point reacts at constant pressure"),
     ("status_cv", "1", STATUS),
@@ -75,6 +86,17 @@ point_kernel(
     sweeps="states",
     double_only=DOUBLE,
 )
+point_kernel(
+    "slope_time",
+    header="point/reactor.h",
+    reads="omega_rho",
+    writes="tau_slopes",
+    constants="",
+    source="largest row sum, a bound of the spectral radius",
+    valid=VALID,
+    sweeps="states",
+    double_only=DOUBLE,
+)
 MASS_AND_ENERGY = "mass of each species and energy of a closed system"
 kernel("volume_reactor", "T rho Y", "f_cv", MASS_AND_ENERGY)
 kernel("pressure_reactor", "T rho Y", "f_cp", MASS_AND_ENERGY)
@@ -82,6 +104,7 @@ kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED)
 kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
+kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
     kernel(

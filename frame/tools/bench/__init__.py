@@ -20,7 +20,7 @@ from . import blocks, inputs, species_loops, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
-    "kinetics": "production of species by reactions against plain Fortran and Cantera, with the bound of the roofline",
+    "kinetics": "production of species by reactions, Jacobians, reactors against plain Fortran, Cantera, LAPACK, CVODE",
     "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
 }

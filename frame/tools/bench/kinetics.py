@@ -1,5 +1,5 @@
 """`bench kinetics`: production of species by reactions of an ideal gas, on one core or a GPU, against plain Fortran and
-Cantera, whose values are compared before anything is timed."""
+Cantera, whose values are compared before anything is timed. Reactors are in reactors.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kernels.species.cantera_yaml import cantera_data
 from kernels.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError
-from . import ceilings, fortran, inputs
+from . import ceilings, fortran, inputs, reactors
 from .properties import SAMPLE, WrongValues, fill, part
 from .report import Report, Row
 
@@ -268,6 +268,7 @@ def run(given, backend, say) -> Report:
     roofs = ceilings.measure(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
     rows: list[Row] = []
+    of_reactors: list[Row] = []
     facts: list[str] = []
     try:
         rivals = [Fortran(style, level) for level in LEVELS for style in STYLES]
@@ -290,6 +291,11 @@ def run(given, backend, say) -> Report:
                 beside = []
                 facts.append(f"{name}: {error}")
             rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
+            if name in reactors.IGNITIONS:
+                found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
+                of_reactors += found
+                facts.append(fact)
+    rows += of_reactors
     facts += [f"{points} points a pass, {kind} states, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
     if any(row.rival == Cantera.name for row in rows):
         import cantera
@@ -306,5 +312,10 @@ NOTES = (
     "coefficient and one for each equilibrium constant; reduced: the layer's own algebra over blocks of points, which "
     "the compiler vectorises. Cantera: on one core from Python, a state a call, less the time of the same calls "
     "without reactions. Bound: the slowest of the roofs; operations are counted by running the kernel on a number type "
-    "that counts. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C."
+    "that counts. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
+    "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
+    "production rates; these and a dense solve by LAPACK, and that alone; CVODE from Cantera's reactor of constant "
+    f"volume, rtol {reactors.USUAL[0]:g}, which starts anew in each cell, react with rtol 1e-4. Differences: from "
+    f"Cantera's slopes; of the residual; of T from CVODE at rtol {reactors.TIGHT[0]:g}, a 100th of it where a cell "
+    "ignites within the step."
 )

@@ -114,6 +114,23 @@ POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma
     }
 }
 
+// How ln gamma_k moves with changes dx of the densities, by the sums R_k dx_k, b_k dx_k, s_k dx_k and S_k dx_k where
+// a_kj is a product of a number of k and one of j: S_k S_j/A
+template <class M, class R>
+POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const R of_R, const R of_b, const R of_c,
+                          const R of_S) {
+    const R T = s.T, L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
+            L_BB = -(2.0 * s.L_B + s.V * L_BV) / s.B;
+    const double b = m.b_mass[k], c = shift_of(m, k);
+    const R of_w = of_c - of_b, of_L = s.L_B * of_b + s.L_V * of_c;
+    const R in_w = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), in_R = -(T * s.w_inv * of_w);
+    const R in_b = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
+            in_c = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c));
+    const R sum =
+        in_w * (c - b) + in_R * gas_constant(m, k) + in_b * b + in_c * c - 2.0 * (s.S[k] * (of_S / s.A * s.L + of_L));
+    return sum * (m.W[k] * (1 / R_UNIVERSAL)) / T;
+}
+
 // sum_k y_k d ln gamma_k/dx_j: use(j, sum). With v_k = y_k/(R_k T) the second derivatives of F times v.
 template <class M, class R, class Use>
 POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
