@@ -11,18 +11,22 @@ import pathlib
 import re
 import resource
 import shutil
+import zlib
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
+QUICK = HERE / "compiler/quick"
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the cores to other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
-if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has both already
+if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has all of it already
     os.environ["REAL_CXX"] = shutil.which("g++")
+    headers = b"".join(path.read_bytes() for path in sorted((HERE.parent / "kernels/numbers").glob("*.h")))
+    os.environ["HEADERS_SUM"] = f"{zlib.crc32(headers):08x}"  # of what is in their precompiled form
     os.environ["PATH"] = f"{HERE / 'compiler'}:{os.environ['PATH']}"
 
 
@@ -41,9 +45,12 @@ def pytest_cmdline_main(config):
 
 def pytest_configure(config):
     """What leaves out the full forms leaves out most of the optimiser, too."""
-    quick = str(HERE / "compiler/quick")
-    if "not full" in config.option.markexpr and "REAL_CXX" in os.environ and quick not in os.environ["PATH"]:
-        os.environ["PATH"] = f"{quick}:{os.environ['PATH']}"
+    if "not full" in config.option.markexpr and "REAL_CXX" in os.environ and str(QUICK) not in os.environ["PATH"]:
+        folders = [QUICK]
+        if shutil.which("gfortran"):
+            os.environ["REAL_FC"] = shutil.which("gfortran")
+            folders.append(QUICK.parent / "rivals")
+        os.environ["PATH"] = ":".join([*map(str, folders), os.environ["PATH"]])
 
 
 def left_out():
@@ -61,16 +68,18 @@ def pytest_collection_modifyitems(config, items):
     names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
     everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
     files, out = {item.path.name for item in items}, {}  # a file that needs what is not installed has no tests
+    forms = {}  # of a test function
+    for k, name in enumerate(names):
+        forms.setdefault(name.split("[")[0], []).append(k)
     for line, pattern, takes in left_out():
-        found = [k for k, name in enumerate(names) if pattern.match(name)]
+        found = [k for k in forms.get(line.removeprefix("keep ").split("[")[0], ()) if pattern.match(names[k])]
         if everything and not found and line.removeprefix("keep ").split("::")[0] in files:
             raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
         out |= dict.fromkeys(found, takes)
     for k, item in enumerate(items):
         if out.get(k) and not item.get_closest_marker("gpu"):
             item.add_marker("full")
-    function = lambda k: names[k].split("[")[0]
-    lost = {function(k) for k in out} - {function(k) for k, item in enumerate(items) if not out.get(k)}
+    lost = {function for function, found in forms.items() if all(map(out.get, found))}
     if everything and lost:
         raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
@@ -100,7 +109,7 @@ BEFORE = pytest.StashKey[float]()
 taken: dict[str, float] = {}  # by file, in the process that reports
 
 
-def pytest_sessionstart(session):
+def pytest_collection_finish(session):  # what collecting takes is no test's
     session.config.stash[BEFORE] = used()
 
 

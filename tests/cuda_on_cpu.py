@@ -7,6 +7,7 @@ kernel or an asynchronous copy is an error, and copies name their direction. Str
 """
 
 import collections
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -237,6 +238,24 @@ TOTAL = 2**30  # bytes of the device
 PACES = (0, 0.02, 0.3, 1)  # how often a stream with `lag` works ahead; neighbours differ
 
 
+COMMAND = ("g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-fPIC")
+
+
+@contextlib.contextmanager
+def locked(path):
+    """One process goes on, the others wait for it."""
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def shared_folder(base):
+    """Where the stand-in's programs of this run of pytest lie, for all its processes. base: pytest's getbasetemp()."""
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "stand_in"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
@@ -244,10 +263,14 @@ def compile_for_cpu(source, path, folders):
     # A device lets threads end before others meet at a barrier; those of a team end together.
     teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
     file = path.with_suffix(".cpp")
-    file.write_text(PREFIX + teams + KERNELS + source.text)
-    command = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-Wno-unknown-pragmas", "-shared", "-fPIC"]
+    file.write_text('#include "prefix.h"\n' + teams + KERNELS + source.text)
+    with locked(path.parent / "prefix.lock"):
+        header = path.parent / "prefix.h"
+        if not header.exists():  # and its precompiled form: 0.08 s less of the 0.2 s that a source takes
+            header.write_text(PREFIX)
+            subprocess.run([*COMMAND, "-x", "c++-header", str(header), "-o", f"{header}.gch"], check=True)
     where = [f"-I{folders[0]}", *(f"-idirafter{f}" for f in folders[1:])]
-    subprocess.run([*command, *where, "-o", str(path), str(file)], check=True)
+    subprocess.run([*COMMAND, *where, "-shared", "-o", str(path), str(file)], check=True)
 
 
 def compiler(folder):
@@ -257,8 +280,7 @@ def compiler(folder):
         folders = [cuda.HERE, *source.folders]
         key = cache.key(*cache.texts(source.text, folders))[:24]
         path = folder / f"{key}.so"
-        with open(path.with_suffix(".lock"), "w") as lock:  # one process compiles, the others wait for it
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(path.with_suffix(".lock")):
             if not path.exists():
                 made = folder / f"{key}-{os.getpid()}.so"
                 compile_for_cpu(source, made, folders)

@@ -31,6 +31,13 @@ from kernels.codegen import counting
 SMALL = ["--backend", "cpu", "--points", "1500", "--repeats", "1"]
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """The machine's ceilings, measured for a fiftieth of the time: no figure is judged."""
+    measure = ceilings.measure
+    monkeypatch.setattr(ceilings, "measure", lambda backend, effort=0.02: measure(backend, effort))
+
+
 def ran(capsys, *arguments):
     """(rows, what went to standard error) of a bench with --json -."""
     status = main(["bench", *arguments, "--json", "-"])
@@ -106,6 +113,7 @@ def test_the_other_root_is_borne_at_few_points_only():
         properties.difference(ours, {}, state, "case", 1e-9, 1e-9)
 
 
+@pytest.mark.usefixtures("briefly")
 def test_mixture_of_a_file_and_markdown(capsys):
     file = str(inputs.SHIPPED.parent / "n2.yaml")
     assert main(["bench", "properties", *SMALL, "--mixture", file, "--cases", "thermal", "--markdown"]) == 0
@@ -130,6 +138,7 @@ def test_headline_is_the_strongest_rival():
     assert "beside the strongest" not in report.markdown(rows[1:2])
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
     data = species_set(1)
     monkeypatch.setattr(properties, "read_cantera_yaml", lambda file: (changed(data, fuller_volume=[np.nan]),))
@@ -222,6 +231,7 @@ def test_smooth_states(ns):
     assert np.abs(np.diff(inputs.states(ns, 100)["T"])).max() > 1000
 
 
+@pytest.mark.usefixtures("briefly")
 def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
     """bench all --markdown FILE: a section of this machine is added, made anew by the next run, and others are left."""
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
@@ -230,7 +240,7 @@ def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
     for states in ("random", "smooth"):
         assert (
             main(
-                ["bench", "all", *SMALL, "--ns", "2", "--cases", "thermal", "--states", states, "--markdown", str(file)]
+                ["bench", "all", *SMALL, "--ns", "3", "--cases", "thermal", "--states", states, "--markdown", str(file)]
             )
             == 0
         )
@@ -245,7 +255,7 @@ def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
             and "| thermal, 1 thread |" in text
         )
         assert (
-            "python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 2 --cases thermal --states "
+            "python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 3 --cases thermal --states "
             f"{states}" in text
         )
     assert "random states" not in text
@@ -277,6 +287,7 @@ def test_without_a_fortran_compiler(capsys, monkeypatch):
         fortran.compiler.cache_clear()
 
 
+@pytest.mark.usefixtures("briefly")
 def test_scaling_is_drawn(capsys, tmp_path):
     rows, shown = ran(
         capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--scaling", str(tmp_path / "fit.png")
@@ -313,7 +324,8 @@ def test_blocks(capsys, host, tmp_path):
         assert tuple(row) == report.KEYS and (row["bench"], row["ns"], row["points"]) == ("blocks", 4, 720)
         assert row["seconds"] * row["points_per_s"] == pytest.approx(720)
         assert row["bound"] is None and row["case"] in shown
-    ran(capsys, "blocks", "--backend", "cpu", "--host", host, "--trace", str(tmp_path / "trace"), *arguments)
+    traced = (*arguments, "--ways", "block", "--trace", str(tmp_path / "trace"))
+    ran(capsys, "blocks", "--backend", "cpu", "--host", host, *traced)
     traces = [json.loads(file.read_text())["traceEvents"] for file in sorted(tmp_path.iterdir())]
     assert len(traces) == 2  # of the two ranks
     for events in traces:

@@ -43,7 +43,7 @@ def check_values(done, ranks=1):
 def test_values_against_plain_loops(where):
     """Lg3, Lg3t, Eqn. (1) with +=, four of Intrepid's; old style; sections; real(4); a constant that changes."""
     file, environment = where
-    check_values(run(compiled("contractions.f90"), file, "values", FRAME_TIMERS="1", **environment))
+    check_values(run(compiled("contractions.f90", "-O0"), file, "values", FRAME_TIMERS="1", **environment))
 
 
 ERRORS = {
@@ -99,16 +99,16 @@ def check_errors(done):
 
 def test_what_does_not_fit_is_status_3(where):
     file, environment = where
-    check_errors(run(compiled("contractions.f90"), file, "errors", FRAME_ON_ERROR="return", **environment))
+    check_errors(run(compiled("contractions.f90", "-O0"), file, "errors", FRAME_ON_ERROR="return", **environment))
 
 
 def test_without_stat_an_error_ends_the_run():
-    done = run(compiled("contractions.f90"), "-", "errors")  # the first old-style call
+    done = run(compiled("contractions.f90", "-O0"), "-", "errors")  # the first old-style call
     assert done.returncode == 73 and "frame_contract: contraction 'lg3': array 'ut' is missing" in done.stderr
 
 
 def test_another_compiler(tmp_path):
-    done, host = compile_with_module("flang", tmp_path, "contractions.f90", "-O1")
+    done, host = compile_with_module("flang", tmp_path, "contractions.f90", "-O0")
     assert done.returncode == 0, done.stderr
     done = run(host, "-", "all", FRAME_ON_ERROR="return", FRAME_TIMERS="1")
     check_values(done)
@@ -118,7 +118,9 @@ def test_another_compiler(tmp_path):
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 def test_under_mpi(mpi):
     """Each rank has its own numbers."""
-    check_values(run(compiled("contractions.f90", mpi=mpi), "-", "values", mpi=mpi, ranks=2, FRAME_TIMERS="1"), 2)
+    check_values(
+        run(compiled("contractions.f90", "-O0", mpi=mpi), "-", "values", mpi=mpi, ranks=2, FRAME_TIMERS="1"), 2
+    )
 
 
 def test_from_c(tmp_path):

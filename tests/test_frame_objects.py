@@ -736,10 +736,10 @@ def test_mixtures_that_come_and_go_leave_no_memory():
     before, mapped = change(30)
     grown = []
     for _ in range(3):  # what leaks does so each time
-        after, mapped_after = change(100)
+        after, mapped_after = change(50)
         grown.append(after - before)
         before = after
-    assert mapped_after <= mapped + 2 and min(grown) < 100 * 4000
+    assert mapped_after <= mapped + 2 and min(grown) < 50 * 4000
 
 
 # ---- timers -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ OPTIONS = [
     ("gfortran", "-O1", "-fPIC", "-frecursive", "-finit-real=snan"),
     ("flang", "-O0"),
     ("flang", "-O3"),
-    ("flang", "-O1", "-fdefault-integer-8", "-fdefault-real-8"),
+    ("flang", "-O0", "-fdefault-integer-8", "-fdefault-real-8"),
 ]
 LOST = ("components alone", "sections of these alone", "sections of these")  # gfortran: refused, and nothing written
 

@@ -39,7 +39,7 @@ def be(request, tmp_path_factory):
         return
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
-    machine_code = cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda"))
+    machine_code = cuda_on_cpu.compiler(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
         patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))

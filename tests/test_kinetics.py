@@ -320,10 +320,16 @@ def test_cuda(be):  # noqa: F811
 
 def test_from_a_host(tmp_path):
     """Collections and kernels by name, rates of every reaction in the last dimension; another mixture after."""
-    few = tmp_path / "few.yaml"
-    few.write_text(mechanisms.text("- equation: H + O2 <=> O + OH\n  rate-constant: [1e14, 0, 15000]\n"))
+    reaction = "- equation: {}\n  rate-constant: [{}, 0, 15000]\n".format
+    one, three = tmp_path / "one.yaml", tmp_path / "three.yaml"
+    one.write_text(mechanisms.text(reaction("H + O2 <=> O + OH", 1e14)))
+    three.write_text(
+        mechanisms.text(
+            reaction("H + O2 <=> O + OH", 2e14) + reaction("H2 + O <=> H + OH", 4e4) + reaction("2 OH <=> O + H2O", 3e4)
+        )
+    )
     host, n = Host(ns=7, nq=12, mixture=None, equation="ideal"), 24
-    for path in (mechanisms.path(), few):
+    for path in (three, one):
         host.frame.load_mixture(str(path), "ideal")
         mix = Mixture.from_yaml(path, "ideal", equation="ideal")
         T, p, Y = (np.ascontiguousarray(x[..., :n]) for x in states())
@@ -341,4 +347,4 @@ def test_from_a_host(tmp_path):
             error = np.abs(got.reshape((n, -1), order="F").T - wanted[name])
             assert (error <= 1e-11 * scale).all(), name
     with pytest.raises(kernels.ArgumentError):
-        host.get("rate_net", np.zeros((4, 3, 2, 34), order="F"))
+        host.get("rate_net", np.zeros((4, 3, 2, 3), order="F"))

@@ -26,7 +26,7 @@ MEMORY = ("pageable", "pinned", "device", "host's own", "mixed", "inputs pageabl
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     """The folder of compiled programs; they are few, and the same for every stand-in."""
-    return cuda_on_cpu.compiler(tmp_path_factory.mktemp("cuda"))
+    return cuda_on_cpu.compiler(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp()))
 
 
 @pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])

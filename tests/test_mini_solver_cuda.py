@@ -15,7 +15,7 @@ import types
 
 import numpy as np
 import pytest
-from cuda_on_cpu import DEVICE
+from cuda_on_cpu import DEVICE, shared_folder
 from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
@@ -33,41 +33,41 @@ MIXTURE = {"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"], "o
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 
 
-def all_switches(ns, conservative):
-    for dimensions, viscous, source, order, dissipation, metrics, axisymmetric in (
-        (3, 1, 0, 6, 1, 0, 0),
-        (2, 0, 1, 4, 2, 0, 0),
-        (1, 1, 1, 6, 0, 0, 0),
-        *([(3, 1, 0, 6, 1, 1, 0) if conservative else (2, 1, 0, 6, 1, 1, 1)] if ns == 10 else ()),
-    ):
-        yield dict(
-            ORDER=order,
-            DISSIPATION=dissipation,
-            CONSERVATIVE=conservative,
-            VISCOUS=viscous,
-            SOURCE=source,
-            DIMENSIONS=dimensions,
-            METRICS=metrics,
-            AXISYMMETRIC=axisymmetric,
-        )
+SWITCHES = {  # dimensions, viscous, source, order, dissipation, metrics, axisymmetric
+    "3d": (3, 1, 0, 6, 1, 0, 0),
+    "2d": (2, 0, 1, 4, 2, 0, 0),
+    "1d": (1, 1, 1, 6, 0, 0, 0),
+    "metrics": (3, 1, 0, 6, 1, 1, 0),
+    "axis": (2, 1, 0, 6, 1, 1, 1),
+}
 
 
-@pytest.mark.parametrize("ns, conservative", ((1, 0), (1, 1), (10, 0), (10, 1), (53, 1)))
-@pytest.mark.parametrize("header", sorted({kernel[0] for kernel in stencil.KERNELS.values()}))
-def test_stencils_compile_for_a_device(header, ns, conservative):
+def stencil_cases():
+    for header in sorted({kernel[0] for kernel in stencil.KERNELS.values()}):
+        for ns, conservative in ((1, 0), (1, 1), (10, 0), (10, 1), (53, 1)):
+            for name in ("3d", "2d", "1d", *(("metrics",) if conservative else ("axis",)) * (ns == 10)):
+                yield pytest.param(header, ns, conservative, name, id=f"{header}-{ns}-{conservative}-{name}")
+
+
+@pytest.mark.parametrize("header, ns, conservative, switches", list(stencil_cases()))
+def test_stencils_compile_for_a_device(header, ns, conservative, switches):
+    dimensions, viscous, source, order, dissipation, metrics, axisymmetric = SWITCHES[switches]
+    given = dict(
+        ORDER=order,
+        DISSIPATION=dissipation,
+        CONSERVATIVE=conservative,
+        VISCOUS=viscous,
+        SOURCE=source,
+        DIMENSIONS=dimensions,
+        METRICS=metrics,
+        AXISYMMETRIC=axisymmetric,
+    )
     names = [name for name, kernel in stencil.KERNELS.items() if kernel[0] == header]
-    seen = set()
-    for switches in all_switches(ns, conservative):
-        source = stencil.source(names[0], switches, np.full(ns, 1 / 0.028))
-        if source in seen:
-            continue
-        report = TARGET.compile(source).report
-        seen.add(source)
-        for name in names:
-            r = report[f"{name}_box"]
-            # species arrays of 10 and fewer live in registers; a few values may be parked
-            assert r["registers"] <= 255 and (ns > 10 or r["spill_stores"] <= 512), (name, ns, switches, r)
-    assert seen
+    report = TARGET.compile(stencil.source(names[0], given, np.full(ns, 1 / 0.028))).report
+    for name in names:
+        r = report[f"{name}_box"]
+        # species arrays of 10 and fewer live in registers; a few values may be parked
+        assert r["registers"] <= 255 and (ns > 10 or r["spill_stores"] <= 512), (name, r)
 
 
 def test_moves_and_the_clock_compile_for_a_device():
@@ -558,9 +558,8 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
     pytest.importorskip("mpi4py")
     if not shutil.which("mpirun") or not shutil.which("g++"):
         pytest.skip("needs mpirun and g++")
-    folder = tmp_path_factory.getbasetemp() / "stand_in_of_processes"
-    folder.mkdir(exist_ok=True)
-    script = folder / "run.py"
+    folder = shared_folder(tmp_path_factory.getbasetemp())
+    script = tmp_path_factory.mktemp("processes") / "run.py"
     script.write_text(
         STAND_IN_RUN.format(
             folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text
@@ -592,9 +591,10 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
 @pytest.mark.parametrize("most", (2, 4))
 def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
     """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
-    done = in_processes(
-        tmp_path_factory, most, "scaling", "--backend", "cuda", "--cells", "8", "--steps", "1", ways=("ipc", "staged")
-    )
+    words = ("scaling", "--backend", "cuda", "--cells", "8", "--steps", "1")
+    short = "import functools\nfrom examples.mini_solver import scaling\n"
+    short += "scaling.ROUNDS = scaling.WARM = 1\nscaling.main = functools.partial(scaling.main, kinds=('strong',))"
+    done = in_processes(tmp_path_factory, most, *words, text=short, ways=("ipc", "staged"))
     assert done.returncode == 0, done.stdout + done.stderr
     strong = [line.split() for line in done.stdout.split("weak:")[0].splitlines()[2:]]
     assert [(w[0], "CUDA IPC" in " ".join(w), w[-1]) for w in strong] == [

@@ -16,7 +16,7 @@ from test_gpu import be  # noqa: F401  the CUDA backend, or its stand-in on a CP
 
 from frame.errors import StateError
 from frame.tools import cli, validate
-from frame.tools.bench import inputs
+from frame.tools.bench import ceilings, inputs
 from frame.tools.validate.scale import scales
 from frame.tools.validate.wide import GIVEN, is_public, reachable
 from kernels import Mixture, declare, get_backend
@@ -124,16 +124,16 @@ def test_every_collection(backend, name):
         assert_rounded_once(mixed[q], double[q], f"{name}: {q}")
 
 
-@pytest.mark.parametrize("first", (0, 3))
+@pytest.mark.parametrize("first", (0, 3, 6, 9))
 def test_kernels_alone(backend, first):
-    """Twice a sixth of the kernels of the default options, each launched alone; others on either backend. The fused
-    launch above contains all of them."""
+    """A twelfth of the kernels of the default options, each launched alone; others on either backend. The fused launch
+    above contains all of them."""
     mix, given = mixture(2), rounded_states(2)
     pool = reachable(mix)
     made = mix.properties(pool, backend="cpu", **given) | given
     made |= {"T_start": made["T"], "V_p": made["c"], "dQ": np.ones((6, N)), "dU": np.ones((6, N))}
     ran = 0
-    for kernel in list(declare.kernels.values())[first + (backend != "cpu") :: 6]:
+    for kernel in list(declare.kernels.values())[first + (backend != "cpu") :: 12]:
         serves = kernel.serves(mix.options) and not of_reactions(kernel)  # this mixture has none
         if not serves or not all(read in made for read in kernel.reads):
             continue
@@ -144,7 +144,7 @@ def test_kernels_alone(backend, first):
         for q in kernel.writes:
             assert_rounded_once(mixed[q], double[q], f"{kernel.name}: {q}")
         ran += 1
-    assert ran > 5
+    assert ran > 2
 
 
 @pytest.mark.parametrize("name", ["viscous", "gamma_jacobian_properties"])
@@ -334,7 +334,7 @@ def test_narrower_packs(target, ns, monkeypatch):
     """4 and 8 lanes: AVX gives the bits of AVX-512; SSE2 has no FMA and differs. By the flags that users get: which
     products become FMAs may differ by -O1."""
     monkeypatch.setenv("FRAME_CXX", str(pathlib.Path(__file__).parent / "compiler/g++"))
-    mix, names = mixture(ns), "rho h cp c mu lam D X".split()
+    mix, names = mixture(ns), ("rho h cp c mu lam D X" if ns > 2 else "rho c mu D").split()
     given = {q: v for q, v in rounded_states(ns, 500).items() if q in "TpY"}
     here = mix.properties(names, backend="cpu", precision="single", **given)
     double = mix.properties(names, backend="cpu", **given)
@@ -403,7 +403,7 @@ def test_functions_of_a_pack():
 
 
 def test_validation_judges_and_tells():
-    file = hosts.ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
+    file = hosts.ROOT / "examples" / "mixtures" / "n2.yaml"
     said = []
     rows = validate.run(
         Mixture.from_yaml(file), file, against=["precision"], states=3000, backend="cpu", say=said.append
@@ -436,7 +436,9 @@ def test_validation_finds_a_second_rounding(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
-def test_bench_beside_double(precision, capsys):
+def test_bench_beside_double(precision, capsys, monkeypatch):
+    measure = ceilings.measure  # for a fiftieth of the time: no figure is judged
+    monkeypatch.setattr(ceilings, "measure", lambda backend: measure(backend, 0.02))
     given = f"bench properties --precision {precision} --backend cpu --points 500 --repeats 1 --ns 3".split()
     assert cli.main([*given, "--cases", "thermal", "--json", "-"]) == 0
     out, shown = capsys.readouterr()

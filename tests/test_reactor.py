@@ -192,9 +192,11 @@ def test_every_kernel_of_reactors_is_here():
     assert names == wanted
 
 
-def test_cuda(be):  # noqa: F811
-    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device."""
-    mix, (T, p, Y) = mixture(equation="ideal"), states()
+def test_cuda(be, tmp_path):  # noqa: F811
+    """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device. Few reactions: the programs of all take
+    seven seconds to compile."""
+    (tmp_path / "few.yaml").write_text(mechanisms.text(FEW))
+    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "few.yaml", "ideal", equation="ideal"), states()
     dz = np.ones((8, T.size))
     here, there = (mix.properties("omega_T J_cp_dw", T=T, p=p, Y=Y, dw=dz, backend=b) for b in ("cpu", be))
     for name in here:

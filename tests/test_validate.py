@@ -18,6 +18,9 @@ CH4_O2, FOUR, H2_O2, N2 = (
 )
 
 
+VDW = dict(equation="vdw", diffusion="fuller", takahashi="off")
+
+
 def job(mixture, file=N2, n=2000):
     return validate.Job(mixture, str(file), None, n, 3, get_backend("cpu"), get_backend("cpu", threads=2))
 
@@ -28,9 +31,10 @@ def job(mixture, file=N2, n=2000):
         (CH4_O2, ["identities", "wide", "cantera"], 20000, {}),
         (FOUR, ["identities", "wide"], 5000, {}),
         (N2, ["identities", "wide", "cantera"], 5000, {}),
-        (N2, ["identities", "wide"], 2000, dict(equation="vdw", diffusion="fuller", takahashi="off")),
+        (N2, ["identities"], 2000, VDW),
+        (N2, ["identities", "wide"], 2000, VDW),
     ),
-    ids=("CH4/O2", "four species", "N2", "N2 by van der Waals"),
+    ids=("CH4/O2", "four species", "N2", "laws by van der Waals", "N2 by van der Waals"),
 )
 def test_sweep(file, against, states, options):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
@@ -39,7 +43,7 @@ def test_sweep(file, against, states, options):
         Mixture.from_yaml(file, **options), file, against=against, states=states, backend="cpu", say=lambda text: None
     )
     judged = [row for row in rows if row.tolerance is not None]
-    assert len(judged) > 50
+    assert len(judged) > 40
     assert all(row.passed for row in judged), [
         f"{r.against} {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in judged if not r.passed
     ]
@@ -144,8 +148,8 @@ class _Wrong(Mixture):
 
 def test_an_inexact_kernel_fails():
     mix = Mixture.from_yaml(N2)
-    assert {row.name for row in wide.run(job(mix)) if not row.passed} == set()
-    assert {row.name for row in wide.run(job(_Wrong(mix))) if not row.passed} == {"cp", "D"}
+    assert {row.name for row in wide.run(job(mix, n=500)) if not row.passed} == set()
+    assert {row.name for row in wide.run(job(_Wrong(mix), n=500)) if not row.passed} == {"cp", "D"}
 
 
 def test_another_model_than_canteras_fails(monkeypatch):
