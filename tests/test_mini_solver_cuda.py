@@ -24,8 +24,8 @@ from examples.mini_solver import clock, flow as flow_module, mailboxes, moves, r
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from kernels import Mixture, declare, get_backend
-from kernels.backend.base import Shape
-from kernels.backend.record import layout, record
+from kernels.backend.base import Shape, Source
+from kernels.backend.record import layout, record, structure
 
 TARGET = get_backend("cuda", arch="sm_90")
 # Takahashi's factor is tabulated in single precision: it would differ by 1e-7, and the flow by more than rounding
@@ -87,6 +87,47 @@ def test_point_kernels_compile_for_a_device(ns, kij):
             # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums
             # would take
             assert ns > 24 or r["spill_stores"] <= 160, (name, r)
+
+
+COUNTED = """#include "numbers/box.h"
+template <class R, class A> POINT_FN void count_cell(const A &a, const int t, int) { a.cells[t] += 1.0; }
+template <class R, class A> POINT_FN void count_face(const A &a, const int d, const int t, int) {
+    a.cells[t] += 1.0 + 9.0 * d;
+}
+BOX_KERNEL(count_cells, Counted, count_cell, 128)
+FACE_BOX_KERNEL(count_faces, Counted, count_face, 128)
+"""
+
+
+@pytest.mark.parametrize("wanted", [(5, 1, 1), (7, 0, 0), (4, 3, 0), (0, 0, 7)])
+def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
+    """Boxes that fit no tile, thin ones, one cell; and the wider boxes of a kernel over faces."""
+    members = f"cells:address {stencil.BOX} {stencil.FACES}"
+    text = COUNTED.replace("template", structure("Counted", members, {"cells": "double *"}) + "template", 1)
+    module, n = be.compile(Source("counted", text)), (40, 23, 19)
+    cells = be.empty((n[2], n[1], n[0]))
+    box = [
+        ((0, 0, 0), n),
+        ((3, 3, 3), (37, 20, 16)),
+        ((5, 0, 2), (6, 23, 3)),
+        ((39, 22, 18), n),
+        ((1, 2, 3), (34, 3, 18)),
+    ]
+    for (lo, hi), (first, last, below, above) in itertools.product(box, [(0, 0, 0, 0), (0, 3, 1, 2), (1, 2, 0, 1)]):
+        if first < last and (min(lo) < 3 or any(h + 3 > m for h, m in zip(hi, n))):
+            continue
+        size, exact = [h - x for x, h in zip(lo, hi)], np.zeros((n[2], n[1], n[0]))
+        for d in range(first, last) if last else [0]:
+            size[d] += below + above
+            ends = [(x - below * (c == d), h + above * (c == d)) for c, (x, h) in enumerate(zip(lo, hi))]
+            exact[tuple(slice(*e) for e in ends[::-1])] += 1.0 + 9.0 * d
+        how, items = stencil.tiling(tuple(size), wanted)
+        filled = record(members, cells=be.address(cells), lo=lo, hi=hi, stride=(1, n[0], n[0] * n[1]), **how)
+        for name, value in {"from": first, "to": last, "below": below, "above": above}.items():
+            filled[name] = value
+        cells[...] = 0.0
+        module.launch("count_faces" if last else "count_cells", Shape(128), filled, items)
+        assert np.array_equal(be.to_host(cells), exact), (lo, hi, first, last)
 
 
 def case(scheme, viscous=True, **boundary):

@@ -22,7 +22,8 @@ ARGUMENTS = {
         action="append",
         default=[],
         dest="changes",
-        help="a key of the case instead of the file's, the value as TOML writes it: --set numerics.cfl=0.4",
+        help="a key of the case (or of what scaling runs) instead of the file's, the value as TOML writes it: "
+        "--set numerics.cfl=0.4",
     ),
     "--exchange": dict(
         choices=("auto", "ipc", "cuda_mpi", "staged", "nccl", "all"),
@@ -55,7 +56,8 @@ def main(arguments=None) -> int:
         if given.case == "verify":
             return verify.main(given.quick, given.only, given.folder)
         if given.case == "scaling":
-            return scaling.main(comm, given.backend, given.exchange or ["all"], given.cells, given.steps, given.json)
+            ways = given.exchange or ["all"]
+            return scaling.main(comm, given.backend, ways, given.cells, given.steps, given.json, given.changes)
         case = Case.from_file(given.case, given.changes)
         if given.backend:
             case.parallel["backend"] = given.backend

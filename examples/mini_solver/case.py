@@ -328,6 +328,26 @@ def _merge(data, more, where):
             data[key] = value
 
 
+def _tomllib():
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        try:
+            import tomli as tomllib
+        except ImportError:
+            raise CaseError("case files need Python 3.11 or newer, or the package tomli.") from None
+    return tomllib
+
+
+def change(data, changes):
+    """changes: texts "section.key=value", the value as TOML writes it, that take the place of what `data` has."""
+    for text in changes:
+        try:
+            _merge(data, _tomllib().loads(text), text)
+        except _tomllib().TOMLDecodeError as error:
+            raise CaseError(f"--set {text}: wanted section.key=value, texts in quotes as in TOML ({error}).") from None
+
+
 class Case:
     """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx,
     dimensions, and `lines`: where the cells of each direction lie."""
@@ -349,28 +369,15 @@ class Case:
 
     @classmethod
     def from_file(cls, path, changes=()) -> Case:
-        """changes: texts "section.key=value", the value as TOML writes it, that take the place of the file's."""
-        try:
-            import tomllib
-        except ImportError:  # Python 3.10
-            try:
-                import tomli as tomllib
-            except ImportError:
-                raise CaseError("case files need Python 3.11 or newer, or the package tomli.") from None
-        path = pathlib.Path(path)
+        """changes: as `change` takes them."""
+        tomllib, path = _tomllib(), pathlib.Path(path)
         try:
             data = tomllib.loads(path.read_text())
         except OSError as error:
             raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CaseError(f"case file '{path}' is not TOML: {error}.") from None
-        for change in changes:
-            try:
-                _merge(data, tomllib.loads(change), change)
-            except tomllib.TOMLDecodeError as error:
-                raise CaseError(
-                    f"--set {change}: wanted section.key=value, texts in quotes as in TOML ({error})."
-                ) from None
+        change(data, changes)
         return cls(data, path.parent, path.stem)
 
     def _domain(self):

@@ -156,7 +156,7 @@ class Flow:
         if s.conservative or s.viscous or s.source:
             rows.update(h_Y=ns, eps_k=ns)
         if s.viscous:
-            rows.update(rho=1, Y=ns, mu=1, lam=1, D=ns)
+            rows.update(mu=1, lam=1, D=ns)
         if s.source:
             rows["source"] = ns + 4
         if s.limited:
@@ -198,7 +198,7 @@ class Flow:
             text = stencil.source(name, switches, inv_W)
             if text not in made:
                 made[text] = self.backend.compile(text)
-            kernel = stencil.Stencil(name, self.backend, made[text], switches)
+            kernel = stencil.Stencil(name, self.backend, made[text], switches, self.ns)
             return kernel.bind(self.block.stride, {**self.block.arrays, **renamed})
 
         return bind

@@ -1,42 +1,47 @@
 """Fluxes through the faces of a block: sensor, convective, viscous."""
 
-from .case import AXES
-
 
 class Fluxes:
     """Launches of kernels/convective.h and viscous.h. bind(name, **renamed): a stencil kernel over the block."""
 
     def __init__(self, block, bind, scheme, timers, exchange):
         self.block, self.timers, self.exchange = block, timers, exchange
-        a, directions = block.arrays, range(block.dimensions)
         numerics = block.case.numerics
         self._threshold = 1 / numerics["threshold"]
         self._sensor = bind("sensor") if numerics["dissipation"] == "sensor" else None
-        self._convective = [bind("convective", flux=a[f"flux_{AXES[d]}"]) for d in directions]
+        self._convective = bind("convective")
         if scheme.viscous:
-            self._viscous = [bind("viscous", viscous_flux=a[f"viscous_{AXES[d]}"]) for d in directions]
+            self._viscous = bind("viscous")
 
     def convective(self, part="all"):
         """Of the faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
+        block = self.block
         with self.timers.timed("flux"):
-            for d in range(self.block.dimensions):
-                n = self.block.cells[d]
+            if part == "all":
+                # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
+                whole = {"from": 0, "to": block.dimensions, "above": 1}
+                if self._sensor:
+                    self._sensor(*block.box(), inv_threshold=self._threshold, below=1, **whole)
+                self._convective(*block.box(), below=0, **whole)
+                return
+            for d in range(block.dimensions):
+                n, only = block.cells[d], {"from": d, "to": d + 1, "below": 0, "above": 0}
                 # whether this direction's fringe is filled before any message leaves
-                early = part != "all" and d < self.exchange.first
+                early = d < self.exchange.first
                 cells = faces = {"inside": "all", "rim": "none"}[part] if early else part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
-                # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
                 if self._sensor:
                     for low, high in cells:
-                        self._sensor(*self.block.box(d, low, high), direction=d, inv_threshold=self._threshold)
+                        self._sensor(*block.box(d, low, high), inv_threshold=self._threshold, **only)
                 for low, high in faces:
-                    self._convective[d](*self.block.box(d, low, high), direction=d)
+                    self._convective(*block.box(d, low, high), **only)
 
     def viscous(self):
         """One face more on both sides: their divergence is of fourth order."""
+        block = self.block
         with self.timers.timed("viscous"):
-            for d in range(self.block.dimensions):
-                self._viscous[d](*self.block.box(d, -1, 2), direction=d, inv_dx=self.block.inv_dx)
+            whole = {"from": 0, "to": block.dimensions, "below": 1, "above": 2}
+            self._viscous(*block.box(), inv_dx=block.inv_dx, **whole)

@@ -24,10 +24,14 @@ class Properties:
             run = mixture.program(**asked, backend=block.backend).bind({**a, **dict(renamed)})
             return lambda: run(block.size)
 
-        thermal = dict(given=["T", "rho_k"])
-        self.of_pressure = program(outputs=["T"], given=["p", "rho_k"])  # T
-        self._state = program(outputs=["e_vol", "cv_vol", "gamma_c", "gruneisen"], **thermal)
-        self._slopes = program(outputs=["e_vol", "cv_vol", "gruneisen"], **thermal)  # stages: gamma_c stays frozen
+        thermal, mechanical = dict(given=["T", "rho_k"]), dict(given=["p", "rho_k"])
+        state = ["e_vol", "cv_vol", "gamma_c", "gruneisen"]
+        self.of_pressure = program(outputs=["T"], **mechanical)  # T
+        if scheme.conservative:
+            self._state = program(outputs=state, **thermal)
+        else:
+            self._state = program(outputs=["T", *state], **mechanical)
+        self._slopes = program(outputs=["T", "gruneisen"], **mechanical)  # stages: gamma_c stays frozen
         self._partials = program(outputs=["h_Y", "eps_k"], **thermal) if "h_Y" in a else None
         if scheme.conservative:
             self._temperature_e = program(kernels=["flow_temperature_e"])
@@ -39,25 +43,20 @@ class Properties:
             for name, value in constant.items():
                 a[name][...] = value
             varying = [name for name in ("mu", "lam", "D") if name not in constant]
-            self._composition = program(outputs=["rho", "Y"], given=["rho_k"])
-            self._transport = program(outputs=varying, given=["T", "p", "rho", "Y"]) if varying else None
+            self._transport = program(outputs=varying, given=["T", "p", "rho_k"]) if varying else None
 
     def __call__(self, stage=False):
         """Everywhere. stage: within a step, where gamma_c may be frozen."""
         scheme = self.scheme
         with self.timers.timed("state"):
-            if not scheme.conservative:
-                if stage and scheme.frozen and self._partials is None:
-                    return  # convection needs nothing beyond p and gamma_c
-                self.of_pressure()
+            if stage and scheme.frozen and self._partials is None:
+                return  # convection needs nothing beyond p and gamma_c
             (self._slopes if stage and scheme.frozen else self._state)()
             if self._partials:
                 self._partials()
-        if scheme.viscous and not (stage and self._frozen_transport):
+        if scheme.viscous and self._transport and not (stage and self._frozen_transport):
             with self.timers.timed("transport"):
-                self._composition()
-                if self._transport:
-                    self._transport()
+                self._transport()
 
     def of_energy(self):
         """T and p of the energy that a stage has left."""

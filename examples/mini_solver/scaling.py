@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from . import mailboxes
-from .case import Case
+from .case import Case, change
 from .errors import NoWay, wanted
 from .flow import Flow, backend_of
 from .output import whole
@@ -29,27 +29,35 @@ PARTS = {
 
 
 def layer_case(
-    cells, blocks=(1, 1, 1), scheme="double_flux", viscous=True, species=("CH4", "O2"), options=None, **parallel
+    cells,
+    blocks=(1, 1, 1),
+    scheme="double_flux",
+    viscous=True,
+    species=("CH4", "O2"),
+    options=None,
+    changes=(),
+    **parallel,
 ) -> Case:
-    """A layer of cold O2 below warm CH4, 3-D, repeated `blocks` times in x, y, z. cells: of all blocks together."""
-    return Case(
-        dict(
-            mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
-            domain=dict(cells=list(cells), upper=[2e-3 * blocks[0], 1e-3, 1e-3 * blocks[2]]),
-            time={"steps": 1},
-            initial=dict(
-                p=1e7,
-                X={"O2": LAYER, "CH4": "rest"},
-                T=f"300 - 180*{LAYER}",
-                u=f"40 - 60*{LAYER}",
-                v="0.3*sin(2*pi*x/2e-3)",
-                w="0.3*sin(2*pi*z/1e-3)",
-            ),
-            boundary={"y": "slip_wall"},
-            numerics=dict(scheme=scheme, viscous=viscous),
-            parallel=parallel,
-        )
+    """A layer of cold O2 below warm CH4, 3-D, repeated `blocks` times in x, y, z. cells: of all blocks together.
+    changes: as case.change takes them."""
+    data = dict(
+        mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": list(species), "options": options or {}},
+        domain=dict(cells=list(cells), upper=[2e-3 * blocks[0], 1e-3, 1e-3 * blocks[2]]),
+        time={"steps": 1},
+        initial=dict(
+            p=1e7,
+            X={"O2": LAYER, "CH4": "rest"},
+            T=f"300 - 180*{LAYER}",
+            u=f"40 - 60*{LAYER}",
+            v="0.3*sin(2*pi*x/2e-3)",
+            w="0.3*sin(2*pi*z/1e-3)",
+        ),
+        boundary={"y": "slip_wall"},
+        numerics=dict(scheme=scheme, viscous=viscous),
+        parallel=parallel,
     )
+    change(data, changes)
+    return Case(data)
 
 
 def counts(ranks) -> list[int]:
@@ -110,9 +118,9 @@ def digest(flow) -> str:
     return text.hexdigest()[:16]
 
 
-def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds=("strong", "weak")) -> int:
-    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. Table on rank 0, JSON in
-    `path`."""
+def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, changes=(), kinds=("strong", "weak")) -> int:
+    """Exit status 0, or 2 where ranks give other bits. comm: COMM_WORLD, None without mpirun. changes: as case.change
+    takes them. Table on rank 0, JSON in `path`."""
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     wanted(cells >= 8, f"--cells {cells}; wanted 8 or more.")
     rows, wrong, device = [], False, backend_of(backend or "auto")
@@ -127,7 +135,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
     for kind in kinds:
         say(
             f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, "
-            "viscous, CH4 and O2\n"
+            f"viscous, CH4 and O2{''.join(f', {c}' for c in changes)}\n"
             f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
             + " ".join(f"{p:>10}" for p in (*PARTS, "rest"))
             + ("  bits" if kind == "strong" else "")
@@ -140,7 +148,9 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, kinds
                     blocks = grid if kind == "weak" else (1, 1, 1)
                     try:
                         flow = Flow(
-                            layer_case([cells * b for b in blocks], blocks, ranks=list(grid), exchange=way),
+                            layer_case(
+                                [cells * b for b in blocks], blocks, changes=changes, ranks=list(grid), exchange=way
+                            ),
                             group,
                             device,
                         )

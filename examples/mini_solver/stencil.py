@@ -4,6 +4,7 @@ A body (kernels/*.h) is a function template over the number type for one cell; o
 neighbours in x. numbers/box.h puts the loop over the box around it.
 """
 
+import functools
 import math
 import pathlib
 
@@ -11,7 +12,21 @@ from kernels.backend.base import Shape, Source
 from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
-THREADS = 128  # of a block on a device
+BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
+FACES = "from:whole to:whole below:whole above:whole"  # directions, and how much wider the box is in each
+OVER_FACES = ("sensor", "convective", "viscous")  # kernels of several directions
+# On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
+# share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
+# lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
+TILES = {
+    "sensor": ((5, 1, 1), 5, 4),
+    "convective": ((5, 1, 1), 4, None),
+    "viscous": ((4, 2, 1), 7, None),
+    "update": ((5, 2, 1), 4, 2),
+    "bounds": ((5, 1, 1), 5, 2),
+    "limit": ((5, 1, 1), 8, 4),
+}
+TILE, MANY = ((5, 1, 1), 8, 4), 4
 BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
 LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
 # of a stretched grid, for the kernels that METRICS changes
@@ -19,30 +34,29 @@ METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart
 AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
-    "sensor": ("convective.h", "Q gamma_c theta", "direction:whole inv_threshold:real", ""),
+    "sensor": ("convective.h", "Q gamma_c theta", f"{FACES} inv_threshold:real", ""),
     "convective": (
         "convective.h",
-        "Q gamma_c theta flux e_vol eps_k",
-        "direction:whole",
+        "Q gamma_c theta flux_x flux_y flux_z e_vol eps_k",
+        FACES,
         "ORDER DISSIPATION CONSERVATIVE",
     ),
     "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "viscous": (
         "viscous.h",
-        "Q T mu lam D h_Y viscous_flux",
-        "direction:whole inv_dx:real:3",
+        "Q T mu lam D h_Y viscous_x viscous_y viscous_z",
+        f"{FACES} inv_dx:real:3",
         "DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "gather": ("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
     "scatter": ("chemistry.h", "Q U batch failed rate", "", "CONSERVATIVE"),
     "update": (
         "update.h",
-        "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length",
-        "inv_dx:real:3 w0:real w1:real",
+        "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length kept",
+        "inv_dx:real:3 w0:real w1:real first:whole",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
     "around": ("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
-    "begin": ("update.h", "Q U U0 gamma_c length kept", "", "CONSERVATIVE"),
     "keep": ("update.h", "Q length kept", "", ""),
     "rates": (
         "update.h",
@@ -78,9 +92,9 @@ def arrays_of(name, switches) -> list[str]:
 
 
 def members(name, switches) -> str:
-    """Of the record of arguments: each array's address and row length, numbers, the box, strides in cells."""
+    """Of the record of arguments: each array's address and row length, numbers, the box, strides in cells, tiles."""
     rows = " ".join(f"{a}:address ld_{a}:whole" for a in arrays_of(name, switches))
-    return f"{rows} {KERNELS[name][2]} lo:whole:3 hi:whole:3 stride:whole:3"
+    return f"{rows} {KERNELS[name][2]} {BOX}"
 
 
 def source(name, switches, inv_W) -> Source:
@@ -90,7 +104,7 @@ def source(name, switches, inv_W) -> Source:
     together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
     ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
-    lines = ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
+    lines = [f"#define FACES_APART {int(ns > MANY)}", '#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if "INV_W" in used:
@@ -99,21 +113,45 @@ def source(name, switches, inv_W) -> Source:
         types = dict.fromkeys(arrays_of(other, switches), "double *")
         lines.append(structure(f"{other}_arguments", members(other, switches), types))
     lines.append(f'#include "{header}"')
-    lines += [f"BOX_KERNEL({other}_box, {other}_arguments, {THREADS}, {other})" for other in together]
+    for other in together:
+        kind = "FACE_" if other in OVER_FACES else ""
+        lines.append(f"{kind}BOX_KERNEL({other}_box, {other}_arguments, {other}, {bounds(other, ns)})")
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
+
+
+def bounds(name, ns) -> str:
+    """Threads of a block and blocks of a multiprocessor, as KERNEL takes them."""
+    tile, few, many = TILES.get(name, TILE)
+    blocks = few if ns <= MANY else many
+    return str(2 ** sum(tile)) + (f", {blocks}" if blocks else "")
+
+
+@functools.lru_cache(4096)
+def tiling(cells, wanted):
+    """(members of the record, items of the launch) for a box of so many cells in x, y, z. wanted: log2 of the cells of
+    a large box's tile; where the box is thinner, the tile is longer elsewhere."""
+    most = [(n - 1).bit_length() for n in cells]
+    tile = [min(pair) for pair in zip(wanted, most)]
+    for d in range(3):
+        tile[d] += min(sum(wanted) - sum(tile), most[d] - tile[d])
+    tile[2] += sum(wanted) - sum(tile)  # threads without a cell
+    tiles = [-(-n // 2**t) for n, t in zip(cells, tile)]
+    by_tiles = [-(-(2**38) // n) for n in tiles[:2]]
+    return dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles), math.prod(tiles) * 2 ** sum(wanted)
 
 
 class Stencil:
     """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
-    def __init__(self, name, backend, module, switches):
-        self.name, self.backend, self._module, self._switches = name, backend, module, switches
+    def __init__(self, name, backend, module, switches, ns):
+        self.name, self.backend, self._module, self._switches, self._ns = name, backend, module, switches, ns
 
     def bind(self, stride, arrays):
         """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out
         may be None.
 
-        run(lo, hi, **numbers) takes every cell (or face) with lo <= (i, j, k) < hi; an empty box is left alone.
+        run(lo, hi, **numbers) takes every cell (or face) with lo <= (i, j, k) < hi; an empty box is left alone. With
+        directions `from` to below `to`, the box has `below` and `above` cells more at both ends of each of them.
         """
         filled, keep = record(members(self.name, self._switches), stride=stride), []
         for name in arrays_of(self.name, self._switches):
@@ -122,14 +160,23 @@ class Stencil:
                 filled[name] = self.backend.address(array)
                 filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
                 keep.append(array)
-        launch = self._module.bind(f"{self.name}_box", Shape(THREADS), filled, keep=keep)
+        wanted = TILES.get(self.name, TILE)[0]
+        apart = self.name in OVER_FACES and self._ns > MANY
+        launch = self._module.bind(f"{self.name}_box", Shape(2 ** sum(wanted)), filled, keep=keep)
 
         def run(lo, hi, **numbers):
-            cells = math.prod(max(high - low, 0) for low, high in zip(lo, hi))
-            if not cells:
+            if apart and numbers["to"] > numbers["from"] + 1:
+                for d in range(numbers["from"], numbers["to"]):
+                    run(lo, hi, **{**numbers, "from": d, "to": d + 1})
                 return
-            for name, value in {"lo": lo, "hi": hi, **numbers}.items():
+            cells = [max(high - low, 0) for low, high in zip(lo, hi)]
+            if not all(cells):
+                return
+            for d in range(numbers.get("from", 0), numbers.get("to", 0)):
+                cells[d] += numbers["below"] + numbers["above"]
+            how, items = tiling(tuple(cells), wanted)
+            for name, value in dict(numbers, lo=lo, hi=hi, **how).items():
                 filled[name] = value
-            launch(cells)
+            launch(items)
 
         return run

@@ -31,7 +31,7 @@ class Stages:
     def __init__(self, block, bind, scheme, timers, exchange, fluxes, properties, limiter, sides, fill):
         self.block, self.scheme, self.timers = block, scheme, timers
         self.fluxes, self.properties, self.limiter, self.sides, self.fill = fluxes, properties, limiter, sides, fill
-        self._begin, self._update = bind("begin"), bind("update")
+        self._update = bind("update")
         self._keep = bind("keep") if scheme.conservative else None
         self._around = bind("around") if block.case.axisymmetric else None
         self.begun = False  # whether U0 holds the start of a step
@@ -44,8 +44,6 @@ class Stages:
     def __call__(self, watch=None):
         """From one state to the next. The length of the step is read from memory. watch(number): after each stage."""
         block = self.block
-        with self.timers.timed("update"):
-            self._begin(*block.box())
         for number, ((w0, w1), share) in enumerate(zip(self._table, shares(self._table))):
             if number:
                 self._refill()
@@ -62,7 +60,7 @@ class Stages:
             with self.timers.timed("update"):
                 if self._around:
                     self._around(*block.box(), inv_dx=block.inv_dx)
-                self._update(*block.box(), inv_dx=block.inv_dx, w0=w0, w1=w1)
+                self._update(*block.box(), inv_dx=block.inv_dx, w0=w0, w1=w1, first=number == 0)
             if self.scheme.conservative:
                 self.properties.of_energy()
             if watch:

@@ -1,27 +1,80 @@
 // A kernel for the cells of a box in a block: a CPU takes packs of neighbours in x, a device a cell a thread.
 //
-//   BOX_KERNEL(name, Record, threads, body)     body<number>(a, cell, count) for a.lo <= (i, j, k) < a.hi
+//   BOX_KERNEL(name, Record, body, threads[, blocks])         body<number>(a, cell, count) for a.lo <= (i, j, k) < a.hi
+//   FACE_BOX_KERNEL(name, Record, body, ...)                  body<number>(a, d, cell, count) for the directions
+//                                                             a.from <= d < a.to; in each the box has a.below cells
+//                                                             more before its first and a.above behind its last
 //
-// Of the record it takes long lo[3], hi[3], stride[3]. cell: offset in the block, i + j*stride[1] + k*stride[2]. count:
-// cells of a pack that are in the box. A launch has as many items as the box has cells.
+// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2]. cell: offset in the block,
+// i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
+// them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
+// in all directions come from its multiprocessor's L1; a launch has as many items as the tiles have cells, those beyond
+// the box counted too.
 #pragma once
 #include "numbers/launch.h"
 
 #ifdef ON_DEVICE
+#ifndef FACES_APART
+#define FACES_APART 0
+#endif
 #define CONSTANT_TABLE __constant__ // numbers that are known when the source is written
-#define BOX_KERNEL(name, Record, threads, body) \
-    KERNEL(name, Record, threads) { \
-        const long item = blockIdx.x * (long)blockDim.x + threadIdx.x; \
-        if (item >= items) return; \
-        const long nx = a.hi[0] - a.lo[0], ny = a.hi[1] - a.lo[1], row = item / nx, k = row / ny; \
-        body<double>( \
-            a, a.lo[0] + (item - row * nx) + (a.lo[1] + row - k * ny) * a.stride[1] + (a.lo[2] + k) * a.stride[2], 1); \
+// This thread's cell of a block's tile. tiles: of the box along x and y; by_tiles: 2^38/tiles, rounded up, with which
+// fewer than 2^26 tiles are divided exactly.
+struct Place {
+    int at[3];
+    template <class Record> POINT_FN Place(const Record &a, const int (&below)[3]) {
+        const unsigned x = a.tile[0], y = a.tile[1], tile = blockIdx.x, thread = threadIdx.x;
+        const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38,
+                       layer = (unsigned long long)row * a.by_tiles[1] >> 38;
+        at[0] = int(a.lo[0]) - below[0] + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
+        at[1] = int(a.lo[1]) - below[1] + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
+        at[2] = int(a.lo[2]) - below[2] + (layer << a.tile[2]) + (thread >> (x + y));
+    }
+    template <class Record> POINT_FN int cell(const Record &a) const {
+        return at[0] + at[1] * int(a.stride[1]) + at[2] * int(a.stride[2]);
+    }
+    template <class Record> POINT_FN bool inside(const Record &a, const int d, const int below, const int above) const {
+        return at[d] >= int(a.lo[d]) - below && at[d] < int(a.hi[d]) + above;
+    }
+};
+template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
+    const int none[3] = {0, 0, 0};
+    const Place here(a, none);
+    if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
+}
+// A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
+// takes too many registers, FACES_APART is 1, and a launch has one direction.
+template <class Record, class Work> POINT_FN void each_direction(const Record &a, const Work &work) {
+    int below[3];
+    bool inside[3], wider[3];
+    UNROLL
+    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? a.below : 0;
+    const Place here(a, below);
+    const int cell = here.cell(a);
+    UNROLL
+    for (int d = 0; d < 3; ++d) inside[d] = here.inside(a, d, 0, 0), wider[d] = here.inside(a, d, a.below, a.above);
+    const int to = FACES_APART ? a.from + 1 : a.to;
+    UNROLL_BY(1)
+    for (int d = a.from; d < to; ++d)
+        if ((inside[0] || (d == 0 && wider[0])) && (inside[1] || (d == 1 && wider[1])) &&
+            (inside[2] || (d == 2 && wider[2])))
+            work(d, cell);
+}
+#define BOX_KERNEL(name, Record, body, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        each_cell(a, [&](const int cell) { body<double>(a, cell, 1); }); \
+    }
+#define FACE_BOX_KERNEL(name, Record, body, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        each_direction(a, [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
     }
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
 // clang-format off
-#define BOX_KERNEL(name, Record, device_threads, body)                                                                 \
+#define BOX_KERNEL(name, Record, body, ...)                                                                            \
     KERNEL(name, Record) {                                                                                             \
         const Record a = *record;                                                                                      \
         (void)items, (void)threads;                                                                                    \
@@ -33,6 +86,24 @@
                     body<vec>(a, i + j * a.stride[1] + k * a.stride[2],                                                \
                               left < VECTOR_LANES ? int(left) : VECTOR_LANES);                                         \
                 }                                                                                                      \
+        return 0;                                                                                                      \
+    }
+#define FACE_BOX_KERNEL(name, Record, body, ...)                                                                       \
+    KERNEL(name, Record) {                                                                                             \
+        const Record a = *record;                                                                                      \
+        (void)items, (void)threads;                                                                                    \
+        for (int d = a.from; d < a.to; ++d) {                                                                          \
+            long lo[3] = {a.lo[0], a.lo[1], a.lo[2]}, hi[3] = {a.hi[0], a.hi[1], a.hi[2]};                             \
+            lo[d] -= a.below, hi[d] += a.above;                                                                        \
+            _Pragma("omp parallel for collapse(2) num_threads(threads) if (threads > 1)")                              \
+            for (long k = lo[2]; k < hi[2]; ++k)                                                                       \
+                for (long j = lo[1]; j < hi[1]; ++j)                                                                   \
+                    for (long i = lo[0]; i < hi[0]; i += VECTOR_LANES) {                                               \
+                        const long left = hi[0] - i;                                                                   \
+                        body<vec>(a, d, i + j * a.stride[1] + k * a.stride[2],                                         \
+                                  left < VECTOR_LANES ? int(left) : VECTOR_LANES);                                     \
+                    }                                                                                                  \
+        }                                                                                                              \
         return 0;                                                                                                      \
     }
 // clang-format on

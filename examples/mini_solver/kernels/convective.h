@@ -1,5 +1,5 @@
-// Convective fluxes of one direction at the faces on the low side of cells t: central (KEEP), blended with HLLC of
-// WENO5-Z states where the sensor asks for it. Flux rows: NS species, 3 momentum, A, E.
+// Convective fluxes at the faces on the low side of cells t: central (KEEP), blended with HLLC of WENO5-Z states where
+// the sensor asks for it. Flux rows: NS species, 3 momentum, A, E.
 // Double flux: cell i sees the internal energy of its neighbours as p/(g_i - 1) + rho e0_i. Its energy flux is then
 // A/(g_i - 1) + (mass flux) e0_i + E, where both cells of a face share A and E. e0 is frozen for a step, and the energy
 // that is advanced is without rho e0: so the term in e0_i drops out.
@@ -14,7 +14,7 @@ template <class R> POINT_FN R roughness(const R (&q)[5], const R floor) {
     return fabs(low - 2.0 * mid + high) / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
 }
 
-template <class R> POINT_FN void neighbours(const double *row, const long t, const long s, R (&q)[5]) {
+template <class R> POINT_FN void neighbours(const double *row, const int t, const int s, R (&q)[5]) {
     UNROLL
     for (int m = 0; m < 5; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
@@ -31,13 +31,48 @@ template <class R> POINT_FN R ringing(const R (&p)[5], const R (&u)[5], const R 
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
 
-// theta of each cell in direction a.direction, 0 to 1. Shocks show in the roughness of p. Interfaces
+// Whether theta is 0 for certain, without the divisions that theta takes: all roughnesses are well below their part of
+// 5 %, and p does not alternate.
+template <class R> POINT_FN auto is_below(const R (&q)[5], const R floor, const double most) {
+    const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
+    return fabs(low - 2.0 * mid + high) <= most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
+}
+template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, const int d, const int t) {
+    const int s = a.stride[d];
+    const double most = 0.2 / a.inv_threshold, most_mixing = 0.049 / a.inv_threshold; // 0.2^2 < 0.05
+    R p[5], q[5], rest[5], rho = R(0.0);
+    neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]);
+    const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
+    auto yes = is_below(p, R(0.4 * p[2]), most) && (low * mid >= 0.0 || mid * high >= 0.0);
+    UNROLL
+    for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2]) * (rho * by_sound);
+    FOR_SPECIES (k, NS) {
+        neighbours(a.Q + k * a.ld_Q, t, s, q);
+        const R share = q[2] * by_sound;
+        UNROLL
+        for (int m = 0; m < 5; ++m) {
+            rest[m] += q[m];
+            q[m] -= (p[m] - p[2]) * share;
+        }
+        if (NS > 1) yes = yes && is_below(q, R(0.02 * rho), most_mixing);
+    }
+    return yes && is_below(rest, R(0.06 * rho), most);
+}
+
+// theta of each cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces
 // show in the roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a
 // vortex is not taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations
 // of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
 // partial densities have to stay positive.
-template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, const long t, const int count) {
-    const long s = a.stride[a.direction];
+template <class R, class Arguments>
+POINT_FN void sensor(const Arguments &a, const int d, const int t, const int count) {
+    const int s = a.stride[d];
+    if (all_of(smooth<R>(a, d, t))) {
+        put(a.theta + d * a.ld_theta, t, R(0.0), count);
+        return;
+    }
     R q[5], rest[5], p[5], rho = R(0.0);
     neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
     R x = roughness(p, 0.4 * p[2]), mixing = R(0.0);
@@ -57,10 +92,10 @@ template <class R, class Arguments> POINT_FN void sensor(const Arguments &a, con
     }
     x = larger(x, roughness(rest, floor));
     // below 5 % it is 0: smooth flow stays central, and needs no reconstruction and no bounds
-    neighbours(a.Q + (CELL_U + a.direction) * a.ld_Q, t, s, q);
+    neighbours(a.Q + (CELL_U + d) * a.ld_Q, t, s, q);
     x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(p, q, rho, at<R>(a.gamma_c, t))));
     x = (x - 0.05) * (1.0 / 0.95);
-    put(a.theta + a.direction * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
+    put(a.theta + d * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
 }
 
 // WENO5-Z value at the face between q[2] and q[3], seen from q[2] (Borges et al. 2008). tiny: of the squares of q.
@@ -88,29 +123,22 @@ template <class R> POINT_FN Sides<R> reconstruct(const R (&q)[6], const double t
     return {weno(q[0], q[1], q[2], q[3], q[4], tiny), weno(q[5], q[4], q[3], q[2], q[1], tiny)};
 }
 
-template <class R> POINT_FN void stencil_of(const double *row, const long t, const long s, R (&q)[6]) {
+template <class R> POINT_FN void stencil_of(const double *row, const int t, const int s, R (&q)[6]) {
     UNROLL
     for (int m = 0; m < 6; ++m) q[m] = at<R>(row, t + (m - 3) * s);
 }
 
 constexpr double TINY = 1e-14;
 
-template <class R, class Arguments> POINT_FN void convective(const Arguments &a, const long t, const int count) {
-    const int d = a.direction;
-    const long s = a.stride[d];
+template <class R, class Arguments>
+POINT_FN void convective(const Arguments &a, const int d, const int t, const int count) {
+    double *const flux = flux_of<R>(a, d);
+    const int s = a.stride[d];
     const double *Q = a.Q;
     R u[3][6], p[6], rho[6], rate[6], F[NS + 5];
     UNROLL
-    for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + c) * a.ld_Q, t, s, u[c]);
+    for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, u[c]);
     stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
-    // u[0] becomes the velocity normal to the face, so that indices below are constants
-    UNROLL
-    for (int m = 0; m < 6; ++m) {
-        R x[3] = {u[0][m], u[1][m], u[2][m]};
-        turn(d, x);
-        UNROLL
-        for (int c = 0; c < 3; ++c) u[c][m] = x[c];
-    }
 
     // ---- KEEP: pairs (A, B) of cells on both sides of the face, weights of the central derivative of order ORDER
 #if ORDER == 6
@@ -209,10 +237,9 @@ template <class R, class Arguments> POINT_FN void convective(const Arguments &a,
         FE += theta * (energy - FE);
     }
 #endif
-    turn_back(d, M);
-    FOR_SPECIES (k, NS) put(a.flux + k * a.ld_flux, t, F[k], count);
+    FOR_SPECIES (k, NS) put(flux + k * a.ld_flux_x, t, F[k], count);
     UNROLL
-    for (int c = 0; c < 3; ++c) put(a.flux + (FLUX_M + c) * a.ld_flux, t, M[c], count);
-    put(a.flux + FLUX_A * a.ld_flux, t, FA, count);
-    put(a.flux + FLUX_E * a.ld_flux, t, FE, count);
+    for (int c = 0; c < 3; ++c) put(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x, t, M[c], count);
+    put(flux + FLUX_A * a.ld_flux_x, t, FA, count);
+    put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
 }

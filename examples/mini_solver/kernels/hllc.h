@@ -1,13 +1,9 @@
-// The HLLC flux between two states, and turning the velocity so that it is normal to the face.
+// The HLLC flux between two states, and which component of the velocity is normal to the face.
 #pragma once
 #include "stencil.h"
 
-// The component normal to direction d comes first, then the other two in their order; and back.
-template <class R> POINT_FN void turn(const int d, R (&u)[3]) {
-    const R x = u[0], y = u[1], z = u[2];
-    if (d == 1) u[0] = y, u[1] = z, u[2] = x;
-    if (d == 2) u[0] = z, u[1] = x, u[2] = y;
-}
+// The component normal to direction d comes first, then the other two in their order: which one is the c-th.
+POINT_FN int turned(const int d, const int c) { return d + c < 3 ? d + c : d + c - 3; }
 template <class R> POINT_FN void turn_back(const int d, R (&u)[3]) {
     const R n = u[0], a = u[1], b = u[2];
     if (d == 1) u[0] = b, u[1] = n, u[2] = a;

@@ -24,12 +24,7 @@ constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the up
 constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
 
 // ---- at the face on the low side of cell t, normal to direction d
-template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a, const int d) {
-    return d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
-}
-
-template <class R, class Arguments>
-POINT_FN R species_flux(const Arguments &a, const long t, const int d, const int k) {
+template <class R, class Arguments> POINT_FN R species_flux(const Arguments &a, const int t, const int d, const int k) {
     return at<R>(flux_of<R>(a, d) + k * a.ld_flux_x, t);
 }
 
@@ -40,7 +35,7 @@ template <class R, class Arguments> POINT_FN double *viscous_row(const Arguments
 #endif
 
 // what diffuses, as the update takes its divergence
-template <class R, class Arguments> POINT_FN R diffusion(const Arguments &a, const long t, const int d, const int k) {
+template <class R, class Arguments> POINT_FN R diffusion(const Arguments &a, const int t, const int d, const int k) {
 #if VISCOUS
     return face_flux<R>(viscous_row<R>(a, d, k), t, a.stride[d]);
 #else
@@ -54,8 +49,8 @@ template <class R> struct Donor {
     decltype(R(0.0) >= 0.0) is_left;
 };
 
-template <class R, class Arguments> POINT_FN Donor<R> donor_of(const Arguments &a, const long t, const int d) {
-    const long s = a.stride[d];
+template <class R, class Arguments> POINT_FN Donor<R> donor_of(const Arguments &a, const int t, const int d) {
+    const int s = a.stride[d];
 #if CONSERVATIVE
     const double *u = a.Q + (CELL_U + d) * a.ld_Q;
     const R velocity = 0.5 * (at<R>(u, t - s) + at<R>(u, t));
@@ -67,16 +62,15 @@ template <class R, class Arguments> POINT_FN Donor<R> donor_of(const Arguments &
 }
 
 template <class R, class Arguments>
-POINT_FN R donor_flux(const Arguments &a, const long t, const int d, const Donor<R> &f, const int k) {
+POINT_FN R donor_flux(const Arguments &a, const int t, const int d, const Donor<R> &f, const int k) {
     const double *row = a.Q + k * a.ld_Q;
     return f.velocity * select(f.is_left, at<R>(row, t - a.stride[d]), at<R>(row, t));
 }
 
-template <class R, class Arguments> POINT_FN Beside<R> state_beside(const Arguments &a, const long t, const int d) {
+template <class R, class Arguments> POINT_FN Beside<R> state_beside(const Arguments &a, const int t, const int d) {
     R u[3], rho = R(0.0);
     UNROLL
-    for (int c = 0; c < 3; ++c) u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
-    turn(d, u);
+    for (int c = 0; c < 3; ++c) u[c] = at<R>(a.Q + (CELL_U + turned(d, c)) * a.ld_Q, t);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     return {rho, u[0], u[1], u[2], at<R>(a.Q + CELL_P * a.ld_Q, t), at<R>(a.gamma_c, t)};
 }
@@ -87,8 +81,8 @@ template <class R> struct First {
     R mass;
 };
 
-template <class R, class Arguments> POINT_FN First<R> first_order(const Arguments &a, const long t, const int d) {
-    const long s = a.stride[d];
+template <class R, class Arguments> POINT_FN First<R> first_order(const Arguments &a, const int t, const int d) {
+    const int s = a.stride[d];
     const Beside<R> l = state_beside<R>(a, t - s, d), r = state_beside<R>(a, t, d);
     First<R> f{hllc(l, r), R(0.0)};
     f.mass = f.q.carried * select(f.q.from_left, l.rho, r.rho);
@@ -99,7 +93,7 @@ template <class R, class Arguments> POINT_FN First<R> first_order(const Argument
     return f;
 }
 
-template <class R, class Arguments> POINT_FN R molar_density(const Arguments &a, const long t) {
+template <class R, class Arguments> POINT_FN R molar_density(const Arguments &a, const int t) {
     R n = R(0.0);
     FOR_SPECIES (k, NS) n += INV_W[k] * at<R>(a.Q + k * a.ld_Q, t);
     return n;
@@ -112,7 +106,7 @@ template <class R> POINT_FN R share_of(const R have, const R wanted) {
 
 // ---- a cell's shares
 template <class R, class Arguments>
-POINT_FN void species_bounds(const Arguments &a, const long t, const int count, const double step, const R rho,
+POINT_FN void species_bounds(const Arguments &a, const int t, const int count, const double step, const R rho,
                              const R rough, const R short_of) {
     R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0);
     const R here = molar_density<R>(a, t);
@@ -121,7 +115,7 @@ POINT_FN void species_bounds(const Arguments &a, const long t, const int count, 
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
-        const long s = a.stride[d], at_face = t + side * s;
+        const int s = a.stride[d], at_face = t + side * s;
         const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side); // what leaves counts positive
         const Donor<R> f = donor_of<R>(a, at_face, d);
         const R beside = molar_density<R>(a, side ? t + s : t - s);
@@ -155,7 +149,7 @@ POINT_FN void species_bounds(const Arguments &a, const long t, const int count, 
 // corrections if they hold with the corrections of any of its faces in full and of the others not at all. With apec
 // density alone is bounded: where its pressure ends is not known in terms of the energy.
 template <class R, class Arguments>
-POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, const R rho, const R p, const R inverse) {
+POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const R rho, const R p, const R inverse) {
     R more[2 * DIMENSIONS][5], first[5], squares = R(0.0), share = R(1.0); // momentum, energy, density
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -168,7 +162,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
-        const long at_face = t + side * a.stride[d];
+        const int at_face = t + side * a.stride[d];
         const auto out = (side ? step : -step) * area_over_volume<R>(a, d, t, side);
         const First<R> f = first_order<R>(a, at_face, d);
         const auto open = at<R>(a.open + d * a.ld_open, at_face) > 0.5;
@@ -223,7 +217,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const long t, const double step, cons
 // Three cheap questions first, which are answered with yes nearly everywhere: can the species that the cell has pay for
 // all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
 // little from cell to cell to come near 0?
-template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, const long t, const int count) {
+template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, const int t, const int count) {
     const double step = a.scale * a.length[0];
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
@@ -231,7 +225,7 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
         R leaves = R(0.0);
         UNROLL
         for (int d = 0; d < DIMENSIONS; ++d) {
-            const long s = a.stride[d];
+            const int s = a.stride[d];
             R low = larger(-species_flux<R>(a, t, d, k), R(0.0)),
               high = larger(species_flux<R>(a, t + s, d, k), R(0.0));
 #if VISCOUS // no more than 1.5 of the point values diffuses, in their direction
@@ -246,7 +240,7 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
-        const long s = a.stride[d];
+        const int s = a.stride[d];
         const double *row = a.Q + CELL_P * a.ld_Q, *u = a.Q + (CELL_U + d) * a.ld_Q;
         const R p_l = at<R>(row, t - s), p_r = at<R>(row, t + s);
         const R jump = larger(fabs(at<R>(u, t + s) - at<R>(u, t)), fabs(at<R>(u, t) - at<R>(u, t - s)));
@@ -271,9 +265,9 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
-template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const long t, const int count) {
+template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int t, const int count) {
     const int d = a.direction;
-    const long s = a.stride[d];
+    const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
     if (!any_of(left || right)) return;

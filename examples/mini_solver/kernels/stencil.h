@@ -5,16 +5,21 @@
 
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
 
-template <class R> POINT_FN R at(const double *row, const long t) {
+template <class R> POINT_FN R at(const double *row, const int t) {
     R x;
     load(row + t, x);
     return x;
 }
 
+// Convective fluxes through the faces normal to direction d.
+template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a, const int d) {
+    return d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
+}
+
 // The last pack of a line is partly full: only `count` values are written.
-POINT_FN void put(double *row, const long t, const double x, int) { row[t] = x; }
+POINT_FN void put(double *row, const int t, const double x, int) { row[t] = x; }
 #ifdef VECTOR_LANES
-POINT_FN void put(double *row, const long t, const vec x, const int count) {
+POINT_FN void put(double *row, const int t, const vec x, const int count) {
     if (count >= VECTOR_LANES) store(row + t, x);
     else
         for (int i = 0; i < count; ++i) row[t + i] = x.v[i];
@@ -42,7 +47,7 @@ template <class R> POINT_FN R face_slope(const R (&q)[4]) {
 }
 // A viscous flux at the face on the low side of cell t, from point values at the faces: differences of it are the
 // fourth-order divergence.
-template <class R> POINT_FN R face_flux(const double *row, const long t, const long s) {
+template <class R> POINT_FN R face_flux(const double *row, const int t, const int s) {
     const R here = at<R>(row, t);
     return corrected(here, R((2.0 * here - at<R>(row, t + s) - at<R>(row, t - s)) * (1.0 / 24.0)));
 }
@@ -51,22 +56,22 @@ template <class R> POINT_FN R face_flux(const double *row, const long t, const l
 // numbers along each direction.
 #if METRICS
 template <class R, class Arguments>
-POINT_FN R on_line(const Arguments &a, const double *x, const double *y, const double *z, const int d, const long t) {
-    const long k = t / a.stride[2], rest = t - k * a.stride[2], j = rest / a.stride[1];
+POINT_FN R on_line(const Arguments &a, const double *x, const double *y, const double *z, const int d, const int t) {
+    const int k = t / a.stride[2], rest = t - k * a.stride[2], j = rest / a.stride[1];
     if (d == 0) return at<R>(x, rest - j * a.stride[1]);
     return R(d == 1 ? y[j] : z[k]);
 }
-template <class R, class Arguments> POINT_FN R inv_width(const Arguments &a, const int d, const long t) {
+template <class R, class Arguments> POINT_FN R inv_width(const Arguments &a, const int d, const int t) {
     return on_line<R>(a, a.inv_width_x, a.inv_width_y, a.inv_width_z, d, t);
 }
-template <class R, class Arguments> POINT_FN R inv_apart(const Arguments &a, const int d, const long t) {
+template <class R, class Arguments> POINT_FN R inv_apart(const Arguments &a, const int d, const int t) {
     return on_line<R>(a, a.inv_apart_x, a.inv_apart_y, a.inv_apart_z, d, t);
 }
 #else
-template <class R, class Arguments> POINT_FN double inv_width(const Arguments &a, const int d, const long) {
+template <class R, class Arguments> POINT_FN double inv_width(const Arguments &a, const int d, const int) {
     return a.inv_dx[d];
 }
-template <class R, class Arguments> POINT_FN double inv_apart(const Arguments &a, const int d, const long) {
+template <class R, class Arguments> POINT_FN double inv_apart(const Arguments &a, const int d, const int) {
     return a.inv_dx[d];
 }
 #endif
@@ -74,20 +79,20 @@ template <class R, class Arguments> POINT_FN double inv_apart(const Arguments &a
 // Around an axis y = 0, y is a radius: of the face on the low side of cell t, of the centre; a cell's ring is half the
 // difference of the squares of its faces' radii.
 #if AXISYMMETRIC
-template <class Arguments> POINT_FN double radius_of_face(const Arguments &a, const long t) {
+template <class Arguments> POINT_FN double radius_of_face(const Arguments &a, const int t) {
     return a.radius_y[t / a.stride[1]];
 }
-template <class Arguments> POINT_FN double radius_of_cell(const Arguments &a, const long t) {
+template <class Arguments> POINT_FN double radius_of_cell(const Arguments &a, const int t) {
     return a.centre_y[t / a.stride[1]];
 }
-template <class Arguments> POINT_FN double inv_ring(const Arguments &a, const long t) {
+template <class Arguments> POINT_FN double inv_ring(const Arguments &a, const int t) {
     return a.inv_ring_y[t / a.stride[1]];
 }
 // The pressure that pushes the sides of a ring outwards: the mean of what the central flux has at its two faces, while
 // it hardly differs from the cell's own, with which a cell at low pressure keeps its pressure.
-template <class R, class Arguments> POINT_FN R outward_push(const Arguments &a, const long t) {
+template <class R, class Arguments> POINT_FN R outward_push(const Arguments &a, const int t) {
     const double *p = a.Q + CELL_P * a.ld_Q;
-    const long s = a.stride[1];
+    const int s = a.stride[1];
     const R here = at<R>(p, t);
     const R more = ((at<R>(p, t + s) - here) + (at<R>(p, t - s) - here)) * (1.0 / 12.0);
     return here + select(fabs(more) <= 0.02 * here, more, R(0.0));
@@ -96,7 +101,7 @@ template <class R, class Arguments> POINT_FN R outward_push(const Arguments &a, 
 
 // Area of a face of cell t, low or high (side 0, 1), over its volume.
 template <class R, class Arguments>
-POINT_FN auto area_over_volume(const Arguments &a, const int d, const long t, const int side) {
+POINT_FN auto area_over_volume(const Arguments &a, const int d, const int t, const int side) {
 #if AXISYMMETRIC
     if (d == 1) return R(radius_of_face(a, t + side * a.stride[1]) * inv_ring(a, t));
 #endif
@@ -106,7 +111,7 @@ POINT_FN auto area_over_volume(const Arguments &a, const int d, const long t, co
 
 // What leaves cell t through its two faces in direction d, by their fluxes, over its volume.
 template <class R, class Arguments>
-POINT_FN R net(const Arguments &a, const int d, const long t, const R low, const R high) {
+POINT_FN R net(const Arguments &a, const int d, const int t, const R low, const R high) {
 #if AXISYMMETRIC
     if (d == 1) return (high * radius_of_face(a, t + a.stride[1]) - low * radius_of_face(a, t)) * inv_ring(a, t);
 #endif

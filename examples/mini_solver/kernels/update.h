@@ -6,14 +6,21 @@
 #include "stencil.h"
 
 // A step of length 0 changes nothing, not even by rounding: the clock asks for it where the flow has come to its end.
-template <class R, class Arguments> POINT_FN void update(const Arguments &a, const long t, const int count) {
-    if (a.length[0] == 0.0) return;
+// Newton's method may round T and p otherwise in it, so they are kept. first: of the step's stages, which makes U0.
+template <class R, class Arguments> POINT_FN void update(const Arguments &a, const int t, const int count) {
+    if (a.length[0] == 0.0) {
+#if CONSERVATIVE
+        for (int v = 0; v < 2 && a.first; ++v)
+            put(a.kept + v * a.ld_kept, t, at<R>(a.Q + (CELL_P + v) * a.ld_Q, t), count);
+#endif
+        return;
+    }
     R L[NS + 5], extra[NS + 4];
     FOR_SPECIES (v, NS + 5) L[v] = R(0.0);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
-        const long s = a.stride[d];
+        const int s = a.stride[d];
 #if AXISYMMETRIC
         const R push = d == 1 ? at<R>(a.around, t) : R(0.0);
         FOR_SPECIES (v, NS + 5) {
@@ -39,7 +46,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
         const double *flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
-        const long s = a.stride[d];
+        const int s = a.stride[d];
         FOR_SPECIES (v, NS + 4) {
             const double *f = flux + v * a.ld_viscous_x;
             extra[v] -= net<R>(a, d, t, face_flux<R>(f, t, s), face_flux<R>(f, t + s, s));
@@ -76,10 +83,11 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
                  step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     FOR_SPECIES (v, NS + 3) {
-        double *row = a.U + v * a.ld_U;
-        const R start = at<R>(a.U0 + v * a.ld_U0, t), before = at<R>(row, t),
+        double *row = a.U + v * a.ld_U, *row_0 = a.U0 + v * a.ld_U0;
+        const R start = at<R>(a.first ? row : row_0, t), before = at<R>(row, t),
                 U = before + (w0 * (start - before) + step * L[v]);
         put(row, t, U, count);
+        if (a.first) put(row_0, t, before, count);
         if (v < NS) {
             rho += U, rho_start += start, rho_before += before;
             put(a.Q + v * a.ld_Q, t, U, count);
@@ -89,14 +97,18 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         }
     }
     const R inv_rho = 1.0 / rho;
-    double *row = a.U + (NS + 3) * a.ld_U;
-    const R start = at<R>(a.U0 + (NS + 3) * a.ld_U0, t);
+    double *row_0 = a.U0 + (NS + 3) * a.ld_U0;
 #if CONSERVATIVE
+    double *row = a.U + (NS + 3) * a.ld_U;
+    const R start = at<R>(a.first ? row : row_0, t);
     const R before = at<R>(row, t), total = before + (w0 * (start - before) + step * energy);
     put(row, t, total, count);
+    if (a.first) put(row_0, t, before, count);
 #else
     // The energy row of U0 holds p at the start of the step, so that the same gamma_c makes all three energies.
-    const R before = at<R>(a.Q + CELL_P * a.ld_Q, t) * inverse + 0.5 * squares_before / rho_before;
+    double *row = a.Q + CELL_P * a.ld_Q;
+    const R start = at<R>(a.first ? row : row_0, t);
+    const R p = at<R>(row, t), before = p * inverse + 0.5 * squares_before / rho_before;
     const R total = before + (w0 * (start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
 #endif
     R kinetic_energy = R(0.0);
@@ -109,13 +121,14 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #if CONSERVATIVE
     put(a.e_vol, t, total - kinetic_energy, count);
 #else
-    put(a.Q + CELL_P * a.ld_Q, t, (total - kinetic_energy) * (at<R>(a.gamma_c, t) - 1.0), count);
+    put(row, t, (total - kinetic_energy) * (at<R>(a.gamma_c, t) - 1.0), count);
+    if (a.first) put(row_0, t, p, count);
 #endif
 }
 
 // Around an axis, before the update, which writes Q: what neighbours have to do with the pressure on the sides of a
 // ring, and with tau_theta/r = mu (2 v/r - 2/3 div u)/r, which pulls it inwards.
-template <class R, class Arguments> POINT_FN void around(const Arguments &a, const long t, const int count) {
+template <class R, class Arguments> POINT_FN void around(const Arguments &a, const int t, const int count) {
 #if AXISYMMETRIC
     put(a.around, t, outward_push<R>(a, t), count);
 #if VISCOUS
@@ -132,32 +145,15 @@ template <class R, class Arguments> POINT_FN void around(const Arguments &a, con
 #endif
 }
 
-// Start of a step: U0 = U, but in double flux the energy row holds p. A step of length 0 leaves U0 as it is; Newton's
-// method may round T and p otherwise in it, so they are kept.
-template <class R, class Arguments> POINT_FN void begin(const Arguments &a, const long t, const int count) {
-    if (a.length[0] == 0.0) {
-#if CONSERVATIVE
-        for (int v = 0; v < 2; ++v) put(a.kept + v * a.ld_kept, t, at<R>(a.Q + (CELL_P + v) * a.ld_Q, t), count);
-#endif
-        return;
-    }
-    FOR_SPECIES (v, NS + 3) put(a.U0 + v * a.ld_U0, t, at<R>(a.U + v * a.ld_U, t), count);
-#if CONSERVATIVE
-    put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.U + (NS + 3) * a.ld_U, t), count);
-#else
-    put(a.U0 + (NS + 3) * a.ld_U0, t, at<R>(a.Q + CELL_P * a.ld_Q, t), count);
-#endif
-}
-
 // End of a step of length 0: p and T as they were.
-template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const long t, const int count) {
+template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const int t, const int count) {
     if (a.length[0] != 0.0) return;
     for (int v = 0; v < 2; ++v) put(a.Q + (CELL_P + v) * a.ld_Q, t, at<R>(a.kept + v * a.ld_kept, t), count);
 }
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
 // sum_d 1/dx_d^2. A state without a sound speed gives NaN.
-template <class R, class Arguments> POINT_FN void rates(const Arguments &a, const long t, const int count) {
+template <class R, class Arguments> POINT_FN void rates(const Arguments &a, const int t, const int count) {
     R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g * p / rho;

@@ -5,26 +5,27 @@
 #pragma once
 #include "stencil.h"
 
-template <class R> POINT_FN void cells_of(const double *row, const long t, const long s, R (&q)[4]) {
+template <class R> POINT_FN void cells_of(const double *row, const int t, const int s, R (&q)[4]) {
     UNROLL
     for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
 // Derivative at the face in the direction of stride b: of the fourth-order central derivatives in the four cells.
-template <class R> POINT_FN R across(const double *row, const long t, const long s, const long b) {
+template <class R> POINT_FN R across(const double *row, const int t, const int s, const int b) {
     R q[4];
     UNROLL
     for (int m = 0; m < 4; ++m) {
-        const long c = t + (m - 2) * s;
+        const int c = t + (m - 2) * s;
         q[m] = (8.0 * (at<R>(row, c + b) - at<R>(row, c - b)) - (at<R>(row, c + 2 * b) - at<R>(row, c - 2 * b))) *
                (1.0 / 12.0);
     }
     return face_mean(q);
 }
 
-template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, const long t, const int count) {
-    const int d = a.direction;
-    const long s = a.stride[d];
+template <class R, class Arguments>
+POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
+    double *const flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
+    const int s = a.stride[d];
     R q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -58,7 +59,7 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
                                    : du[c][2];
         R tau = mu * (across_d + along_d);
         if (c == d) tau -= (2.0 / 3.0) * mu * divergence;
-        put(a.viscous_flux + (FLUX_M + c) * a.ld_viscous_flux, t, -tau, count);
+        put(flux + (FLUX_M + c) * a.ld_viscous_x, t, -tau, count);
         energy -= tau * u[c];
     }
     cells_of(a.lam, t, s, q);
@@ -89,10 +90,10 @@ template <class R, class Arguments> POINT_FN void viscous(const Arguments &a, co
         const R corrected = J[k] - density[k] * share;
         cells_of(a.h_Y + k * a.ld_h_Y, t, s, q);
         energy += face_mean(q) * corrected;
-        put(a.viscous_flux + k * a.ld_viscous_flux, t, corrected, count);
+        put(flux + k * a.ld_viscous_x, t, corrected, count);
     }
 #else
-    put(a.viscous_flux, t, R(0.0), count);
+    put(flux, t, R(0.0), count);
 #endif
-    put(a.viscous_flux + (NS + 3) * a.ld_viscous_flux, t, energy, count);
+    put(flux + (NS + 3) * a.ld_viscous_x, t, energy, count);
 }
