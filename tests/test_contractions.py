@@ -400,27 +400,3 @@ def test_texts_stay_until_finalize():
         contractions.register("a", "o(i) = 3 x(i)")
     with pytest.raises(ArgumentError, match="this name is Intrepid's"):
         contractions.register(intrepid.NAMES[0], "o(i) = x(i)")
-
-
-def test_a_device_that_is_not_here_gets_what_its_table_says(tmp_path, monkeypatch):
-    """Compiled for sm_90 without a GPU; then planned as on an H200 without a compiler, by the table and the model."""
-    from kernels.backend import nvrtc
-    from kernels.tensor import organisations
-
-    text, sizes, how = "o[c f] = d[c p] x[c f p]", dict(f=8, p=36), "sums threads=128 lanes=8 near=2"
-    target, there = get_backend("cuda", arch="sm_90"), get_backend("cuda", arch="sm_90")
-    there.product = "NVIDIA H200"
-    first = Contraction(text, sizes, backend=there, quick=True)
-    row = organisations.Row(first.key, 0, how, "test", 10, 1.0, 2.0, "2026-11-23")
-    organisations.write(tmp_path / "table.csv", [row])
-    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
-    monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "table.csv"))
-    Contraction(text, sizes, backend=target, quick=True).compile_ahead()
-    monkeypatch.setattr(nvrtc, "compile_cubin", lambda *_, **__: pytest.fail("it is compiled once more"))
-    tabled = Contraction(text, sizes, backend=there, quick=True)
-    assert tabled.row and organisations.written(tabled.how) == how != organisations.written(first.how)
-    for plan in (tabled, first):
-        plan.compile_ahead()
-    plain = Contraction(text, sizes, backend=there, quick=True, how="flat")
-    with pytest.raises(pytest.fail.Exception, match="once more"):
-        plain.compile()

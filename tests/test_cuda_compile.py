@@ -13,13 +13,14 @@ from kernel_cases import of_reactions
 from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import inputs
-from kernels import Mixture, declare, get_backend, marshal
+from kernels import Contraction, Mixture, declare, get_backend, marshal
 from kernels.backend import cache, cuda, nvrtc
 from kernels.backend.base import Source
 from kernels.codegen import launches, render, threads
 from kernels.codegen.plan import folders, make_plan
 from kernels.errors import BackendError
 from kernels.species import GAS_CONSTANT
+from kernels.tensor import organisations
 
 ARCH = "sm_90"
 NS = (1, 2, 10, 53)
@@ -274,6 +275,27 @@ def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
     assert cuda.machine_code(source, ARCH).read_bytes() == code
     assert cuda.machine_code(source, "sm_80") != path
     assert cuda.machine_code(Source(source.name, source.text + "// said\n"), ARCH) == path
+
+
+def test_a_device_that_is_not_here_gets_what_its_table_says(tmp_path, monkeypatch):
+    """Compiled for sm_90 without a GPU; then planned as on an H200 without a compiler, by the table and the model."""
+    text, sizes, how = "o[c f] = d[c p] x[c f p]", dict(f=8, p=36), "sums threads=128 lanes=8 near=2"
+    target, there = get_backend("cuda", arch="sm_90"), get_backend("cuda", arch="sm_90")
+    there.product = "NVIDIA H200"
+    first = Contraction(text, sizes, backend=there, quick=True)
+    row = organisations.Row(first.key, 0, how, "test", 10, 1.0, 2.0, "2026-11-23")
+    organisations.write(tmp_path / "table.csv", [row])
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "table.csv"))
+    Contraction(text, sizes, backend=target, quick=True).compile_ahead()
+    monkeypatch.setattr(nvrtc, "compile_cubin", lambda *_, **__: pytest.fail("it is compiled once more"))
+    tabled = Contraction(text, sizes, backend=there, quick=True)
+    assert tabled.row and organisations.written(tabled.how) == how != organisations.written(first.how)
+    for plan in (tabled, first):
+        plan.compile_ahead()
+    plain = Contraction(text, sizes, backend=there, quick=True, how="flat")
+    with pytest.raises(pytest.fail.Exception, match="once more"):
+        plain.compile()
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ VARIANTS = (
     dict(paired=False, columns=1, batch=2),
 )
 RINGS = (
-    dict(bulk=True, stage=1, warps=3, ring=2),
-    dict(bulk=True, stage=1, warps=2, ring=3, tight=True),
+    dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
+    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=False),
     dict(bulk=True, stage=1, warps=2, apart=True),
 )
 

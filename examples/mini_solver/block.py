@@ -31,12 +31,12 @@ class Block:
         need = 8 * sum(rows.values()) * self.size / 2**30
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         size = " x ".join(map(str, self.cells[: self.dimensions]))
-        wanted(self.size < 2**31 - 64, f"[domain] cells: a block of {size} cells; wanted below 2^31: more ranks.")
         wanted(
             self.backend.memory != "host" or need <= have,
             f"[domain] cells: a block of {size} cells takes {need:.3g} GiB, the machine has {have:.3g} GiB: more "
             "ranks, or fewer cells.",
         )
+        wanted(self.size < 2**31 - 64, f"[domain] cells: a block of {size} cells; wanted below 2^31: more ranks.")
         if self.case.stretched:
             self._metrics()
         for name, count in rows.items():
