@@ -20,13 +20,21 @@ template <class R> POINT_FN void neighbours(const double *row, const int t, cons
 }
 
 // Waves of the grid's own length, which the central flux neither damps nor carries the right way: 1 where p goes up and
-// down from cell to cell as sound does, by 1e-5 of itself or more; 0 where it does not alternate. With u less than a
-// third of what a sound wave has (p' = rho c u') it is sound; in slow turbulence u is far more.
-template <class R> POINT_FN R ringing(const R (&p)[5], const R (&u)[5], const R rho, const R gamma_c) {
+// down from cell to cell as sound does, by 1e-5 of itself or more; 0 where it does not alternate. Where u' is at most
+// three times that of a sound wave (p' = rho c u') it is sound; in slow turbulence u' is far more, about 1/M times. All
+// components of u on all five cells count: one of them on one cell is near 0 here and there in any turbulence.
+template <class R, class Arguments>
+POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5], const R rho) {
     const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
-    const R u_mid = u[1] - 2.0 * u[2] + u[3];
-    const auto rings =
-        low * mid < 0.0 && mid * high < 0.0 && square(mid) >= 0.09 * rho * gamma_c * p[2] * square(u_mid);
+    R u[5], motion = R(0.0);
+    UNROLL
+    for (int c = 0; c < 3; ++c) {
+        neighbours(a.Q + (CELL_U + c) * a.ld_Q, t, a.stride[d], u);
+        motion +=
+            square(u[0] - 2.0 * u[1] + u[2]) + square(u[1] - 2.0 * u[2] + u[3]) + square(u[2] - 2.0 * u[3] + u[4]);
+    }
+    const auto rings = low * mid < 0.0 && mid * high < 0.0 &&
+                       square(low) + square(mid) + square(high) >= 0.09 * rho * at<R>(a.gamma_c, t) * p[2] * motion;
     const R least = smaller(fabs(mid), smaller(fabs(low), fabs(high)));
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
@@ -92,8 +100,7 @@ POINT_FN void sensor(const Arguments &a, const int d, const int t, const int cou
     }
     x = larger(x, roughness(rest, floor));
     // below 5 % it is 0: smooth flow stays central, and needs no reconstruction and no bounds
-    neighbours(a.Q + (CELL_U + d) * a.ld_Q, t, s, q);
-    x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(p, q, rho, at<R>(a.gamma_c, t))));
+    x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(a, d, t, p, rho)));
     x = (x - 0.05) * (1.0 / 0.95);
     put(a.theta + d * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
 }
