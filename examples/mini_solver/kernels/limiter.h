@@ -13,7 +13,7 @@
 // that the pressure may come near 0.
 //
 // Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
-// raises it; of all corrections at once; and 0 where any of these may be below 1. Where that row is 1 the others are
+// raises it; of all corrections at once; and 0 where any of these is below 1. Where that row is 1 the others are
 // not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0).
 #pragma once
 #include "hllc.h"
@@ -106,9 +106,9 @@ template <class R> POINT_FN R share_of(const R have, const R wanted) {
 
 // ---- a cell's shares
 template <class R, class Arguments>
-POINT_FN void species_bounds(const Arguments &a, const int t, const int count, const double step, const R rho,
-                             const R rough, const R short_of) {
-    R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0);
+POINT_FN R species_bounds(const Arguments &a, const int t, const int count, const double step, const R rho,
+                          const R rough, const R short_of) {
+    R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0), least = R(1.0);
     const R here = molar_density<R>(a, t);
     R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
     FOR_SPECIES (k, NS) rho_k[k] = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho, taken[k] = R(0.0);
@@ -135,14 +135,18 @@ POINT_FN void species_bounds(const Arguments &a, const int t, const int count, c
     }
     const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
     FOR_SPECIES (k, NS) {
-        const R share = share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]);
-        put(a.shares + k * a.ld_shares, t, select(asked, share, R(1.0)), count);
+        const R share = select(asked, share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]), R(1.0));
+        put(a.shares + k * a.ld_shares, t, share, count);
+        least = smaller(least, share);
     }
     // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
     // compression. What diffuses comes on top, in a fluid that it has made expand.
     lowest *= left, highest *= left;
-    put(a.shares + LOWERS * a.ld_shares, t, select(bounded, share_of<R>(n - lowest, lowers), R(1.0)), count);
-    put(a.shares + RAISES * a.ld_shares, t, select(bounded, share_of<R>(highest - n, raises), R(1.0)), count);
+    const R may_lower = select(bounded, share_of<R>(n - lowest, lowers), R(1.0)),
+            may_raise = select(bounded, share_of<R>(highest - n, raises), R(1.0));
+    put(a.shares + LOWERS * a.ld_shares, t, may_lower, count);
+    put(a.shares + RAISES * a.ld_shares, t, may_raise, count);
+    return smaller(least, smaller(may_lower, may_raise));
 }
 
 // Density and, in double flux, p/(g - 1) are concave in what is advanced: they hold for any shares of the faces'
@@ -256,12 +260,15 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.2 * p, rough, R(0.0));
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
-    put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), R(0.0)), count);
-    if (!any_of(!calm)) return;
-    species_bounds(a, t, count, step, rho, rough, short_of);
+    if (!any_of(!calm)) {
+        put(a.shares + ANY * a.ld_shares, t, R(1.0), count);
+        return;
+    }
+    const R least = species_bounds(a, t, count, step, rho, rough, short_of);
     R share = R(1.0);
     if (any_of(loud > 0.0)) share = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0))), share);
     put(a.shares + BULK * a.ld_shares, t, share, count);
+    put(a.shares + ANY * a.ld_shares, t, select(smaller(least, share) < 1.0, R(0.0), R(1.0)), count);
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.

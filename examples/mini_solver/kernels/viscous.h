@@ -22,11 +22,11 @@ template <class R> POINT_FN R across(const double *row, const int t, const int s
     return face_mean(q);
 }
 
-template <class R, class Arguments>
-POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
+// d is known to the compiler: it leaves out the two derivatives across the face that the stress on it does not have.
+template <int d, class R, class Arguments> POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count) {
     double *const flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
     const int s = a.stride[d];
-    R q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
+    R F[NS + 4], q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
     UNROLL
     for (int c = 0; c < 3; ++c) {
         const double *row = a.Q + (CELL_U + c) * a.ld_Q;
@@ -50,16 +50,9 @@ POINT_FN void viscous(const Arguments &a, const int d, const int t, const int co
     R energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        // du[d][c] and du[c][d] with indices that the compiler knows
-        const R across_d = d == 0   ? du[0][c]
-                           : d == 1 ? du[1][c]
-                                    : du[2][c],
-                along_d = d == 0   ? du[c][0]
-                          : d == 1 ? du[c][1]
-                                   : du[c][2];
-        R tau = mu * (across_d + along_d);
+        R tau = mu * (du[d][c] + du[c][d]);
         if (c == d) tau -= (2.0 / 3.0) * mu * divergence;
-        put(flux + (FLUX_M + c) * a.ld_viscous_x, t, -tau, count);
+        F[FLUX_M + c] = -tau;
         energy -= tau * u[c];
     }
     cells_of(a.lam, t, s, q);
@@ -90,10 +83,18 @@ POINT_FN void viscous(const Arguments &a, const int d, const int t, const int co
         const R corrected = J[k] - density[k] * share;
         cells_of(a.h_Y + k * a.ld_h_Y, t, s, q);
         energy += face_mean(q) * corrected;
-        put(flux + k * a.ld_viscous_x, t, corrected, count);
+        F[k] = corrected;
     }
 #else
-    put(flux, t, R(0.0), count);
+    F[0] = R(0.0);
 #endif
-    put(flux + (NS + 3) * a.ld_viscous_x, t, energy, count);
+    F[NS + 3] = energy;
+    FOR_SPECIES (v, NS + 4) put(flux + v * a.ld_viscous_x, t, F[v], count); // behind all loads
+}
+
+template <class R, class Arguments>
+POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
+    if (d == 0) viscous_normal_to<0, R>(a, t, count);
+    if (d == 1) viscous_normal_to<1, R>(a, t, count);
+    if (d == 2) viscous_normal_to<2, R>(a, t, count);
 }
