@@ -14,7 +14,10 @@ from kernels.backend.record import record, structure
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
 FACES = "from:whole to:whole below:whole above:whole"  # directions, and how much wider the box is in each
-OVER_FACES = ("sensor", "convective", "viscous")  # kernels of several directions
+OVER_FACES = ("sensor", "convective", "viscous", "limit")  # kernels of several directions
+# kernels that look again at the few cells which ask for it: what follows
+THEN = {"convective": "upwind", "bounds": "shares_of"}
+ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
 # On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
@@ -70,7 +73,7 @@ KERNELS = {
         "inv_dx:real:3 scale:real",
         "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
-    "limit": ("limiter.h", f"{LIMITED} eps_k", "direction:whole", "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
+    "limit": ("limiter.h", f"{LIMITED} eps_k", FACES, "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
     "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
     "side_temperature": ("sides.h", "given slab_T slab_T_h", BESIDE, ""),
     "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
@@ -106,7 +109,7 @@ def source(name, switches, inv_W) -> Source:
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = [f"#define FACES_APART {int(ns > MANY)}", '#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
-    lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
+    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     for other in together:
@@ -114,8 +117,9 @@ def source(name, switches, inv_W) -> Source:
         lines.append(structure(f"{other}_arguments", members(other, switches), types))
     lines.append(f'#include "{header}"')
     for other in together:
-        kind = "FACE_" if other in OVER_FACES else ""
-        lines.append(f"{kind}BOX_KERNEL({other}_box, {other}_arguments, {other}, {bounds(other, ns)})")
+        kind, then = "FACE_" if other in OVER_FACES else "", THEN.get(other)
+        kernel, bodies = (f"{kind}BOX_KERNEL_THEN", f"{other}, {then}") if then else (f"{kind}BOX_KERNEL", other)
+        lines.append(f"{kernel}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
@@ -124,6 +128,11 @@ def bounds(name, ns) -> str:
     tile, few, many = TILES.get(name, TILE)
     blocks = few if ns <= MANY else many
     return str(2 ** sum(tile)) + (f", {blocks}" if blocks else "")
+
+
+def to_do(threads) -> int:
+    """Bytes of shared memory of a kernel in THEN: TO_DO in numbers/box.h."""
+    return 8 + 24 * threads
 
 
 @functools.lru_cache(4096)
@@ -162,7 +171,9 @@ class Stencil:
                 keep.append(array)
         wanted = TILES.get(self.name, TILE)[0]
         apart = self.name in OVER_FACES and self._ns > MANY
-        launch = self._module.bind(f"{self.name}_box", Shape(2 ** sum(wanted)), filled, keep=keep)
+        threads = 2 ** sum(wanted)
+        shape = Shape(threads, shared=to_do(threads) if self.name in THEN else 0)
+        launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 
         def run(lo, hi, **numbers):
             if apart and numbers["to"] > numbers["from"] + 1:

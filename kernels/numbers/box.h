@@ -4,6 +4,11 @@
 //   FACE_BOX_KERNEL(name, Record, body, ...)                  body<number>(a, d, cell, count) for the directions
 //                                                             a.from <= d < a.to; in each the box has a.below cells
 //                                                             more before its first and a.above behind its last
+//   BOX_KERNEL_THEN(name, Record, body, more, threads[, blocks])           the same for two bodies: where body returns
+//   FACE_BOX_KERNEL_THEN(name, Record, body, more, threads[, blocks])      true, more follows
+//
+// `more` is for what few cells need and takes long. On a device the threads of a block share these cells, so that none
+// waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared memory.
 //
 // Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2]. cell: offset in the block,
 // i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
@@ -18,6 +23,25 @@
 #define FACES_APART 0
 #endif
 #define CONSTANT_TABLE __constant__ // numbers that are known when the source is written
+#define TO_DO(threads) (8 + 24 * (threads))
+// Cells of a block's tile that wait for a second body, with a direction each.
+struct ToDo {
+    int *number, *cells, *directions;
+    POINT_FN ToDo() {
+        extern __shared__ double shared_memory[];
+        number = (int *)shared_memory, cells = number + 2, directions = cells + 3 * blockDim.x;
+        if (threadIdx.x == 0) *number = 0;
+        __syncthreads();
+    }
+    POINT_FN void add(const int cell, const int d) const {
+        const int at = atomicAdd(number, 1);
+        cells[at] = cell, directions[at] = d;
+    }
+    template <class Work> POINT_FN void share(const Work &work) const {
+        __syncthreads();
+        for (int i = threadIdx.x; i < *number; i += blockDim.x) work(directions[i], cells[i]);
+    }
+};
 // This thread's cell of a block's tile. tiles: of the box along x and y; by_tiles: 2^38/tiles, rounded up, with which
 // fewer than 2^26 tiles are divided exactly.
 struct Place {
@@ -70,11 +94,29 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
         (void)items; \
         each_direction(a, [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
     }
+#define BOX_KERNEL_THEN(name, Record, body, more, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        const ToDo left; \
+        each_cell(a, [&](const int cell) { \
+            if (body<double>(a, cell, 1)) left.add(cell, 0); \
+        }); \
+        left.share([&](int, const int cell) { more<double>(a, cell, 1); }); \
+    }
+#define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        const ToDo left; \
+        each_direction(a, [&](const int d, const int cell) { \
+            if (body<double>(a, d, cell, 1)) left.add(cell, d); \
+        }); \
+        left.share([&](const int d, const int cell) { more<double>(a, d, cell, 1); }); \
+    }
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
 // clang-format off
-#define BOX_KERNEL(name, Record, body, ...)                                                                            \
+#define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \
         const Record a = *record;                                                                                      \
         (void)items, (void)threads;                                                                                    \
@@ -83,12 +125,13 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
             for (long j = a.lo[1]; j < a.hi[1]; ++j)                                                                   \
                 for (long i = a.lo[0]; i < a.hi[0]; i += VECTOR_LANES) {                                               \
                     const long left = a.hi[0] - i;                                                                     \
-                    body<vec>(a, i + j * a.stride[1] + k * a.stride[2],                                                \
-                              left < VECTOR_LANES ? int(left) : VECTOR_LANES);                                         \
+                    const int t = int(i + j * a.stride[1] + k * a.stride[2]);                                          \
+                    const int count = left < VECTOR_LANES ? int(left) : VECTOR_LANES;                                  \
+                    call                                                                                               \
                 }                                                                                                      \
         return 0;                                                                                                      \
     }
-#define FACE_BOX_KERNEL(name, Record, body, ...)                                                                       \
+#define FACE_BOX_KERNEL_OF(name, Record, call)                                                                         \
     KERNEL(name, Record) {                                                                                             \
         const Record a = *record;                                                                                      \
         (void)items, (void)threads;                                                                                    \
@@ -100,11 +143,18 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
                 for (long j = lo[1]; j < hi[1]; ++j)                                                                   \
                     for (long i = lo[0]; i < hi[0]; i += VECTOR_LANES) {                                               \
                         const long left = hi[0] - i;                                                                   \
-                        body<vec>(a, d, i + j * a.stride[1] + k * a.stride[2],                                         \
-                                  left < VECTOR_LANES ? int(left) : VECTOR_LANES);                                     \
+                        const int t = int(i + j * a.stride[1] + k * a.stride[2]);                                      \
+                        const int count = left < VECTOR_LANES ? int(left) : VECTOR_LANES;                              \
+                        call                                                                                           \
                     }                                                                                                  \
         }                                                                                                              \
         return 0;                                                                                                      \
     }
+#define BOX_KERNEL(name, Record, body, ...) BOX_KERNEL_OF(name, Record, body<vec>(a, t, count);)
+#define FACE_BOX_KERNEL(name, Record, body, ...) FACE_BOX_KERNEL_OF(name, Record, body<vec>(a, d, t, count);)
+#define BOX_KERNEL_THEN(name, Record, body, more, ...)                                                                 \
+    BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, t, count))) more<vec>(a, t, count);)
+#define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...)                                                            \
+    FACE_BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, d, t, count))) more<vec>(a, d, t, count);)
 // clang-format on
 #endif

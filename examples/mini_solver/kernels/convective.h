@@ -137,12 +137,34 @@ template <class R> POINT_FN void stencil_of(const double *row, const int t, cons
 
 constexpr double TINY = 1e-14;
 
+// At most what the sensor says of a face's two cells: together they see the six cells of its stencil.
+template <class R, class Arguments> POINT_FN R theta_of(const Arguments &a, const int d, const int t) {
+#if DISSIPATION == 1
+    const double *th = a.theta + d * a.ld_theta;
+    return larger(at<R>(th, t - a.stride[d]), at<R>(th, t));
+#else
+    (void)a, (void)d, (void)t;
+    return R(DISSIPATION == 2 ? 1.0 : 0.0);
+#endif
+}
+
 template <class R, class Arguments>
-POINT_FN void convective(const Arguments &a, const int d, const int t, const int count) {
+POINT_FN void put_flux(const Arguments &a, const int d, const int t, const int count, const R (&F)[NS], const R (&M)[3],
+                       const R FA, const R FE) {
     double *const flux = flux_of<R>(a, d);
+    FOR_SPECIES (k, NS) put(flux + k * a.ld_flux_x, t, F[k], count);
+    UNROLL
+    for (int c = 0; c < 3; ++c) put(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x, t, M[c], count);
+    put(flux + FLUX_A * a.ld_flux_x, t, FA, count);
+    put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
+}
+
+// The central flux. Returns whether the face's flux is to be blended.
+template <class R, class Arguments>
+POINT_FN auto convective(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *Q = a.Q;
-    R u[3][6], p[6], rho[6], rate[6], F[NS + 5];
+    R u[3][6], p[6], rho[6], rate[6], F[NS];
     UNROLL
     for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, u[c]);
     stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
@@ -197,56 +219,66 @@ POINT_FN void convective(const Arguments &a, const int d, const int t, const int
         FA += rate[i] * (p[l] + p[r]);
 #endif
     }
+    put_flux(a, d, t, count, F, M, FA, FE);
+    return theta_of<R>(a, d, t) > 0.0;
+}
 
-    // ---- HLLC of WENO5-Z states where the sensor asks for it
-#if DISSIPATION
-#if DISSIPATION == 2
-    const R theta = R(1.0);
-#else
-    const double *th = a.theta + d * a.ld_theta;
-    const R theta = larger(at<R>(th, t - s), at<R>(th, t)); // together they see the six cells of the stencil
-#endif
-    if (any_of(theta > 0.0)) {
-        R r[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
-        FOR_SPECIES (k, NS) {
-            stencil_of(Q + k * a.ld_Q, t, s, r);
-            Sides<R> q = reconstruct(r, TINY);
-            q.l = select(q.l >= 0.0, q.l, r[2]);
-            q.r = select(q.r >= 0.0, q.r, r[3]);
-            left[k] = q.l, right[k] = q.r;
-            mass_l += q.l, mass_r += q.r;
-        }
-        const Sides<R> U = reconstruct(u[0], TINY), V = reconstruct(u[1], TINY), W = reconstruct(u[2], TINY);
-        Sides<R> P = reconstruct(p, TINY);
-        P.l = select(P.l > 0.0, P.l, p[2]);
-        P.r = select(P.r > 0.0, P.r, p[3]);
-        // where a density vanishes, the partial densities of the cells are taken
-        const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
-        if (any_of(empty)) {
-            FOR_SPECIES (k, NS) {
-                left[k] = select(empty, at<R>(Q + k * a.ld_Q, t - s), left[k]);
-                right[k] = select(empty, at<R>(Q + k * a.ld_Q, t), right[k]);
-            }
-            mass_l = select(empty, rho[2], mass_l), mass_r = select(empty, rho[3], mass_r);
-        }
-        const Passed<R> q = hllc<R>({mass_l, U.l, V.l, W.l, P.l, at<R>(a.gamma_c, t - s)},
-                                    {mass_r, U.r, V.r, W.r, P.r, at<R>(a.gamma_c, t)});
-        FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
-        UNROLL
-        for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
-        R energy = q.E;
-#if CONSERVATIVE
-        const Sides<R> E = reconstruct(e, TINY);
-        energy += q.carried * select(q.from_left, E.l, E.r);
-#else
-        FA += theta * (q.A - FA);
-#endif
-        FE += theta * (energy - FE);
+// Of a face that has its central flux: blends it with HLLC of WENO5-Z states.
+template <class R, class Arguments>
+POINT_FN void upwind(const Arguments &a, const int d, const int t, const int count) {
+    double *const flux = flux_of<R>(a, d);
+    const int s = a.stride[d];
+    const double *Q = a.Q;
+    const R theta = theta_of<R>(a, d, t);
+    R q6[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
+    FOR_SPECIES (k, NS) {
+        stencil_of(Q + k * a.ld_Q, t, s, q6);
+        Sides<R> q = reconstruct(q6, TINY);
+        q.l = select(q.l >= 0.0, q.l, q6[2]);
+        q.r = select(q.r >= 0.0, q.r, q6[3]);
+        left[k] = q.l, right[k] = q.r;
+        mass_l += q.l, mass_r += q.r;
     }
-#endif
-    FOR_SPECIES (k, NS) put(flux + k * a.ld_flux_x, t, F[k], count);
+    Sides<R> U[3];
     UNROLL
-    for (int c = 0; c < 3; ++c) put(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x, t, M[c], count);
-    put(flux + FLUX_A * a.ld_flux_x, t, FA, count);
-    put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
+    for (int c = 0; c < 3; ++c) {
+        stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, q6);
+        U[c] = reconstruct(q6, TINY);
+    }
+    stencil_of(Q + CELL_P * a.ld_Q, t, s, q6);
+    Sides<R> P = reconstruct(q6, TINY);
+    P.l = select(P.l > 0.0, P.l, q6[2]);
+    P.r = select(P.r > 0.0, P.r, q6[3]);
+    // where a density vanishes, the partial densities of the cells are taken
+    const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
+    if (any_of(empty)) {
+        R rho_l = R(0.0), rho_r = R(0.0);
+        FOR_SPECIES (k, NS) {
+            const R l = at<R>(Q + k * a.ld_Q, t - s), r = at<R>(Q + k * a.ld_Q, t);
+            left[k] = select(empty, l, left[k]), right[k] = select(empty, r, right[k]);
+            rho_l += l, rho_r += r;
+        }
+        mass_l = select(empty, rho_l, mass_l), mass_r = select(empty, rho_r, mass_r);
+    }
+    const Passed<R> q = hllc<R>({mass_l, U[0].l, U[1].l, U[2].l, P.l, at<R>(a.gamma_c, t - s)},
+                                {mass_r, U[0].r, U[1].r, U[2].r, P.r, at<R>(a.gamma_c, t)});
+    R F[NS], M[3], FA, FE;
+    FOR_SPECIES (k, NS) load(flux + k * a.ld_flux_x + t, F[k]);
+    UNROLL
+    for (int c = 0; c < 3; ++c) load(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x + t, M[c]);
+    load(flux + FLUX_A * a.ld_flux_x + t, FA);
+    load(flux + FLUX_E * a.ld_flux_x + t, FE);
+    FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
+    UNROLL
+    for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
+    R energy = q.E;
+#if CONSERVATIVE
+    stencil_of(a.e_vol, t, s, q6);
+    const Sides<R> E = reconstruct(q6, TINY);
+    energy += q.carried * select(q.from_left, E.l, E.r);
+#else
+    FA += theta * (q.A - FA);
+#endif
+    FE += theta * (energy - FE);
+    put_flux(a, d, t, count, F, M, FA, FE);
 }
