@@ -113,17 +113,18 @@ def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
         ((39, 22, 18), n),
         ((1, 2, 3), (34, 3, 18)),
     ]
-    for (lo, hi), (first, last, below, above) in itertools.product(box, [(0, 0, 0, 0), (0, 3, 1, 2), (1, 2, 0, 1)]):
+    wider = [(0, 0, 0, 0, 0), (0, 3, 1, 2, 1), (0, 3, 1, 2, 16), (1, 2, 0, 1, 0)]
+    for (lo, hi), (first, last, below, above, before) in itertools.product(box, wider):
         if first < last and (min(lo) < 3 or any(h + 3 > m for h, m in zip(hi, n))):
             continue
         size, exact = [h - x for x, h in zip(lo, hi)], np.zeros((n[2], n[1], n[0]))
         for d in range(first, last) if last else [0]:
-            size[d] += below + above
+            size[d] += (below if d else before) + above
             ends = [(x - below * (c == d), h + above * (c == d)) for c, (x, h) in enumerate(zip(lo, hi))]
             exact[tuple(slice(*e) for e in ends[::-1])] += 1.0 + 9.0 * d
         how, items = stencil.tiling(tuple(size), wanted)
         filled = record(members, cells=be.address(cells), lo=lo, hi=hi, stride=(1, n[0], n[0] * n[1]), **how)
-        for name, value in {"from": first, "to": last, "below": below, "above": above}.items():
+        for name, value in {"from": first, "to": last, "below": below, "above": above, "before": before}.items():
             filled[name] = value
         cells[...] = 0.0
         module.launch("count_faces" if last else "count_cells", Shape(128), filled, items)

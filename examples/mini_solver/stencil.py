@@ -13,7 +13,8 @@ from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
-FACES = "from:whole to:whole below:whole above:whole"  # directions, and how much wider the box is in each
+# directions, how much wider the box is in each, and where the tiles begin
+FACES = "from:whole to:whole below:whole above:whole before:whole"
 OVER_FACES = ("sensor", "convective", "viscous", "limit")  # kernels of several directions
 # kernels that look again at the few cells which ask for it: what follows
 THEN = {"convective": "upwind", "bounds": "shares_of"}
@@ -109,7 +110,8 @@ def source(name, switches, inv_W) -> Source:
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = [f"#define FACES_APART {int(ns > MANY)}", '#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
-    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
+    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
+    lines.append(f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}")
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     for other in together:
@@ -183,8 +185,11 @@ class Stencil:
             cells = [max(high - low, 0) for low, high in zip(lo, hi)]
             if not all(cells):
                 return
+            if "to" in numbers:
+                line = self.backend.line
+                numbers["before"] = -(-numbers["below"] // line) * line
             for d in range(numbers.get("from", 0), numbers.get("to", 0)):
-                cells[d] += numbers["below"] + numbers["above"]
+                cells[d] += numbers["below" if d else "before"] + numbers["above"]
             how, items = tiling(tuple(cells), wanted)
             for name, value in dict(numbers, lo=lo, hi=hi, **how).items():
                 filled[name] = value

@@ -14,7 +14,8 @@
 // i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
 // them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
 // in all directions come from its multiprocessor's L1; a launch has as many items as the tiles have cells, those beyond
-// the box counted too.
+// the box counted too. In x the tiles of a kernel over faces begin a.before cells before the box, a.below or more: so
+// they may begin with a line of memory.
 #pragma once
 #include "numbers/launch.h"
 
@@ -72,7 +73,7 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
     int below[3];
     bool inside[3], wider[3];
     UNROLL
-    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? a.below : 0;
+    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
     const Place here(a, below);
     const int cell = here.cell(a);
     UNROLL
