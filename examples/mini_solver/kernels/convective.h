@@ -75,12 +75,8 @@ template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, con
 // of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
 // partial densities have to stay positive.
 template <class R, class Arguments>
-POINT_FN void sensor(const Arguments &a, const int d, const int t, const int count) {
+POINT_FN void theta_at(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
-    if (all_of(smooth<R>(a, d, t))) {
-        put(a.theta + d * a.ld_theta, t, R(0.0), count);
-        return;
-    }
     R q[5], rest[5], p[5], rho = R(0.0);
     neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
     R x = roughness(p, 0.4 * p[2]), mixing = R(0.0);
@@ -103,6 +99,13 @@ POINT_FN void sensor(const Arguments &a, const int d, const int t, const int cou
     x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(a, d, t, p, rho)));
     x = (x - 0.05) * (1.0 / 0.95);
     put(a.theta + d * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
+}
+
+// theta is 0 where that is certain; returns where it is not.
+template <class R, class Arguments>
+POINT_FN auto sensor(const Arguments &a, const int d, const int t, const int count) {
+    put(a.theta + d * a.ld_theta, t, R(0.0), count);
+    return !smooth<R>(a, d, t);
 }
 
 // WENO5-Z value at the face between q[2] and q[3], seen from q[2] (Borges et al. 2008). tiny: of the squares of q.
