@@ -24,9 +24,9 @@ ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes w
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "sensor": ((5, 1, 1), 5, 4),
-    "convective": ((5, 1, 1), 4, None),
-    "viscous": ((5, 2, 1), 3, None),
+    "sensor": ((5, 1, 1), 6, 4),
+    "convective": ((5, 1, 1), 5, None),
+    "viscous": ((5, 2, 1), 4, None),
     "update": ((5, 2, 1), 4, 2),
     "bounds": ((5, 1, 1), 5, 2),
     "limit": ((5, 1, 1), 8, 4),

@@ -39,34 +39,41 @@ POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5]
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
 
-// Whether theta is 0 for certain, without the divisions that theta takes: all roughnesses are well below their part of
-// 5 %, and p does not alternate.
-template <class R> POINT_FN auto is_below(const R (&q)[5], const R floor, const double most) {
-    const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
-    return fabs(low - 2.0 * mid + high) <= most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
+// Whether theta is 0 for certain, by products instead of the divisions that theta takes: all roughnesses are well below
+// their part of 5 %, and p does not alternate. The roughnesses are those of second differences; what sound does to rho_k
+// and rho is taken from these. All but those of p are multiplied by rho c^2.
+template <class R> struct Bends {
+    R low, mid, high;
+    POINT_FN auto below(const double most, const R floor, const double inv_threshold) const {
+        return inv_threshold * fabs(low - 2.0 * mid + high) <=
+               most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
+    }
+};
+template <class R> POINT_FN Bends<R> bends(const double *row, const int t, const int s) {
+    R q[5];
+    neighbours(row, t, s, q);
+    return {q[0] - 2.0 * q[1] + q[2], q[1] - 2.0 * q[2] + q[3], q[2] - 2.0 * q[3] + q[4]};
 }
 template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, const int d, const int t) {
     const int s = a.stride[d];
-    const double most = 0.2 / a.inv_threshold, most_mixing = 0.049 / a.inv_threshold; // 0.2^2 < 0.05
-    R p[5], q[5], rest[5], rho = R(0.0);
-    neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
+    constexpr double most = 0.2, most_mixing = 0.049; // 0.2^2 < 0.05
+    const double *row = a.Q + CELL_P * a.ld_Q;
+    const R here = at<R>(row, t), stiffness = at<R>(a.gamma_c, t) * here;
+    const Bends<R> p = bends<R>(row, t, s);
+    Bends<R> all{R(0.0), R(0.0), R(0.0)};
+    R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
-    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]);
-    const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
-    auto yes = is_below(p, R(0.4 * p[2]), most) && (low * mid >= 0.0 || mid * high >= 0.0);
-    UNROLL
-    for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2]) * (rho * by_sound);
+    const R scale = rho * stiffness;
+    auto yes = both(p.below(most, R(0.4 * here), a.inv_threshold), larger(p.low * p.mid, p.mid * p.high) >= 0.0);
     FOR_SPECIES (k, NS) {
-        neighbours(a.Q + k * a.ld_Q, t, s, q);
-        const R share = q[2] * by_sound;
-        UNROLL
-        for (int m = 0; m < 5; ++m) {
-            rest[m] += q[m];
-            q[m] -= (p[m] - p[2]) * share;
-        }
-        if (NS > 1) yes = yes && is_below(q, R(0.02 * rho), most_mixing);
+        const R share = at<R>(a.Q + k * a.ld_Q, t);
+        Bends<R> q = bends<R>(a.Q + k * a.ld_Q, t, s);
+        q.low = stiffness * q.low - share * p.low, q.mid = stiffness * q.mid - share * p.mid,
+        q.high = stiffness * q.high - share * p.high;
+        all.low += q.low, all.mid += q.mid, all.high += q.high;
+        if (NS > 1) yes = both(yes, q.below(most_mixing, R(0.02 * scale), a.inv_threshold));
     }
-    return yes && is_below(rest, R(0.06 * rho), most);
+    return both(yes, all.below(most, R(0.06 * scale), a.inv_threshold));
 }
 
 // theta of each cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces

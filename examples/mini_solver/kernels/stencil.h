@@ -17,6 +17,13 @@ template <class R> POINT_FN R at(const double *row, const int t) {
 #endif
 }
 
+// Both conditions, without a branch that would make a device wait for the first before it loads what the second needs.
+#ifdef ON_DEVICE
+POINT_FN bool both(const bool a, const bool b) { return a & b; }
+#else
+template <class Mask> POINT_FN Mask both(const Mask a, const Mask b) { return a && b; }
+#endif
+
 // Convective fluxes through the faces normal to direction d.
 template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a, const int d) {
     return d == 0 ? a.flux_x : d == 1 ? a.flux_y : a.flux_z;
