@@ -114,7 +114,10 @@ def source(name, switches, inv_W) -> Source:
         if other in NEAR:
             _, rows, halo = NEAR[other]
             lines += [f"#define NEAR_{axis} {2**n}" for axis, n in zip("XYZ", tile_of(other, switches))]
-            lines += [f"#define NEAR_ROWS {rows}", f"#define NEAR_HALO(d) ((d) < {switches['DIMENSIONS']} ? {halo} : 0)"]
+            lines += [
+                f"#define NEAR_ROWS {rows}",
+                f"#define NEAR_HALO(d) ((d) < {switches['DIMENSIONS']} ? {halo} : 0)",
+            ]
     lines += ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
