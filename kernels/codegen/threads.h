@@ -23,9 +23,10 @@ template <int COUNT> struct Arguments {
 
 template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
     extern __shared__ double shared_memory[];
-    if constexpr (How::CONSTANTS > 0)
+    if constexpr (How::CONSTANTS > 0) {
         for (int i = threadIdx.x; i < How::CONSTANTS; i += blockDim.x)
             copy_async(shared_memory + i, (const double *)&m + i);
+    }
     const Mixture &constants = How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
     outside *const column = (outside *)(shared_memory + How::CONSTANTS) + threadIdx.x;
     const auto all_copied = [&] {

@@ -34,20 +34,26 @@ template <class M, class R, int LD> struct Slopes {
     R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
 };
 
-// The walker that fills them. s: activities; d: rate coefficients, directions T and (ln [M] or ln p); E: 1/I; L_T.
+// What they are made of beside the activities. d: rate coefficients only, directions T and (ln [M] or ln p); E: 1/I.
+// One structure: NVRTC 13.0 put E and inv_third, as variables of their own, where rate_coefficients has arrays.
+template <class M, class R> struct SlopeParts {
+    Reacting<M, Dual<R, 2>> d;
+    R E[M::NS], L_T[M::NS], inv_third[M::RATE_COLLIDERS + 1];
+};
+
+// The walker that fills them. s: activities
 template <class M, class R, int LD> struct SlopeWalker {
     static constexpr int NS = M::NS;
     const M &m;
     const Reacting<M, R> &s;
-    const Dual<R, 2> *k;
-    const R *E, *L_T, *inv_third;
+    const SlopeParts<M, R> &parts;
     Slopes<M, R, LD> &o;
 
     // q of a reaction by its parts: all but the collider and k; the collider's number; k's number; r and its slope in T
     template <class Net>
     POINT_FN void rate(const R bare, const int number, const int collider, const R back_T, const R back,
                        const Net &net) const {
-        const Dual<R, 2> &own = k[number];
+        const Dual<R, 2> &own = parts.d.k[number];
         const bool multiplied = collider < M::RATE_COLLIDERS;
         const R third = multiplied ? s.third[collider] : R(1.0), by_k = bare * third, q = by_k * own.v,
                 q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
@@ -59,7 +65,7 @@ template <class M, class R, int LD> struct SlopeWalker {
             o.w[i] += nu * q;
             o.T[i] += nu * q_T;
             if (multiplied) o.third[collider * NS + i] += nu * q_M;
-            if (blended) o.third[of * NS + i] += nu * (q_z * inv_third[of]);
+            if (blended) o.third[of * NS + i] += nu * (q_z * parts.inv_third[of]);
             if constexpr (Slopes<M, R, LD>::pressed)
                 if (pressed) o.p[i] += nu * q_z;
             if constexpr (Slopes<M, R, LD>::GS > 1)
@@ -74,42 +80,40 @@ template <class M, class R, int LD> struct SlopeWalker {
             UNROLL
             for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
         };
-        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = L_T[at[A]] - L_T[at[0]];
+        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = parts.L_T[at[A]] - parts.L_T[at[0]];
         UNROLL
         for (int j = 1; j < A; ++j) {
             scale = scale * s.I[at[j]], before = before * s.D[at[j]];
-            of_L -= L_T[at[j]];
+            of_L -= parts.L_T[at[j]];
         }
         R after = reversible * s.D[at[A]];
         UNROLL
         for (int j = A + 1; j < A + B; ++j) {
             after = after * s.D[at[j]];
-            of_L += L_T[at[j]];
+            of_L += parts.L_T[at[j]];
         }
-        R all = k[number].v;
+        R all = parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R scaled = all * scale, back = scaled * after;
         rate(scale * (before - after), number, collider, back * of_L, back, net);
-        // By constants: as unrolled loops with `if (l != j)` NVRTC 13 took the factor j for the others in the second.
-        for_constants<A>([&](auto left) INLINED {
-            constexpr int j = decltype(left)::value;
+        UNROLL
+        for (int j = 0; j < A; ++j) {
             R slope = factor * all;
-            for_constants<A>([&](auto other) INLINED {
-                constexpr int l = decltype(other)::value;
-                if constexpr (l != j) slope = slope * s.c[at[l]];
-            });
+            UNROLL
+            for (int l = 0; l < A; ++l)
+                if (l != j) slope = slope * s.c[at[l]];
             net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] += nu * slope; });
-        });
-        if (reversible > 0)
-            for_constants<B>([&](auto right) INLINED {
-                constexpr int j = A + decltype(right)::value;
-                R slope = scaled * E[at[j]];
-                for_constants<B>([&](auto other) INLINED {
-                    constexpr int l = A + decltype(other)::value;
-                    if constexpr (l != j) slope = slope * s.D[at[l]];
-                });
+        }
+        if (reversible > 0) {
+            UNROLL
+            for (int j = A; j < A + B; ++j) {
+                R slope = scaled * parts.E[at[j]];
+                UNROLL
+                for (int l = A; l < A + B; ++l)
+                    if (l != j) slope = slope * s.D[at[l]];
                 net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] -= nu * slope; });
-            });
+            }
+        }
     }
 
     template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
@@ -151,7 +155,7 @@ template <class M, class R, int LD> struct SlopeWalker {
             UNROLL_BY(1)
             for (int t = 0; t < r.net; ++t) add(whole_number(r.n[2 * t]), r.n[2 * t + 1]);
         };
-        R all = row[0] * k[number].v;
+        R all = row[0] * parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R there = factors(s.c, r.f, r.forward, R(row[0]));
         R bare = there, back = 0.0 * there, of_L = R(0.0);
@@ -160,7 +164,7 @@ template <class M, class R, int LD> struct SlopeWalker {
             of_L = -row[6] * (s.inv_T * s.inv_T);
             net([&](int i, const scalar nu) INLINED {
                 ln += nu * s.L[i];
-                of_L += nu * L_T[i];
+                of_L += nu * parts.L_T[i];
             });
             const R inverse = exp(at_most(ln, REVERSE));
             bare = there - factors(s.c, r.r, r.reverse, row[0] * inverse);
@@ -186,18 +190,18 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
     constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
     const R T = reacting_temperature(T_given), p = slopes.p;
-    R E[NS], L_T[NS], inv_third[COLLIDERS + 1];
+    SlopeParts<M, R> parts;
+    Reacting<M, Dual<R, 2>> &d = parts.d;
     if constexpr (real) {
         partial_activities(m, state, ln_gamma, ln_gamma_T);
         activities(m, T, R(1.0), x, ln_gamma, s);
     } else activities(m, T, R(1.0), x, Absent(), s);
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
     FOR_SPECIES (k, NS) {
-        E[k] = 1.0 / s.I[k];
-        L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
-        if constexpr (real && !fugacity) L_T[k] += ln_gamma_T[k];
+        parts.E[k] = 1.0 / s.I[k];
+        parts.L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
+        if constexpr (real && !fugacity) parts.L_T[k] += ln_gamma_T[k];
     }
-    Reacting<M, Dual<R, 2>> d; // its rate coefficients only
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
     T_d.d[0] = R(1.0), p_d.d[1] = p;
     d.inv_T = 1.0 / T_d;
@@ -206,20 +210,22 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
         const R third = at_least(s.third[j], LEAST_THIRD);
         d.third[j] = still<2>(third);
         d.third[j].d[1] = third;
-        inv_third[j] = 1.0 / third;
+        parts.inv_third[j] = 1.0 / third;
     }
-    inv_third[COLLIDERS] = R(1.0);
+    parts.inv_third[COLLIDERS] = R(1.0);
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
     rate_coefficients(m, T_d, p_d, d);
 
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, NS) o.w[k] = o.T[k] = start;
-    if constexpr (Slopes<M, R, LD>::pressed)
+    if constexpr (Slopes<M, R, LD>::pressed) {
         FOR_SPECIES (k, NS) o.p[k] = R(0.0);
-    if constexpr (Slopes<M, R, LD>::GS > 1)
+    }
+    if constexpr (Slopes<M, R, LD>::GS > 1) {
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
+    }
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
-    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, d.k, E, L_T, inv_third, o});
+    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, parts, o});
 }
 
 // d[M]/dc_k is the collider's common efficiency, and of some species more or less: use(i, k, slope) for what these add,
@@ -264,10 +270,11 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
         R *const row = w_x + i * NS;
         w[i] = m.W[i] * o.w[i];
         w_T[i] = o.T[i];
-        if constexpr (fugacity)
+        if constexpr (fugacity) {
             FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
-        else
+        } else {
             FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
+        }
         const R common = common_slope(m, o, i);
         FOR_SPECIES (k, NS) row[k] += common;
     }
@@ -275,12 +282,12 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
     FOR_SPECIES (i, NS) {
         R *const row = w_x + i * NS;
         R in_T = w_T[i], y[real ? NS : 1];
-        if constexpr (fugacity)
+        if constexpr (fugacity) {
             FOR_SPECIES (k, NS) {
                 y[k] = o.J[i * NS + k] * s.c[k];
                 in_T += y[k] * ln_gamma_T[k];
             }
-        else if constexpr (real) {
+        } else if constexpr (real) {
             FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
         }
         FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
@@ -398,8 +405,9 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, 
     PartialSlopes<M, Dual<R>> along;
     const Changes<R> c = change_along<PRESSURE>(m, T, x, s, w, f, along);
     R stiffness = R(0.0);
-    if constexpr (PRESSURE)
+    if constexpr (PRESSURE) {
         FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
+    }
     const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * stiffness + Tp_T * s.p_T : s.U_T);
     const auto column = [&](int j, const auto &w_j, const R U_j, const R p_j, const R U_change, const R p_change) {
         R heat = U_change, theta = R(0.0);
@@ -894,8 +902,9 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
     const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
     const auto changes = [&](const R *at, R *into) {
         const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
-        if constexpr (PRESSURE)
+        if constexpr (PRESSURE) {
             FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
+        }
         into[NS] = by.T;
     };
     R t = R(0.0), h, size = R(0.0);
