@@ -8,6 +8,17 @@
 
 constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as this, so that k/[M] is a number
 
+#define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
+
+// Whether a thread of a GPU has matrices of species in registers: every index is known to the compiler then.
+template <class M> POINT_FN constexpr bool in_registers() {
+#ifdef ON_DEVICE
+    return M::RATES_WRITTEN && SPECIES_ARRAYS;
+#else
+    return false;
+#endif
+}
+
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
 // Net production [kg/m3/s]
@@ -18,8 +29,8 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     if constexpr (with_gamma<M>()) {
         R ln_gamma[M::NS], slope[M::NS];
         partial_activities(m, state, ln_gamma, slope);
-        reacting(m, T, p, R(1.0), x, ln_gamma, s);
-    } else reacting(m, T, p, R(1.0), x, Absent(), s);
+        reacting<true>(m, T, p, R(1.0), x, ln_gamma, s);
+    } else reacting<true>(m, T, p, R(1.0), x, Absent(), s);
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, M::NS) w[k] = start;
     add_net_rates(m, s, w);
@@ -60,7 +71,7 @@ template <class M, class R, int LD> struct SlopeWalker {
         const bool blended = number >= M::RATE_EXPONENTS && number < M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         int of = M::RATE_COLLIDERS;
-        if (blended) of = whole_number(m.reaction_falloffs[15 * (number - M::RATE_EXPONENTS) + 5]);
+        if (blended) of = M::falloff_collider(number - M::RATE_EXPONENTS);
         net([&](int i, const scalar nu) INLINED {
             o.w[i] += nu * q;
             o.T[i] += nu * q_T;
@@ -194,8 +205,8 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     Reacting<M, Dual<R, 2>> &d = parts.d;
     if constexpr (real) {
         partial_activities(m, state, ln_gamma, ln_gamma_T);
-        activities(m, T, R(1.0), x, ln_gamma, s);
-    } else activities(m, T, R(1.0), x, Absent(), s);
+        activities<true>(m, T, R(1.0), x, ln_gamma, s);
+    } else activities<true>(m, T, R(1.0), x, Absent(), s);
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
     FOR_SPECIES (k, NS) {
         parts.E[k] = 1.0 / s.I[k];
@@ -205,7 +216,7 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
     T_d.d[0] = R(1.0), p_d.d[1] = p;
     d.inv_T = 1.0 / T_d;
-    UNROLL_BY(1)
+    UNROLL_IF(in_registers<M>())
     for (int j = 0; j < COLLIDERS; ++j) {
         const R third = at_least(s.third[j], LEAST_THIRD);
         d.third[j] = still<2>(third);
@@ -214,7 +225,7 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     }
     parts.inv_third[COLLIDERS] = R(1.0);
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
-    rate_coefficients(m, T_d, p_d, d);
+    rate_coefficients<true>(m, T_d, p_d, d);
 
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, NS) o.w[k] = o.T[k] = start;
@@ -222,8 +233,10 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
         FOR_SPECIES (k, NS) o.p[k] = R(0.0);
     }
     if constexpr (Slopes<M, R, LD>::GS > 1) {
+        UNROLL_IF(in_registers<M>())
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
     }
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
     walk_reactions(m, SlopeWalker<M, R, LD>{m, s, parts, o});
 }
@@ -233,23 +246,29 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
 template <class M, class R, int LD, class Use>
 POINT_FN void special_slopes(const M &m, const Slopes<M, R, LD> &o, const Use &use) {
     const scalar *at = m.reaction_specials;
-    UNROLL_BY(1)
-    for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-        const int rows = whole_number(at[0]), specials = whole_number(at[1]);
-        const scalar *const special = at + 2 + rows;
+    if constexpr (in_registers<M>())
+        M::written_specials([&](const int place, const int j, const int i, const int k) {
+            use(i, k, R(at[place] * o.third[j * M::NS + i]));
+        });
+    else {
         UNROLL_BY(1)
-        for (int r = 0; r < rows; ++r) {
-            const int i = whole_number(at[2 + r]);
-            const R slope = o.third[j * M::NS + i];
+        for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
+            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            const scalar *const special = at + 2 + rows;
             UNROLL_BY(1)
-            for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+            for (int r = 0; r < rows; ++r) {
+                const int i = whole_number(at[2 + r]);
+                const R slope = o.third[j * M::NS + i];
+                UNROLL_BY(1)
+                for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+            }
+            at = special + 2 * specials;
         }
-        at = special + 2 * specials;
     }
 }
 template <class M, class R, int LD> POINT_FN R common_slope(const M &m, const Slopes<M, R, LD> &o, const int i) {
     R common = R(0.0);
-    UNROLL_BY(1)
+    UNROLL_IF(in_registers<M>())
     for (int j = 0; j < M::RATE_COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * M::NS + i];
     return common;
 }
@@ -263,6 +282,7 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
     Reacting<M, R> s;
     R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
     Slopes<M, R, NS> o;
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
     reaction_slopes(m, T, x, state, slopes, s, ln_gamma, ln_gamma_T, o);
     const R inv_p = 1.0 / slopes.p;
@@ -311,6 +331,7 @@ POINT_FN void production_slopes(const M &m, const R T, const R rho, const Specie
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
     production_with_slopes(m, T, x, state, slopes, w, w_x, w_T);
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < NS * NS; ++i) omega_rho.set(i, w_x[i]);
     FOR_SPECIES (k, NS) omega_T.set(k, w_T[k]);
 }
@@ -459,6 +480,7 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     Production<M, R> made;
     FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
     reactor_jacobian<false>(m, T, x, made, f, J);
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < N * N; ++i) J_cv.set(i, J[i]);
 }
 
@@ -528,20 +550,14 @@ constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION =
 enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
 
 // LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
-// none gives numbers that are none, and the step is rejected. On a CPU few unknowns are written out: the right-hand
-// side then stays in registers.
-template <int N> constexpr bool written_out() {
-#ifdef ON_DEVICE
-    return false;
-#else
-    return N <= 16;
-#endif
-}
+// none gives numbers that are none, and the step is rejected. Few unknowns are written out: the right-hand side then
+// stays in registers, and on a GPU the matrix.
+template <int N> constexpr bool written_out() { return N <= 16 && SPECIES_ARRAYS; }
 template <int N, class R> POINT_FN void factorise(R *A) {
     const auto column = [&](auto k) INLINED {
         const R inverse = 1.0 / A[k * N + k];
         A[k * N + k] = inverse;
-        UNROLL_BY(1)
+        UNROLL_IF(written_out<N>())
         for (int i = k + 1; i < N; ++i) {
             const R factor = A[i * N + k] * inverse;
             A[i * N + k] = factor;
@@ -602,7 +618,9 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
             Production<M, R> made;
             reactor_jacobian<PRESSURE>(m, z[M::NS], z, made, f, A);
         }
+        UNROLL_IF(written_out<N>())
         for (int i = 0; i < N * N; ++i) A[i] = -A[i];
+        UNROLL_IF(written_out<N>())
         for (int i = 0; i < N; ++i) A[i * N + i] += d;
         factorise<N>(A);
     }
@@ -909,7 +927,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
     };
     R t = R(0.0), h, size = R(0.0);
     changes(z, f);
-    for (int i = 0; i < N; ++i) {
+    FOR_UNKNOWNS (i, N) {
         const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
         size += part * part;
     }
@@ -926,7 +944,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
             if (s > 0) {
-                for (int i = 0; i < N; ++i) {
+                FOR_UNKNOWNS (i, N) {
                     R sum = z[i];
                     UNROLL_BY(1)
                     for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
@@ -935,7 +953,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
                 z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
                 changes(z1, f);
             }
-            for (int i = 0; i < N; ++i) {
+            FOR_UNKNOWNS (i, N) {
                 R sum = R(0.0);
                 UNROLL_BY(1)
                 for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
@@ -945,7 +963,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
             row += s;
         }
         R error = R(0.0);
-        for (int i = 0; i < N; ++i) {
+        FOR_UNKNOWNS (i, N) {
             const R off = K[STAGES - 1][i];
             z1[i] += off;
             const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
@@ -954,7 +972,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
         error = sqrt(error * (1.0 / N));
         error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
         const auto taken = active && error <= 1.0;
-        for (int i = 0; i < N; ++i) z[i] = select(taken, z1[i], z[i]);
+        FOR_UNKNOWNS (i, N) z[i] = select(taken, z1[i], z[i]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
         h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
