@@ -877,83 +877,113 @@ POINT_FN void volume_implicit(const M &m, const R T, const R rho, const Species 
     for (int i = 0; i < N; ++i) implicit_cv.set(i, f[i]);
 }
 
-// z: partial densities and T, in and out; rho: their sum. Where the status is not 0, z is what was reached.
-template <bool PRESSURE, class M, class R, class Flag>
-POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fit, R &status, R &steps) {
-    constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
-    const double a[] = {1.544,
-                        0.9466785280815826,
-                        0.2557011698983284,
-                        3.314825187068521,
-                        2.896124015972201,
-                        0.9986419139977817,
-                        1.221224509226641,
-                        6.019134481288629,
-                        12.53708332932087,
-                        -0.6878860361058950,
-                        1.221224509226641,
-                        6.019134481288629,
-                        12.53708332932087,
-                        -0.6878860361058950,
-                        1.0};
-    const double c[] = {-5.6688,
-                        -2.430093356833875,
-                        -0.2063599157091915,
-                        -0.1073529058151375,
-                        -9.594562251023355,
-                        -20.47028614809616,
-                        7.496443313967647,
-                        -10.24680431464352,
-                        -33.99990352819905,
-                        11.70890893206160,
-                        8.083246795921522,
-                        -7.981132988064893,
-                        -31.52159432874371,
-                        16.31930543123136,
-                        -6.058818238834054};
-    const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
-    auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
-    good = good && rho > 0.0 && rho < 1e300;
-    FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
-    R z1[N], f[N], K[STAGES][N];
-    typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system(m);
-    const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
-    const auto changes = [&](const R *at, R *into) {
+// The same constants, at an address that a GPU's compiler takes for another: it would read them ahead of the loop over
+// steps, and keep hundreds of them in local memory.
+template <class M> POINT_FN const M &afresh(const M &m) {
+#ifdef ON_DEVICE
+    long none = 0;
+    asm volatile("" : "+l"(none));
+    return *(const M *)((const char *)&m + none);
+#else
+    return m;
+#endif
+}
+
+// A point on its way through its time. begin, then step while it is active; end has its results. steps: those taken.
+template <bool PRESSURE, class M, class R> struct Integration {
+    static constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
+    typedef decltype(R(0.0) < R(0.0)) Flag;
+    typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
+    R z[N]; // partial densities and T; where the status is not 0, what was reached
+    R t, h, dt, atol, steps, status;
+    Flag active;
+    POINT_FN Integration(const M &m) : system(m) {}
+
+    POINT_FN static void changes(const M &constants, const R *at, R *into) {
+        const M &m = afresh(constants);
         const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
         if constexpr (PRESSURE) {
             FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
         }
         into[NS] = by.T;
-    };
-    R t = R(0.0), h, size = R(0.0);
-    changes(z, f);
-    FOR_UNKNOWNS (i, N) {
-        const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
-        size += part * part;
     }
-    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
-    auto active = good && dt > 0.0;
-    status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
-    steps = R(0.0);
-    h = select(active, h, R(1e-9));
-    UNROLL_BY(1)
-    for (double step = 0; step < m.react_most && any_of(active); step += 1) {
+
+    template <class Fractions>
+    POINT_FN void begin(const M &m, const R T, const R p, const Fractions &Y, const R dt_given) {
+        const R rho = density_of(m, T, p, Y);
+        FOR_SPECIES (k, NS) z[k] = rho * Y[k];
+        z[NS] = T;
+        dt = dt_given;
+        const auto fit = p > 0.0 && p < 1e300;
+        auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
+        good = good && rho > 0.0 && rho < 1e300;
+        FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
+        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        atol = m.react_atol * rho;
+        R f[N], size = R(0.0);
+        t = R(0.0);
+        changes(m, z, f);
+        FOR_UNKNOWNS(i, N) {
+            const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
+            size += part * part;
+        }
+        h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
+        active = good && dt > 0.0;
+        status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
+        steps = R(0.0);
+        h = select(active, h, R(1e-9));
+    }
+
+    POINT_FN void step(const M &m) {
+        static constexpr double a[] = {1.544,
+                                       0.9466785280815826,
+                                       0.2557011698983284,
+                                       3.314825187068521,
+                                       2.896124015972201,
+                                       0.9986419139977817,
+                                       1.221224509226641,
+                                       6.019134481288629,
+                                       12.53708332932087,
+                                       -0.6878860361058950,
+                                       1.221224509226641,
+                                       6.019134481288629,
+                                       12.53708332932087,
+                                       -0.6878860361058950,
+                                       1.0};
+        static constexpr double c[] = {-5.6688,
+                                       -2.430093356833875,
+                                       -0.2063599157091915,
+                                       -0.1073529058151375,
+                                       -9.594562251023355,
+                                       -20.47028614809616,
+                                       7.496443313967647,
+                                       -10.24680431464352,
+                                       -33.99990352819905,
+                                       11.70890893206160,
+                                       8.083246795921522,
+                                       -7.981132988064893,
+                                       -31.52159432874371,
+                                       16.31930543123136,
+                                       -6.058818238834054};
+        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        const R until = dt * (1.0 - 1e-12);
+        R z1[N], f[N], K[STAGES][N];
         const R inv_h = 1.0 / h;
-        system.prepare(m, z, R(4.0 * inv_h), f);
+        system.prepare(afresh(m), z, R(4.0 * inv_h), f);
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
             if (s > 0) {
-                FOR_UNKNOWNS (i, N) {
+                FOR_UNKNOWNS(i, N) {
                     R sum = z[i];
                     UNROLL_BY(1)
                     for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
                     z1[i] = sum;
                 }
                 z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
-                changes(z1, f);
+                changes(m, z1, f);
             }
-            FOR_UNKNOWNS (i, N) {
+            FOR_UNKNOWNS(i, N) {
                 R sum = R(0.0);
                 UNROLL_BY(1)
                 for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
@@ -963,7 +993,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
             row += s;
         }
         R error = R(0.0);
-        FOR_UNKNOWNS (i, N) {
+        FOR_UNKNOWNS(i, N) {
             const R off = K[STAGES - 1][i];
             z1[i] += off;
             const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
@@ -972,45 +1002,79 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
         error = sqrt(error * (1.0 / N));
         error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
         const auto taken = active && error <= 1.0;
-        FOR_UNKNOWNS (i, N) z[i] = select(taken, z1[i], z[i]);
+        FOR_UNKNOWNS(i, N) z[i] = select(taken, z1[i], z[i]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
         h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
         const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
-        active = active && !gone && t < end;
+        active = active && !gone && t < until;
         const auto stuck = active && !(t + h > t);
         status = select(stuck, R(double(STEP_TOO_SMALL)), status);
         active = active && !stuck;
         h = select(active, smaller(h, dt - t), R(1e-9));
     }
-    status = select(active, R(double(TOO_MANY_STEPS)), status);
-}
+
+    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, const Fractions &Y) {
+        status = select(active, R(double(TOO_MANY_STEPS)), status);
+        R sum = z[0];
+        FOR_SPECIES (k, NS - 1) sum += z[k + 1];
+        const auto moved = steps > 0.0, done = status <= double(REACTED);
+        const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
+        if constexpr (!PRESSURE) {
+            Partial<M, R> state;
+            partial_state<false>(m, z[NS], z, state);
+            p = select(moved, partial_pressure(m, state), p);
+        }
+        T = select(done, select(moved, z[NS], T), none);
+        p = select(done, p, none);
+        FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
+    }
+};
 
 template <bool PRESSURE, class M, class R, class Fractions>
 POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
-    constexpr int NS = M::NS;
-    const R rho = density_of(m, T, p, Y);
-    R z[NS + 1];
-    FOR_SPECIES (k, NS) z[k] = rho * Y[k];
-    z[NS] = T;
-    integrate<PRESSURE>(m, z, rho, dt, p > 0.0 && p < 1e300, status, steps);
-    R sum = z[0];
-    FOR_SPECIES (k, NS - 1) sum += z[k + 1];
-    const auto moved = steps > 0.0, done = status <= double(REACTED);
-    const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
-    if constexpr (!PRESSURE) {
-        Partial<M, R> state;
-        partial_state<false>(m, z[NS], z, state);
-        p = select(moved, partial_pressure(m, state), p);
+    Integration<PRESSURE, M, R> point(m);
+    point.begin(m, T, p, Y, dt);
+    UNROLL_BY(1)
+    for (double step = 0; step < m.react_most && any_of(point.active); step += 1) point.step(m);
+    point.end(m, T, p, Y);
+    status = point.status, steps = point.steps;
+}
+
+// The same for a thread of a GPU that takes one point after the other: those beside it in its warp need other numbers
+// of steps. at(use) calls use(T, p, Y, dt, status, steps) of its point, and writes these where that returns true;
+// next() goes to the next point and tells whether there is one.
+template <bool PRESSURE, class M, class R, class At, class Next>
+POINT_FN void react_in_turn(const M &m, const R, const At &at, const Next &next) {
+    Integration<PRESSURE, M, R> point(m);
+    bool more = next();
+    const auto begin = [&](R &T, R &p, const auto &Y, const R dt, R &, R &) {
+        point.begin(m, T, p, Y, dt);
+        return false;
+    };
+    const auto end = [&](R &T, R &p, const auto &Y, const R, R &status, R &steps) {
+        point.end(m, T, p, Y);
+        status = point.status, steps = point.steps;
+        return true;
+    };
+    bool fresh = true;
+    UNROLL_BY(1)
+    while (more) {
+        if (fresh) at(begin);
+        fresh = !(any_of(point.active) && all_of(point.steps < m.react_most));
+        if (!fresh) point.step(m);
+        else {
+            at(end);
+            more = next();
+        }
     }
-    T = select(done, select(moved, z[NS], T), none);
-    p = select(done, p, none);
-    FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
 }
 
 template <class... A> POINT_FN void react_at_volume(A &&...a) { react<false>(a...); }
 template <class... A> POINT_FN void react_at_pressure(A &&...a) { react<true>(a...); }
+template <class... A> POINT_FN void react_at_volume_in_turn(A &&...a) { react_in_turn<false>(a...); }
+template <class... A> POINT_FN void react_at_pressure_in_turn(A &&...a) { react_in_turn<true>(a...); }
 
 // The same bodies read other constants of an ideal gas than of a cubic equation, so each is declared twice.
 #define OF_BOTH(name) \
@@ -1026,4 +1090,6 @@ OF_BOTH(pressure_jacobian_product)
 OF_BOTH(volume_implicit)
 OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
+OF_BOTH(react_at_volume_in_turn)
+OF_BOTH(react_at_pressure_in_turn)
 #undef OF_BOTH
