@@ -74,6 +74,9 @@ class PointKernel(Conditional):
     sweeps over more than 10 species, and a kernel that looks up a table in single precision has 2.
     alone: on the CPU the kernel has its own loop over points: it is so long that the processor cannot overlap it with
     the next kernel.
+    in_turn: its points take unequal times. On a GPU, where it is launched alone, a thread that is done with one takes
+    the next: the body is {name}_in_turn(m, R(0.0), at, next) there; at(use) calls use with a point's values, and writes
+    them where that returns true; next() goes to the next point and returns whether there is one.
     given: names that must be given, not computed, for this kernel to be chosen; what it writes must not be given. These
     are the inputs of an inversion. Without this rule T would follow from h, and h from T.
     sweeps: the kernel's need of GPU registers beyond one value at a time; it decides how a launch is organised: "pairs"
@@ -99,6 +102,7 @@ class PointKernel(Conditional):
     when: When = ()
     packs: int = 1
     alone: bool = False
+    in_turn: bool = False
     given: tuple[str, ...] = ()
     double_only: str = ""
     sweeps: str = ""
@@ -442,6 +446,7 @@ def point_kernel(
     when=None,
     packs=1,
     alone=False,
+    in_turn=False,
     given="",
     double_only="",
     sweeps="",
@@ -467,6 +472,7 @@ def point_kernel(
         _condition(when),
         packs,
         alone,
+        in_turn,
         _split(given),
         double_only,
         sweeps,

@@ -102,10 +102,10 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
     share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
-    # times are at least some tens of milliseconds, printed to one millisecond
-    assert faster == pytest.approx(best["fortran"][0] / best["frame"][0], rel=0.1) and ratio == pytest.approx(
-        best["fortran"][1] / best["frame"][1], rel=0.1
-    )
+    # times are printed to one millisecond, which is much of what properties by the layer take here
+    for said, part in ((faster, 0), (ratio, 1)):
+        plain, ours = best["fortran"][part], best["frame"][part]
+        assert said == pytest.approx(plain / ours, rel=0.01 + 0.5e-3 / plain + 0.5e-3 / ours)
     assert share == pytest.approx(best["fortran"][1] / best["fortran"][0], rel=0.05)
     assert allowed == pytest.approx(1 / (1 - share + share / ratio), rel=0.02) and most == pytest.approx(
         1 / (1 - share), rel=0.05

@@ -5,6 +5,8 @@ NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py
 """
 
 import concurrent.futures
+import itertools
+import re
 
 import mechanisms_for_tests as mechanisms
 import numpy as np
@@ -259,6 +261,23 @@ def test_marshal_compiles_without_spills():
     assert len(report) == 6
     # 64 registers: 1024 threads a multiprocessor, enough loads in flight for the link and for device memory
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
+
+
+LOOP = r"\s*(UNROLL\w*|FOR_[A-Z]+|for|while|do)\b"
+
+
+@pytest.mark.parametrize("folder", ["numbers", "point", "codegen"])
+def test_loops_of_discarded_branches_stand_in_braces(folder):
+    """`if constexpr (no) for (...) { ... }` makes NVRTC 13 lose the statement that follows where that has a pragma of
+    its own: species slopes of rates came without their molar masses (J_cv off by a factor of 15)."""
+    for path in (cuda.HERE / folder).rglob("*.h"):
+        text = path.read_text()
+        bare = re.findall(rf"(?<!#)\belse{LOOP}.*", text)
+        for found in re.finditer(r"if constexpr (?=\()", text):
+            depths = itertools.accumulate((c == "(") - (c == ")") for c in text[found.end() :])
+            behind = text[found.end() + 1 + next(i for i, depth in enumerate(depths) if depth == 0) :]
+            bare += re.findall(rf"\A{LOOP}.*", behind)
+        assert not bare, f"{path}: {bare}"
 
 
 def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):

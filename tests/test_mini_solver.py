@@ -78,7 +78,7 @@ def command(*arguments, ranks=0, **more):
         "FRAME_BACKEND": "cpu",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-        "OMPI_MCA_odls_base_sigkill_timeout": "4",  # seconds from a signal to SIGTERM, and from there to SIGKILL
+        "OMPI_MCA_odls_base_sigkill_timeout": "8",  # seconds from a signal to SIGTERM, and from there to SIGKILL
         **more,
     }
     launcher = ["mpirun", "-n", str(ranks)] if ranks else []

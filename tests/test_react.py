@@ -4,7 +4,7 @@ import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from test_frame_objects import Host
-from test_gpu import be  # noqa: F401
+from test_gpu import be, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import launcher, stripe as stripes
@@ -279,6 +279,11 @@ def test_cuda(be):  # noqa: F811
     assert (there["status"] == 0).all()
     np.testing.assert_allclose(there["T"], here["T"], rtol=1e-7)
     np.testing.assert_allclose(there["Y"], here["Y"], atol=1e-7)
+    # Threads take one point after the other: its place does not matter.
+    many = np.random.default_rng(3).integers(13, size=100_000 if is_gpu(be) else 700)
+    again = mix.react(T[many], p[many], Y[:, many], 1e-6, backend=be)
+    for name, value in there.items():
+        np.testing.assert_array_equal(again[name], value[..., many], name)
 
 
 def test_a_block_of_a_host():

@@ -21,12 +21,18 @@ template <int COUNT> struct Arguments {
 #endif
 };
 
-template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
+template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) {
     extern __shared__ double shared_memory[];
-    if constexpr (How::CONSTANTS > 0)
+    if constexpr (How::CONSTANTS > 0) {
         for (int i = threadIdx.x; i < How::CONSTANTS; i += blockDim.x)
             copy_async(shared_memory + i, (const double *)&m + i);
-    const Mixture &constants = How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
+    }
+    return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
+}
+
+template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
+    extern __shared__ double shared_memory[];
+    const Mixture &constants = copied_constants<How>(m);
     outside *const column = (outside *)(shared_memory + How::CONSTANTS) + threadIdx.x;
     const auto all_copied = [&] {
         if constexpr (How::CONSTANTS > 0 || How::COLUMNS) {
@@ -48,4 +54,19 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
             if constexpr (How::COLUMNS) __syncwarp(); // other lanes of the warp may still read this column
         }
     } else work(constants, blockIdx.x * long(How::THREADS), column, all_copied);
+}
+
+// Points that take unequal times. A block has groups of 32 points in turn with the other blocks; a thread that is done
+// with a point takes the next of them. work(m, take): take() is a point, beyond the last where there is none left.
+template <class How, class Work> POINT_FN void run_in_turn(const Mixture &m, const Work &work) {
+    extern __shared__ double shared_memory[];
+    int *const taken = (int *)(shared_memory + How::CONSTANTS);
+    const Mixture &constants = copied_constants<How>(m);
+    if (threadIdx.x == 0) *taken = 0;
+    if constexpr (How::CONSTANTS > 0) copies_done();
+    __syncthreads();
+    work(constants, [&] {
+        const int i = atomicAdd(taken, 1);
+        return (i / 32 * (long)gridDim.x + blockIdx.x) * 32 + i % 32;
+    });
 }

@@ -49,6 +49,11 @@ def crewed(p: Plan) -> bool:
     return p.launch.hold == "crew"
 
 
+def in_turn(p: Plan) -> bool:
+    """Whether a thread that is done with a point takes the next."""
+    return len(p.kernels) == 1 and p.kernels[0].in_turn
+
+
 def points_of_block(p: Plan) -> int:
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
@@ -59,6 +64,8 @@ def shape(p: Plan) -> Shape:
         return Shape(p.launch.threads, covers=points, shared=8 * points * p.sizes["CREW_ROWS"])
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
+    if in_turn(p):
+        return Shape(p.launch.threads, shared=shared + 8, resident=-1)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
 
 
@@ -88,15 +95,38 @@ def render(p: Plan, boxed: bool = False) -> Source:
         "};",
         # a function of its own, for pointers to be __restrict__
         f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const Box &box{arguments}) {{",
-        "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
-        f"        (void)column;\n        {body}",
-        "    };",
-        "    run_program<How>(constants, n, work);\n}",
+        *(_in_turn(p, body) if in_turn(p) else _of_points(body)),
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
         f"    points_of_a_thread({from_}, items, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
+
+
+def _of_points(body: str) -> list[str]:
+    return [
+        "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
+        f"        (void)column;\n        {body}",
+        "    };",
+        "    run_program<How>(constants, n, work);\n}",
+    ]
+
+
+def _in_turn(p: Plan, body: str) -> list[str]:
+    kernel = p.kernels[0]
+    return [
+        "    const auto work = [&](const Mixture &m, const auto &take) {",
+        "        long first; // that of the block if this thread's place in it were its point's",
+        "        const auto at = [&](const auto &use) {",
+        f"        {body}",
+        "        };",
+        f"        {kernel.name}_in_turn(m, real(0.0), at, [&] {{",
+        "            first = take() - threadIdx.x;",
+        "            return first + threadIdx.x < n;",
+        "        });",
+        "    };",
+        "    run_in_turn<How>(constants, work);\n}",
+    ]
 
 
 def _kept_wide(p: Plan) -> list[str]:
@@ -146,7 +176,10 @@ def _work(p: Plan) -> list[str]:
                     lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
                     lines.append(f"Held<real, {p.rows(name)}> {name};")
-        lines.append(call(p, kernel, lost[kernel], "real"))
+        called = call(p, kernel, lost[kernel], "real")
+        if in_turn(p):
+            called = f"if (!{called.replace(f'{kernel.name}(m, ', 'use(').rstrip(';')}) return;"
+        lines.append(called)
     lines += [f"{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
     lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
-    return [f"const {crew}Place here(first, n, box);", *copies, "arrived();", *lines]
+    return [f"const {crew}Place here(first, n, box);", *copies, *["arrived();"] * (not in_turn(p)), *lines]

@@ -35,8 +35,9 @@ template <class R, int ROWS, class S> struct Result {
     S &to;
     Written<ROWS> &written;
     POINT_FN Result(S &to, Written<ROWS> &written) : to(to), written(written) {
-        if constexpr (ROWS > MOST_BITS)
+        if constexpr (ROWS > MOST_BITS) {
             FOR_SPECIES (s, ROWS) to.set(s, R(NOT_A_NUMBER));
+        }
     }
     POINT_FN const R operator[](int s) const { return written.has(s) ? R(to[s]) : R(NOT_A_NUMBER); }
     POINT_FN void set(int s, R x) const {

@@ -86,8 +86,9 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
                 }
                 row(k, of_y, of_z);
             }
-        } else
+        } else {
             FOR_SPECIES (k, M::NS) row(k, sum_y, sum_z);
+        }
     }
 }
 

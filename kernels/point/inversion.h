@@ -177,8 +177,9 @@ POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, c
                                            const R T_start, R &T, R &unconverged) {
     R b = Y[0] * m.b_mass[0], shift = R(0.0);
     FOR_SPECIES (s, M::NS - 1) b += Y[s + 1] * m.b_mass[s + 1];
-    if constexpr (M::translated)
+    if constexpr (M::translated) {
         FOR_SPECIES (s, M::NS) shift += Y[s] * m.shift_mass[s];
+    }
     const R v_free = free_volume(m, rho, b, shift);
     const auto eos = shape(m, delta_of(m, Y));
     const R L = departure_integral(eos, b, R(1.0 / (v_free + (0.5 * eos.linear) * b)));

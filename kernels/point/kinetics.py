@@ -256,7 +256,7 @@ def mechanism(species, options) -> Constants:
     for r in reactions:
         if r.number in third:
             rows[third[r.number]] |= set(r.net)
-    defaults, specials = _efficiencies(weights, rows)
+    defaults, specials, use_specials = _efficiencies(weights, rows)
     elimination = _elimination(_coupled(reactions, ns))
     flat = lambda rows: [x for row in rows for x in row] or [0.0]
     ln_R = np.log(R / species.p_ref)
@@ -308,6 +308,7 @@ def mechanism(species, options) -> Constants:
         ),
         sizes=sizes,
         members=members
+        + use_specials
         + _index("collider_species", [*order[0], *order[1]])
         + _index("falloff_base", bases)
         + _index("falloff_collider", [third[r.number] for r, _ in falloffs])
@@ -318,13 +319,18 @@ def mechanism(species, options) -> Constants:
 
 def _efficiencies(weights, rows):
     """For each collider the efficiency that most species have; and as one table of all colliders the rows, species that
-    reactions with it make or consume, the species that count otherwise, and how much more."""
-    defaults, table = [], []
+    reactions with it make or consume, the species that count otherwise, and how much more. And C++ text that calls
+    use(place, collider, row, species) for each pair of these, with the place of the efficiency in the table."""
+    defaults, table, calls = [], [], []
     for j, row in enumerate(weights):
         defaults.append(_usual(row))
         specials = [(s, e - defaults[-1]) for s, e in enumerate(row) if e != defaults[-1]]
-        table += [len(rows[j]), len(specials), *sorted(rows[j]), *(x for pair in specials for x in pair)]
-    return defaults, table
+        table += [len(rows[j]), len(specials), *sorted(rows[j])]
+        places = [len(table) + 2 * n + 1 for n in range(len(specials))]
+        calls += [f"    use({at}, {j}, {i}, {s});\n" for i in sorted(rows[j]) for at, (s, _) in zip(places, specials)]
+        table += [x for pair in specials for x in pair]
+    head = "template <class Use> static POINT_FN void written_specials(const Use &use) {\n    (void)use;\n"
+    return defaults, table, f"{head}{''.join(calls)}}}\n"
 
 
 def _usual(weights):

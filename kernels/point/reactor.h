@@ -8,6 +8,17 @@
 
 constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as this, so that k/[M] is a number
 
+#define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
+
+// Whether a thread of a GPU has matrices of species in registers: every index is known to the compiler then.
+template <class M> POINT_FN constexpr bool in_registers() {
+#ifdef ON_DEVICE
+    return M::RATES_WRITTEN && SPECIES_ARRAYS;
+#else
+    return false;
+#endif
+}
+
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
 // Net production [kg/m3/s]
@@ -18,8 +29,8 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     if constexpr (with_gamma<M>()) {
         R ln_gamma[M::NS], slope[M::NS];
         partial_activities(m, state, ln_gamma, slope);
-        reacting(m, T, p, R(1.0), x, ln_gamma, s);
-    } else reacting(m, T, p, R(1.0), x, Absent(), s);
+        reacting<true>(m, T, p, R(1.0), x, ln_gamma, s);
+    } else reacting<true>(m, T, p, R(1.0), x, Absent(), s);
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, M::NS) w[k] = start;
     add_net_rates(m, s, w);
@@ -34,32 +45,38 @@ template <class M, class R, int LD> struct Slopes {
     R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
 };
 
-// The walker that fills them. s: activities; d: rate coefficients, directions T and (ln [M] or ln p); E: 1/I; L_T.
+// What they are made of beside the activities. d: rate coefficients only, directions T and (ln [M] or ln p); E: 1/I.
+// One structure: NVRTC 13.0 put E and inv_third, as variables of their own, where rate_coefficients has arrays.
+template <class M, class R> struct SlopeParts {
+    Reacting<M, Dual<R, 2>> d;
+    R E[M::NS], L_T[M::NS], inv_third[M::RATE_COLLIDERS + 1];
+};
+
+// The walker that fills them. s: activities
 template <class M, class R, int LD> struct SlopeWalker {
     static constexpr int NS = M::NS;
     const M &m;
     const Reacting<M, R> &s;
-    const Dual<R, 2> *k;
-    const R *E, *L_T, *inv_third;
+    const SlopeParts<M, R> &parts;
     Slopes<M, R, LD> &o;
 
     // q of a reaction by its parts: all but the collider and k; the collider's number; k's number; r and its slope in T
     template <class Net>
     POINT_FN void rate(const R bare, const int number, const int collider, const R back_T, const R back,
                        const Net &net) const {
-        const Dual<R, 2> &own = k[number];
+        const Dual<R, 2> &own = parts.d.k[number];
         const bool multiplied = collider < M::RATE_COLLIDERS;
         const R third = multiplied ? s.third[collider] : R(1.0), by_k = bare * third, q = by_k * own.v,
                 q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
         const bool blended = number >= M::RATE_EXPONENTS && number < M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         int of = M::RATE_COLLIDERS;
-        if (blended) of = whole_number(m.reaction_falloffs[15 * (number - M::RATE_EXPONENTS) + 5]);
+        if (blended) of = M::falloff_collider(number - M::RATE_EXPONENTS);
         net([&](int i, const scalar nu) INLINED {
             o.w[i] += nu * q;
             o.T[i] += nu * q_T;
             if (multiplied) o.third[collider * NS + i] += nu * q_M;
-            if (blended) o.third[of * NS + i] += nu * (q_z * inv_third[of]);
+            if (blended) o.third[of * NS + i] += nu * (q_z * parts.inv_third[of]);
             if constexpr (Slopes<M, R, LD>::pressed)
                 if (pressed) o.p[i] += nu * q_z;
             if constexpr (Slopes<M, R, LD>::GS > 1)
@@ -74,42 +91,40 @@ template <class M, class R, int LD> struct SlopeWalker {
             UNROLL
             for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
         };
-        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = L_T[at[A]] - L_T[at[0]];
+        R scale = factor * s.I[at[0]], before = s.D[at[0]], of_L = parts.L_T[at[A]] - parts.L_T[at[0]];
         UNROLL
         for (int j = 1; j < A; ++j) {
             scale = scale * s.I[at[j]], before = before * s.D[at[j]];
-            of_L -= L_T[at[j]];
+            of_L -= parts.L_T[at[j]];
         }
         R after = reversible * s.D[at[A]];
         UNROLL
         for (int j = A + 1; j < A + B; ++j) {
             after = after * s.D[at[j]];
-            of_L += L_T[at[j]];
+            of_L += parts.L_T[at[j]];
         }
-        R all = k[number].v;
+        R all = parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R scaled = all * scale, back = scaled * after;
         rate(scale * (before - after), number, collider, back * of_L, back, net);
-        // By constants: as unrolled loops with `if (l != j)` NVRTC 13 took the factor j for the others in the second.
-        for_constants<A>([&](auto left) INLINED {
-            constexpr int j = decltype(left)::value;
+        UNROLL
+        for (int j = 0; j < A; ++j) {
             R slope = factor * all;
-            for_constants<A>([&](auto other) INLINED {
-                constexpr int l = decltype(other)::value;
-                if constexpr (l != j) slope = slope * s.c[at[l]];
-            });
+            UNROLL
+            for (int l = 0; l < A; ++l)
+                if (l != j) slope = slope * s.c[at[l]];
             net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] += nu * slope; });
-        });
-        if (reversible > 0)
-            for_constants<B>([&](auto right) INLINED {
-                constexpr int j = A + decltype(right)::value;
-                R slope = scaled * E[at[j]];
-                for_constants<B>([&](auto other) INLINED {
-                    constexpr int l = A + decltype(other)::value;
-                    if constexpr (l != j) slope = slope * s.D[at[l]];
-                });
+        }
+        if (reversible > 0) {
+            UNROLL
+            for (int j = A; j < A + B; ++j) {
+                R slope = scaled * parts.E[at[j]];
+                UNROLL
+                for (int l = A; l < A + B; ++l)
+                    if (l != j) slope = slope * s.D[at[l]];
                 net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] -= nu * slope; });
-            });
+            }
+        }
     }
 
     template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
@@ -151,7 +166,7 @@ template <class M, class R, int LD> struct SlopeWalker {
             UNROLL_BY(1)
             for (int t = 0; t < r.net; ++t) add(whole_number(r.n[2 * t]), r.n[2 * t + 1]);
         };
-        R all = row[0] * k[number].v;
+        R all = row[0] * parts.d.k[number].v;
         if (collider < M::RATE_COLLIDERS) all = all * s.third[collider];
         const R there = factors(s.c, r.f, r.forward, R(row[0]));
         R bare = there, back = 0.0 * there, of_L = R(0.0);
@@ -160,7 +175,7 @@ template <class M, class R, int LD> struct SlopeWalker {
             of_L = -row[6] * (s.inv_T * s.inv_T);
             net([&](int i, const scalar nu) INLINED {
                 ln += nu * s.L[i];
-                of_L += nu * L_T[i];
+                of_L += nu * parts.L_T[i];
             });
             const R inverse = exp(at_most(ln, REVERSE));
             bare = there - factors(s.c, r.r, r.reverse, row[0] * inverse);
@@ -186,40 +201,44 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
     constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
     const R T = reacting_temperature(T_given), p = slopes.p;
-    R E[NS], L_T[NS], inv_third[COLLIDERS + 1];
+    SlopeParts<M, R> parts;
+    Reacting<M, Dual<R, 2>> &d = parts.d;
     if constexpr (real) {
         partial_activities(m, state, ln_gamma, ln_gamma_T);
-        activities(m, T, R(1.0), x, ln_gamma, s);
-    } else activities(m, T, R(1.0), x, Absent(), s);
+        activities<true>(m, T, R(1.0), x, ln_gamma, s);
+    } else activities<true>(m, T, R(1.0), x, Absent(), s);
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
     FOR_SPECIES (k, NS) {
-        E[k] = 1.0 / s.I[k];
-        L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
-        if constexpr (real && !fugacity) L_T[k] += ln_gamma_T[k];
+        parts.E[k] = 1.0 / s.I[k];
+        parts.L_T[k] = potential<true>(m, along, ln_along, inv_along, k).d[0];
+        if constexpr (real && !fugacity) parts.L_T[k] += ln_gamma_T[k];
     }
-    Reacting<M, Dual<R, 2>> d; // its rate coefficients only
     Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
     T_d.d[0] = R(1.0), p_d.d[1] = p;
     d.inv_T = 1.0 / T_d;
-    UNROLL_BY(1)
+    UNROLL_IF(in_registers<M>())
     for (int j = 0; j < COLLIDERS; ++j) {
         const R third = at_least(s.third[j], LEAST_THIRD);
         d.third[j] = still<2>(third);
         d.third[j].d[1] = third;
-        inv_third[j] = 1.0 / third;
+        parts.inv_third[j] = 1.0 / third;
     }
-    inv_third[COLLIDERS] = R(1.0);
+    parts.inv_third[COLLIDERS] = R(1.0);
     d.third[COLLIDERS] = Dual<R, 2>(1.0);
-    rate_coefficients(m, T_d, p_d, d);
+    rate_coefficients<true>(m, T_d, p_d, d);
 
     const R start = 0.0 * (p * s.inv_T);
     FOR_SPECIES (k, NS) o.w[k] = o.T[k] = start;
-    if constexpr (Slopes<M, R, LD>::pressed)
+    if constexpr (Slopes<M, R, LD>::pressed) {
         FOR_SPECIES (k, NS) o.p[k] = R(0.0);
-    if constexpr (Slopes<M, R, LD>::GS > 1)
+    }
+    if constexpr (Slopes<M, R, LD>::GS > 1) {
+        UNROLL_IF(in_registers<M>())
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
+    }
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
-    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, d.k, E, L_T, inv_third, o});
+    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, parts, o});
 }
 
 // d[M]/dc_k is the collider's common efficiency, and of some species more or less: use(i, k, slope) for what these add,
@@ -227,23 +246,29 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
 template <class M, class R, int LD, class Use>
 POINT_FN void special_slopes(const M &m, const Slopes<M, R, LD> &o, const Use &use) {
     const scalar *at = m.reaction_specials;
-    UNROLL_BY(1)
-    for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-        const int rows = whole_number(at[0]), specials = whole_number(at[1]);
-        const scalar *const special = at + 2 + rows;
+    if constexpr (in_registers<M>())
+        M::written_specials([&](const int place, const int j, const int i, const int k) {
+            use(i, k, R(at[place] * o.third[j * M::NS + i]));
+        });
+    else {
         UNROLL_BY(1)
-        for (int r = 0; r < rows; ++r) {
-            const int i = whole_number(at[2 + r]);
-            const R slope = o.third[j * M::NS + i];
+        for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
+            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            const scalar *const special = at + 2 + rows;
             UNROLL_BY(1)
-            for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+            for (int r = 0; r < rows; ++r) {
+                const int i = whole_number(at[2 + r]);
+                const R slope = o.third[j * M::NS + i];
+                UNROLL_BY(1)
+                for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+            }
+            at = special + 2 * specials;
         }
-        at = special + 2 * specials;
     }
 }
 template <class M, class R, int LD> POINT_FN R common_slope(const M &m, const Slopes<M, R, LD> &o, const int i) {
     R common = R(0.0);
-    UNROLL_BY(1)
+    UNROLL_IF(in_registers<M>())
     for (int j = 0; j < M::RATE_COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * M::NS + i];
     return common;
 }
@@ -257,6 +282,7 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
     Reacting<M, R> s;
     R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
     Slopes<M, R, NS> o;
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
     reaction_slopes(m, T, x, state, slopes, s, ln_gamma, ln_gamma_T, o);
     const R inv_p = 1.0 / slopes.p;
@@ -264,10 +290,11 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
         R *const row = w_x + i * NS;
         w[i] = m.W[i] * o.w[i];
         w_T[i] = o.T[i];
-        if constexpr (fugacity)
+        if constexpr (fugacity) {
             FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
-        else
+        } else {
             FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
+        }
         const R common = common_slope(m, o, i);
         FOR_SPECIES (k, NS) row[k] += common;
     }
@@ -275,12 +302,12 @@ POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Pa
     FOR_SPECIES (i, NS) {
         R *const row = w_x + i * NS;
         R in_T = w_T[i], y[real ? NS : 1];
-        if constexpr (fugacity)
+        if constexpr (fugacity) {
             FOR_SPECIES (k, NS) {
                 y[k] = o.J[i * NS + k] * s.c[k];
                 in_T += y[k] * ln_gamma_T[k];
             }
-        else if constexpr (real) {
+        } else if constexpr (real) {
             FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
         }
         FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
@@ -304,6 +331,7 @@ POINT_FN void production_slopes(const M &m, const R T, const R rho, const Specie
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
     production_with_slopes(m, T, x, state, slopes, w, w_x, w_T);
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < NS * NS; ++i) omega_rho.set(i, w_x[i]);
     FOR_SPECIES (k, NS) omega_T.set(k, w_T[k]);
 }
@@ -398,8 +426,9 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, 
     PartialSlopes<M, Dual<R>> along;
     const Changes<R> c = change_along<PRESSURE>(m, T, x, s, w, f, along);
     R stiffness = R(0.0);
-    if constexpr (PRESSURE)
+    if constexpr (PRESSURE) {
         FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
+    }
     const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * stiffness + Tp_T * s.p_T : s.U_T);
     const auto column = [&](int j, const auto &w_j, const R U_j, const R p_j, const R U_change, const R p_change) {
         R heat = U_change, theta = R(0.0);
@@ -451,6 +480,7 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     Production<M, R> made;
     FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
     reactor_jacobian<false>(m, T, x, made, f, J);
+    UNROLL_IF(in_registers<M>())
     for (int i = 0; i < N * N; ++i) J_cv.set(i, J[i]);
 }
 
@@ -520,20 +550,14 @@ constexpr double REACT_COLDEST = 200.0, REACT_HOTTEST = 6000.0, LEAST_FRACTION =
 enum { REACTED, TOO_MANY_STEPS, STEP_TOO_SMALL, LEFT_RANGE = 4, INPUT_OUT_OF_RANGE };
 
 // LU in place without pivoting, 1/u on the diagonal. 4/h on the diagonal dominates where h is small: a pivot that is
-// none gives numbers that are none, and the step is rejected. On a CPU few unknowns are written out: the right-hand
-// side then stays in registers.
-template <int N> constexpr bool written_out() {
-#ifdef ON_DEVICE
-    return false;
-#else
-    return N <= 16;
-#endif
-}
+// none gives numbers that are none, and the step is rejected. Few unknowns are written out: the right-hand side then
+// stays in registers, and on a GPU the matrix.
+template <int N> constexpr bool written_out() { return N <= 16 && SPECIES_ARRAYS; }
 template <int N, class R> POINT_FN void factorise(R *A) {
     const auto column = [&](auto k) INLINED {
         const R inverse = 1.0 / A[k * N + k];
         A[k * N + k] = inverse;
-        UNROLL_BY(1)
+        UNROLL_IF(written_out<N>())
         for (int i = k + 1; i < N; ++i) {
             const R factor = A[i * N + k] * inverse;
             A[i * N + k] = factor;
@@ -594,7 +618,9 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
             Production<M, R> made;
             reactor_jacobian<PRESSURE>(m, z[M::NS], z, made, f, A);
         }
+        UNROLL_IF(written_out<N>())
         for (int i = 0; i < N * N; ++i) A[i] = -A[i];
+        UNROLL_IF(written_out<N>())
         for (int i = 0; i < N; ++i) A[i * N + i] += d;
         factorise<N>(A);
     }
@@ -851,82 +877,113 @@ POINT_FN void volume_implicit(const M &m, const R T, const R rho, const Species 
     for (int i = 0; i < N; ++i) implicit_cv.set(i, f[i]);
 }
 
-// z: partial densities and T, in and out; rho: their sum. Where the status is not 0, z is what was reached.
-template <bool PRESSURE, class M, class R, class Flag>
-POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fit, R &status, R &steps) {
-    constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
-    const double a[] = {1.544,
-                        0.9466785280815826,
-                        0.2557011698983284,
-                        3.314825187068521,
-                        2.896124015972201,
-                        0.9986419139977817,
-                        1.221224509226641,
-                        6.019134481288629,
-                        12.53708332932087,
-                        -0.6878860361058950,
-                        1.221224509226641,
-                        6.019134481288629,
-                        12.53708332932087,
-                        -0.6878860361058950,
-                        1.0};
-    const double c[] = {-5.6688,
-                        -2.430093356833875,
-                        -0.2063599157091915,
-                        -0.1073529058151375,
-                        -9.594562251023355,
-                        -20.47028614809616,
-                        7.496443313967647,
-                        -10.24680431464352,
-                        -33.99990352819905,
-                        11.70890893206160,
-                        8.083246795921522,
-                        -7.981132988064893,
-                        -31.52159432874371,
-                        16.31930543123136,
-                        -6.058818238834054};
-    const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
-    auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
-    good = good && rho > 0.0 && rho < 1e300;
-    FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
-    R z1[N], f[N], K[STAGES][N];
-    typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system(m);
-    const R atol = m.react_atol * rho, end = dt * (1.0 - 1e-12);
-    const auto changes = [&](const R *at, R *into) {
+// The same constants, at an address that a GPU's compiler takes for another: it would read them ahead of the loop over
+// steps, and keep hundreds of them in local memory.
+template <class M> POINT_FN const M &afresh(const M &m) {
+#ifdef ON_DEVICE
+    long none = 0;
+    asm volatile("" : "+l"(none));
+    return *(const M *)((const char *)&m + none);
+#else
+    return m;
+#endif
+}
+
+// A point on its way through its time. begin, then step while it is active; end has its results. steps: those taken.
+template <bool PRESSURE, class M, class R> struct Integration {
+    static constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
+    typedef decltype(R(0.0) < R(0.0)) Flag;
+    typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
+    R z[N]; // partial densities and T; where the status is not 0, what was reached
+    R t, h, dt, atol, steps, status;
+    Flag active;
+    POINT_FN Integration(const M &m) : system(m) {}
+
+    POINT_FN static void changes(const M &constants, const R *at, R *into) {
+        const M &m = afresh(constants);
         const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
-        if constexpr (PRESSURE)
+        if constexpr (PRESSURE) {
             FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
+        }
         into[NS] = by.T;
-    };
-    R t = R(0.0), h, size = R(0.0);
-    changes(z, f);
-    for (int i = 0; i < N; ++i) {
-        const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
-        size += part * part;
     }
-    h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
-    auto active = good && dt > 0.0;
-    status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
-    steps = R(0.0);
-    h = select(active, h, R(1e-9));
-    UNROLL_BY(1)
-    for (double step = 0; step < m.react_most && any_of(active); step += 1) {
+
+    template <class Fractions>
+    POINT_FN void begin(const M &m, const R T, const R p, const Fractions &Y, const R dt_given) {
+        const R rho = density_of(m, T, p, Y);
+        FOR_SPECIES (k, NS) z[k] = rho * Y[k];
+        z[NS] = T;
+        dt = dt_given;
+        const auto fit = p > 0.0 && p < 1e300;
+        auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
+        good = good && rho > 0.0 && rho < 1e300;
+        FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
+        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        atol = m.react_atol * rho;
+        R f[N], size = R(0.0);
+        t = R(0.0);
+        changes(m, z, f);
+        FOR_UNKNOWNS(i, N) {
+            const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
+            size += part * part;
+        }
+        h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
+        active = good && dt > 0.0;
+        status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
+        steps = R(0.0);
+        h = select(active, h, R(1e-9));
+    }
+
+    POINT_FN void step(const M &m) {
+        static constexpr double a[] = {1.544,
+                                       0.9466785280815826,
+                                       0.2557011698983284,
+                                       3.314825187068521,
+                                       2.896124015972201,
+                                       0.9986419139977817,
+                                       1.221224509226641,
+                                       6.019134481288629,
+                                       12.53708332932087,
+                                       -0.6878860361058950,
+                                       1.221224509226641,
+                                       6.019134481288629,
+                                       12.53708332932087,
+                                       -0.6878860361058950,
+                                       1.0};
+        static constexpr double c[] = {-5.6688,
+                                       -2.430093356833875,
+                                       -0.2063599157091915,
+                                       -0.1073529058151375,
+                                       -9.594562251023355,
+                                       -20.47028614809616,
+                                       7.496443313967647,
+                                       -10.24680431464352,
+                                       -33.99990352819905,
+                                       11.70890893206160,
+                                       8.083246795921522,
+                                       -7.981132988064893,
+                                       -31.52159432874371,
+                                       16.31930543123136,
+                                       -6.058818238834054};
+        const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
+        const R until = dt * (1.0 - 1e-12);
+        R z1[N], f[N], K[STAGES][N];
         const R inv_h = 1.0 / h;
-        system.prepare(m, z, R(4.0 * inv_h), f);
+        system.prepare(afresh(m), z, R(4.0 * inv_h), f);
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
             if (s > 0) {
-                for (int i = 0; i < N; ++i) {
+                FOR_UNKNOWNS(i, N) {
                     R sum = z[i];
                     UNROLL_BY(1)
                     for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
                     z1[i] = sum;
                 }
                 z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
-                changes(z1, f);
+                changes(m, z1, f);
             }
-            for (int i = 0; i < N; ++i) {
+            FOR_UNKNOWNS(i, N) {
                 R sum = R(0.0);
                 UNROLL_BY(1)
                 for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
@@ -936,7 +993,7 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
             row += s;
         }
         R error = R(0.0);
-        for (int i = 0; i < N; ++i) {
+        FOR_UNKNOWNS(i, N) {
             const R off = K[STAGES - 1][i];
             z1[i] += off;
             const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
@@ -945,45 +1002,79 @@ POINT_FN void integrate(const M &m, R *z, const R rho, const R dt, const Flag fi
         error = sqrt(error * (1.0 / N));
         error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
         const auto taken = active && error <= 1.0;
-        for (int i = 0; i < N; ++i) z[i] = select(taken, z1[i], z[i]);
+        FOR_UNKNOWNS(i, N) z[i] = select(taken, z1[i], z[i]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
         h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
         const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
-        active = active && !gone && t < end;
+        active = active && !gone && t < until;
         const auto stuck = active && !(t + h > t);
         status = select(stuck, R(double(STEP_TOO_SMALL)), status);
         active = active && !stuck;
         h = select(active, smaller(h, dt - t), R(1e-9));
     }
-    status = select(active, R(double(TOO_MANY_STEPS)), status);
-}
+
+    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, const Fractions &Y) {
+        status = select(active, R(double(TOO_MANY_STEPS)), status);
+        R sum = z[0];
+        FOR_SPECIES (k, NS - 1) sum += z[k + 1];
+        const auto moved = steps > 0.0, done = status <= double(REACTED);
+        const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
+        if constexpr (!PRESSURE) {
+            Partial<M, R> state;
+            partial_state<false>(m, z[NS], z, state);
+            p = select(moved, partial_pressure(m, state), p);
+        }
+        T = select(done, select(moved, z[NS], T), none);
+        p = select(done, p, none);
+        FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
+    }
+};
 
 template <bool PRESSURE, class M, class R, class Fractions>
 POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
-    constexpr int NS = M::NS;
-    const R rho = density_of(m, T, p, Y);
-    R z[NS + 1];
-    FOR_SPECIES (k, NS) z[k] = rho * Y[k];
-    z[NS] = T;
-    integrate<PRESSURE>(m, z, rho, dt, p > 0.0 && p < 1e300, status, steps);
-    R sum = z[0];
-    FOR_SPECIES (k, NS - 1) sum += z[k + 1];
-    const auto moved = steps > 0.0, done = status <= double(REACTED);
-    const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
-    if constexpr (!PRESSURE) {
-        Partial<M, R> state;
-        partial_state<false>(m, z[NS], z, state);
-        p = select(moved, partial_pressure(m, state), p);
+    Integration<PRESSURE, M, R> point(m);
+    point.begin(m, T, p, Y, dt);
+    UNROLL_BY(1)
+    for (double step = 0; step < m.react_most && any_of(point.active); step += 1) point.step(m);
+    point.end(m, T, p, Y);
+    status = point.status, steps = point.steps;
+}
+
+// The same for a thread of a GPU that takes one point after the other: those beside it in its warp need other numbers
+// of steps. at(use) calls use(T, p, Y, dt, status, steps) of its point, and writes these where that returns true;
+// next() goes to the next point and tells whether there is one.
+template <bool PRESSURE, class M, class R, class At, class Next>
+POINT_FN void react_in_turn(const M &m, const R, const At &at, const Next &next) {
+    Integration<PRESSURE, M, R> point(m);
+    bool more = next();
+    const auto begin = [&](R &T, R &p, const auto &Y, const R dt, R &, R &) {
+        point.begin(m, T, p, Y, dt);
+        return false;
+    };
+    const auto end = [&](R &T, R &p, const auto &Y, const R, R &status, R &steps) {
+        point.end(m, T, p, Y);
+        status = point.status, steps = point.steps;
+        return true;
+    };
+    bool fresh = true;
+    UNROLL_BY(1)
+    while (more) {
+        if (fresh) at(begin);
+        fresh = !(any_of(point.active) && all_of(point.steps < m.react_most));
+        if (!fresh) point.step(m);
+        else {
+            at(end);
+            more = next();
+        }
     }
-    T = select(done, select(moved, z[NS], T), none);
-    p = select(done, p, none);
-    FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
 }
 
 template <class... A> POINT_FN void react_at_volume(A &&...a) { react<false>(a...); }
 template <class... A> POINT_FN void react_at_pressure(A &&...a) { react<true>(a...); }
+template <class... A> POINT_FN void react_at_volume_in_turn(A &&...a) { react_in_turn<false>(a...); }
+template <class... A> POINT_FN void react_at_pressure_in_turn(A &&...a) { react_in_turn<true>(a...); }
 
 // The same bodies read other constants of an ideal gas than of a cubic equation, so each is declared twice.
 #define OF_BOTH(name) \
@@ -999,4 +1090,6 @@ OF_BOTH(pressure_jacobian_product)
 OF_BOTH(volume_implicit)
 OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
+OF_BOTH(react_at_volume_in_turn)
+OF_BOTH(react_at_pressure_in_turn)
 #undef OF_BOTH

@@ -114,6 +114,7 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         RODAS,
         constants=" react_rtol react_atol react_most",
         alone=True,
+        in_turn=True,
     )
     collection(
         f"react_{kind}",

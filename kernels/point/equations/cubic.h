@@ -147,8 +147,9 @@ POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const Pa
     b_mix = Y[0] * m.b_mass[0];
     FOR_SPECIES (s, M::NS - 1) b_mix += Y[s + 1] * m.b_mass[s + 1];
     shift_mix = R(0.0);
-    if constexpr (M::translated)
+    if constexpr (M::translated) {
         FOR_SPECIES (s, M::NS) shift_mix += Y[s] * m.shift_mass[s];
+    }
     attraction(m, known_T, root_T, inv_root, Y, pairs, a_mix, a_T, a_TT);
 }
 
@@ -281,8 +282,9 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     const R centre = c2 * (-1.0 / 3.0), e = (c2 * c2 - 3.0 * c1) * (1.0 / 9.0),
             f = ((centre + c2) * centre + c1) * centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
-    if constexpr (number<R>::wide)
+    if constexpr (number<R>::wide) {
         for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
+    }
     R u = centre - flipped(t, f);
     // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes);
     // else one is, and it is the largest. Most gases are seen to have one by signs alone.
