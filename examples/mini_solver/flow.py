@@ -173,6 +173,8 @@ class Flow:
                 rows[f"viscous_{AXES[d]}"] = ns + 4
         self.block.allocate(rows)
         a = self.block.arrays
+        if s.limited:
+            a["asks"] = a["shares"][-1]
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
         if s.conservative:
             a["T"] = a["Q"][ns + 4]

@@ -1,5 +1,7 @@
 """Fluxes through the faces of a block: sensor, convective, viscous."""
 
+import numpy as np
+
 
 class Fluxes:
     """Launches of kernels/convective.h and viscous.h. bind(name, **renamed): a stencil kernel over the block."""
@@ -12,6 +14,13 @@ class Fluxes:
         self._convective = bind("convective")
         if scheme.viscous:
             self._viscous = bind("viscous")
+        # The limiter looks at cells from which less than half of a species may leave in a step: at any one face no more
+        # than a part of that. Viscous fluxes count 1.5 times (kernels/limiter.h). Around an axis a face's area over a
+        # cell's volume is up to 2/width.
+        widths = [float(line.widths(np.arange(n)).min()) for line, n in zip(block.case.lines, block.case.cells)]
+        if block.case.axisymmetric:
+            widths[1] /= 2
+        self._room = [width / (2 * block.dimensions) for width in widths]
 
     def convective(self, part="all"):
         """Of the faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
@@ -22,7 +31,7 @@ class Fluxes:
                 whole = {"from": 0, "to": block.dimensions, "above": 1}
                 if self._sensor:
                     self._sensor(*block.box(), inv_threshold=self._threshold, below=1, **whole)
-                self._convective(*block.box(), below=0, **whole)
+                self._convective(*block.box(), room=self._rooms(0.35), below=0, **whole)
                 return
             for d in range(block.dimensions):
                 n, only = block.cells[d], {"from": d, "to": d + 1, "below": 0, "above": 0}
@@ -37,11 +46,14 @@ class Fluxes:
                     for low, high in cells:
                         self._sensor(*block.box(d, low, high), inv_threshold=self._threshold, **only)
                 for low, high in faces:
-                    self._convective(*block.box(d, low, high), **only)
+                    self._convective(*block.box(d, low, high), room=self._rooms(0.35), **only)
 
     def viscous(self):
         """One face more on both sides: their divergence is of fourth order."""
         block = self.block
         with self.timers.timed("viscous"):
             whole = {"from": 0, "to": block.dimensions, "below": 1, "above": 2}
-            self._viscous(*block.box(), inv_dx=block.inv_dx, **whole)
+            self._viscous(*block.box(), inv_dx=block.inv_dx, room=self._rooms(0.14 / 1.5), **whole)
+
+    def _rooms(self, part):
+        return [part * room for room in self._room]

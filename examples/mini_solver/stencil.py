@@ -42,15 +42,15 @@ KERNELS = {
     "sensor": ("convective.h", "Q gamma_c theta", f"{FACES} inv_threshold:real", ""),
     "convective": (
         "convective.h",
-        "Q gamma_c theta flux_x flux_y flux_z e_vol eps_k",
-        FACES,
+        "Q gamma_c theta flux_x flux_y flux_z e_vol eps_k asks length",
+        f"{FACES} room:real:3",
         "ORDER DISSIPATION CONSERVATIVE",
     ),
     "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "viscous": (
         "viscous.h",
-        "Q T mu lam D h_Y viscous_x viscous_y viscous_z",
-        f"{FACES} inv_dx:real:3",
+        "Q T mu lam D h_Y viscous_x viscous_y viscous_z asks length",
+        f"{FACES} inv_dx:real:3 room:real:3",
         "DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "gather": ("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
@@ -81,7 +81,7 @@ KERNELS = {
     "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
     "side_flux": (
         "sides.h",
-        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through",
+        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through asks",
         f"{BESIDE} inv_dx:real:3 share:real",
         "CONSERVATIVE VISCOUS METRICS AXISYMMETRIC",
     ),

@@ -230,7 +230,20 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
 #endif
     }
     put_flux(a, d, t, count, F, M, FA, FE);
-    return theta_of<R>(a, d, t) > 0.0;
+    const auto blended = theta_of<R>(a, d, t) > 0.0;
+    if (a.asks) {
+        const R jump = square(u[0][3] - u[0][2]), low = smaller(p[2], p[3]), high = larger(p[2], p[3]);
+        auto calm = both(low >= 0.5 * high, both(at<R>(a.gamma_c, t - s) * rho[2] * jump <= 0.089 * p[2],
+                                                 at<R>(a.gamma_c, t) * rho[3] * jump <= 0.089 * p[3]));
+        FOR_SPECIES (k, NS) {
+            const auto onwards = F[k] > 0.0;
+            const R rho_k = select(onwards, at<R>(Q + k * a.ld_Q, t - s), at<R>(Q + k * a.ld_Q, t));
+            const R have = rho_k + FLOOR * select(onwards, rho[2], rho[3]);
+            calm = both(calm, a.length[0] * fabs(F[k]) <= a.room[d] * have);
+        }
+        ask(a.asks, t, s, !both(calm, !blended), count);
+    }
+    return blended;
 }
 
 // Of a face that has its central flux: blends it with HLLC of WENO5-Z states.

@@ -20,7 +20,6 @@
 
 enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
 constexpr double ROUGH = 1.0, SHORT = 2.0, LOUD = 4.0; // why a cell asks for its shares, summed, negative, in ANY
-constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
 constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the update
 constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
 
@@ -223,6 +222,8 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 // all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
 // little from cell to cell to come near 0?
 template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, const int t, const int count) {
+    const auto unasked = at<R>(a.shares + ANY * a.ld_shares, t) >= 1.0;
+    if (all_of(unasked)) return !unasked;
     const double step = a.scale * a.length[0];
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);

@@ -228,6 +228,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
         FOR_SPECIES (v, NS + 5) F[v] = select(opening, through[v], F[v]);
     }
     FOR_SPECIES (v, NS + 5) put(a.flux + v * a.ld_flux, t, F[v], count);
+    if (a.asks) put(a.asks, edge, R(-1.0), count); // nobody has looked at these fluxes
 #if !CONSERVATIVE
     R mass = R(0.0), density = R(0.0);
     FOR_SPECIES (k, NS) mass += F[k];

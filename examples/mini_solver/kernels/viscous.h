@@ -88,6 +88,19 @@ POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, co
         energy += face_mean(q) * corrected;
         F[k] = corrected;
     }
+    READ_AGAIN;
+    if (a.asks) {
+        R left = R(0.0), right = R(0.0);
+        FOR_SPECIES (k, NS) left += at<R>(a.Q + k * a.ld_Q, t - s), right += at<R>(a.Q + k * a.ld_Q, t);
+        auto calm = rho > 0.0;
+        FOR_SPECIES (k, NS) {
+            const auto onwards = F[k] > 0.0;
+            const R rho_k = select(onwards, at<R>(a.Q + k * a.ld_Q, t - s), at<R>(a.Q + k * a.ld_Q, t));
+            const R have = rho_k + FLOOR * select(onwards, left, right);
+            calm = both(calm, a.length[0] * fabs(F[k]) <= a.room[d] * have);
+        }
+        ask(a.asks, t, s, !calm, count);
+    }
 #else
     F[0] = R(0.0);
 #endif
