@@ -146,7 +146,6 @@ class Flow:
             "e_vol": 1,
             "cv_vol": 1,
             "gruneisen": 1,
-            "theta": dimensions,
             "rate": 1 + s.viscous,
         }
         if not s.conservative:

@@ -11,6 +11,7 @@ class Limiter:
         self.block, self.timers = block, timers
         block.arrays["open"][...] = 1.0
         block.arrays["shares"][...] = 1.0
+        block.arrays["rough"][...] = 0.0
         opened = block.view("open")
         for side in sides:
             cut = [slice(None)] * 3
@@ -35,4 +36,4 @@ class Limiter:
 
 def arrays(ns, dimensions) -> dict:
     """Rows that it takes, by name."""
-    return {"open": dimensions, "shares": ns + 4}
+    return {"open": dimensions, "shares": ns + 4, "rough": 1}

@@ -15,17 +15,16 @@ HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
 # directions, how much wider the box is in each, and where the tiles begin
 FACES = "from:whole to:whole below:whole above:whole before:whole"
-OVER_FACES = ("sensor", "convective", "viscous", "limit")  # kernels of several directions
+OVER_FACES = ("convective", "viscous", "limit")  # kernels of several directions
 # kernels that look again at the few cells which ask for it: what follows
-THEN = {"sensor": "theta_at", "convective": "upwind", "bounds": "shares_of"}
+THEN = {"convective": "upwind", "bounds": "shares_of"}
 NEAR = {"viscous": ("velocities", 3, 2)}  # rows in shared memory: the function that says which, how many, their halo
 ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
 # On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "sensor": ((5, 1, 1), 6, 4),
-    "convective": ((5, 1, 1), 5, None),
+    "convective": ((5, 1, 1), 4, None),
     "viscous": ((5, 2, 1), 4, None),
     "update": ((5, 2, 1), 4, 2),
     "bounds": ((5, 1, 1), 5, 2),
@@ -39,11 +38,10 @@ METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart
 AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
-    "sensor": ("convective.h", "Q gamma_c theta", f"{FACES} inv_threshold:real", ""),
     "convective": (
         "convective.h",
-        "Q gamma_c theta flux_x flux_y flux_z e_vol eps_k asks length",
-        f"{FACES} room:real:3",
+        "Q gamma_c flux_x flux_y flux_z e_vol eps_k asks rough length",
+        f"{FACES} room:real:3 inv_threshold:real",
         "ORDER DISSIPATION CONSERVATIVE",
     ),
     "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
@@ -71,7 +69,7 @@ KERNELS = {
     ),
     "bounds": (
         "limiter.h",
-        f"{LIMITED} length theta",
+        f"{LIMITED} length rough",
         "inv_dx:real:3 scale:real",
         "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),

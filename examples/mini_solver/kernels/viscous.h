@@ -99,7 +99,7 @@ POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, co
             const R have = rho_k + FLOOR * select(onwards, left, right);
             calm = both(calm, a.length[0] * fabs(F[k]) <= a.room[d] * have);
         }
-        ask(a.asks, t, s, !calm, count);
+        mark(a.asks, -1.0, t, s, !calm, count);
     }
 #else
     F[0] = R(0.0);
