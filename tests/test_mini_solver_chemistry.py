@@ -6,9 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
+from mini_solver_runs import restart_of, run, same
 from mixtures_for_tests import ROOT
 from test_gpu import be  # noqa: F401
-from test_mini_solver import restart_of, run, same
 
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
