@@ -8,29 +8,17 @@
 //   FACE_BOX_KERNEL_THEN(name, Record, body, more, threads[, blocks])      true, more follows
 //
 // `more` is for what few cells need and takes long. On a device the threads of a block share these cells, so that none
-// waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared memory.
+// waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared
+// memory.
 //
-//   FACE_BOX_KERNEL_NEAR(name, Record, body, rows, threads[, blocks])      body<number>(a, near, d, cell, count):
-//
-// near(c, d, m, b, n) is row c of rows(a) at the cell that lies m further in direction d and n further in direction b.
-// On a device the block holds these NEAR_ROWS rows of its tile in shared memory with NEAR_HALO(d)
-// cells more on both sides; the source says so, and the tile (NEAR_X, NEAR_Y, NEAR_Z cells), before it includes this.
-// The body looks no further than a.below + NEAR_HALO(d) cells below the box, and a.above above it.
-//
-// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2]. cell: offset in the block,
+// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2], within. cell: offset in the block,
 // i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
 // them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
-// in all directions come from its multiprocessor's L1; a launch has as many items as the tiles have cells, those beyond
-// the box counted too. In x the tiles of a kernel over faces begin a.before cells before the box, a.below or more: so
-// they may begin with a line of memory.
+// in all directions come from its multiprocessor's L1; a launch has as many items as its `within` tiles have cells,
+// those outside the box counted too. Behind them come the cells that a kernel over faces has beyond the box, an item
+// each: so the tiles begin where the box does, and that is a line of memory.
 #pragma once
 #include "numbers/launch.h"
-
-// rows of an array, ld apart
-struct NearRows {
-    const double *first;
-    long ld;
-};
 
 #ifdef ON_DEVICE
 #ifndef FACES_APART
@@ -62,78 +50,52 @@ struct ToDo {
 // fewer than 2^26 tiles are divided exactly.
 struct Place {
     int at[3];
-    template <class Record> POINT_FN Place(const Record &a, const int (&below)[3]) {
+    template <class Record> explicit POINT_FN Place(const Record &a) {
         const unsigned x = a.tile[0], y = a.tile[1], tile = blockIdx.x, thread = threadIdx.x;
         const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38,
                        layer = (unsigned long long)row * a.by_tiles[1] >> 38;
-        at[0] = int(a.lo[0]) - below[0] + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
-        at[1] = int(a.lo[1]) - below[1] + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
-        at[2] = int(a.lo[2]) - below[2] + (layer << a.tile[2]) + (thread >> (x + y));
+        at[0] = int(a.lo[0]) + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
+        at[1] = int(a.lo[1]) + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
+        at[2] = int(a.lo[2]) + (layer << a.tile[2]) + (thread >> (x + y));
     }
     template <class Record> POINT_FN int cell(const Record &a) const {
         return at[0] + at[1] * int(a.stride[1]) + at[2] * int(a.stride[2]);
     }
-    template <class Record> POINT_FN bool inside(const Record &a, const int d, const int below, const int above) const {
-        return at[d] >= int(a.lo[d]) - below && at[d] < int(a.hi[d]) + above;
+    template <class Record> POINT_FN bool inside(const Record &a) const {
+        return at[0] < int(a.hi[0]) && at[1] < int(a.hi[1]) && at[2] < int(a.hi[2]);
     }
 };
-#ifdef NEAR_ROWS
-constexpr int NEAR_SPAN_X = NEAR_X + 2 * NEAR_HALO(0), NEAR_SPAN_Y = NEAR_Y + 2 * NEAR_HALO(1),
-              NEAR_LAYER = NEAR_SPAN_X * NEAR_SPAN_Y, NEAR_CELLS = NEAR_LAYER * (NEAR_Z + 2 * NEAR_HALO(2));
-class NearTile {
-    const double *own;
-    static POINT_FN int step(const int d) { return d == 0 ? 1 : d == 1 ? NEAR_SPAN_X : NEAR_LAYER; }
-    template <class Record> static POINT_FN int within(const Record &a, const int d, const int place) {
-        const int low = int(a.lo[d]) - (NEAR_HALO(d) ? a.below + NEAR_HALO(d) : 0),
-                  high = int(a.hi[d]) + (NEAR_HALO(d) ? int(a.above) : -1);
-        return place < low ? low : place > high ? high : place;
-    }
-
-  public:
-    // here: of this thread. All threads of a block make theirs.
-    template <class Record> POINT_FN NearTile(const Record &a, const Place &here, const NearRows &rows) {
-        extern __shared__ double shared_memory[];
-        const int thread = threadIdx.x, x = thread % NEAR_X, y = thread / NEAR_X % NEAR_Y, z = thread / (NEAR_X * NEAR_Y);
-        for (int i = thread; i < NEAR_CELLS; i += NEAR_X * NEAR_Y * NEAR_Z) {
-            const int k = i / NEAR_LAYER, rest = i - k * NEAR_LAYER, j = rest / NEAR_SPAN_X;
-            const int cell = within(a, 0, here.at[0] - x - NEAR_HALO(0) + rest - j * NEAR_SPAN_X) +
-                             within(a, 1, here.at[1] - y - NEAR_HALO(1) + j) * int(a.stride[1]) +
-                             within(a, 2, here.at[2] - z - NEAR_HALO(2) + k) * int(a.stride[2]);
-            UNROLL
-            for (int c = 0; c < NEAR_ROWS; ++c) shared_memory[c * NEAR_CELLS + i] = rows.first[c * rows.ld + cell];
-        }
-        __syncthreads();
-        own = shared_memory + x + NEAR_HALO(0) + (y + NEAR_HALO(1)) * NEAR_SPAN_X + (z + NEAR_HALO(2)) * NEAR_LAYER;
-    }
-    POINT_FN double operator()(const int c, const int d, const int m, const int b, const int n) const {
-        return own[c * NEAR_CELLS + m * step(d) + n * step(b)];
-    }
-};
-#endif
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
-    const int none[3] = {0, 0, 0};
-    const Place here(a, none);
-    if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
+    const Place here(a);
+    if (here.inside(a)) work(here.cell(a));
 }
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
-// takes too many registers, FACES_APART is 1, and a launch has one direction.
-template <class Record> POINT_FN Place place_of_faces(const Record &a) {
-    int below[3];
-    UNROLL
-    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
-    return Place(a, below);
-}
-template <class Record, class Work> POINT_FN void each_direction(const Record &a, const Place &here, const Work &work) {
-    bool inside[3], wider[3];
-    const int cell = here.cell(a);
-    UNROLL
-    for (int d = 0; d < 3; ++d) inside[d] = here.inside(a, d, 0, 0), wider[d] = here.inside(a, d, a.below, a.above);
-    const int to = FACES_APART ? a.from + 1 : a.to;
+// takes too many registers, FACES_APART is 1, and a launch has one direction. Behind the blocks of tiles (a.within)
+// come those of the cells beyond the box, each for one direction.
+template <class Record, class Work> POINT_FN void each_face(const Record &a, const Work &work) {
+    int cell, d = a.from, to = FACES_APART ? d + 1 : int(a.to);
+    if (blockIdx.x < unsigned(a.within)) {
+        const Place here(a);
+        if (!here.inside(a)) return;
+        cell = here.cell(a);
+    } else {
+        const int layers = int(a.below + a.above);
+        int number = (blockIdx.x - int(a.within)) * blockDim.x + threadIdx.x, e, f, n_e, layer_cells;
+        for (;; ++d) {
+            if (d == to) return;
+            e = d == 0, f = d == 2 ? 1 : 2;
+            n_e = int(a.hi[e] - a.lo[e]), layer_cells = n_e * int(a.hi[f] - a.lo[f]);
+            if (number < layers * layer_cells) break;
+            number -= layers * layer_cells;
+        }
+        to = d + 1;
+        const int layer = number / layer_cells, rest = number - layer * layer_cells, j = rest / n_e;
+        const int along = layer < a.below ? int(a.lo[d]) - 1 - layer : int(a.hi[d]) + layer - int(a.below);
+        cell = along * int(a.stride[d]) + int(a.lo[e] + rest - j * n_e) * int(a.stride[e]) +
+               int(a.lo[f] + j) * int(a.stride[f]);
+    }
     UNROLL_BY(1)
-    for (int d = a.from; d < to; ++d)
-        if ((inside[0] || (d == 0 && wider[0])) && (inside[1] || (d == 1 && wider[1])) &&
-            (inside[2] || (d == 2 && wider[2])))
-            work(d, cell);
+    for (; d < to; ++d) work(d, cell);
 }
 #define BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
@@ -143,7 +105,7 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
 #define FACE_BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
-        each_direction(a, place_of_faces(a), [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
+        each_face(a, [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
     }
 #define BOX_KERNEL_THEN(name, Record, body, more, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
@@ -158,32 +120,15 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
         const ToDo left; \
-        each_direction(a, place_of_faces(a), [&](const int d, const int cell) { \
+        each_face(a, [&](const int d, const int cell) { \
             if (body<double>(a, d, cell, 1)) left.add(cell, d); \
         }); \
         left.share([&](const int d, const int cell) { more<double>(a, d, cell, 1); }); \
-    }
-#define FACE_BOX_KERNEL_NEAR(name, Record, body, rows, ...) \
-    KERNEL(name, Record, __VA_ARGS__) { \
-        (void)items; \
-        const Place here = place_of_faces(a); \
-        const NearTile near(a, here, rows(a)); \
-        each_direction(a, here, [&](const int d, const int cell) { body<double>(a, near, d, cell, 1); }); \
     }
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
 #define READ_AGAIN
-template <class R> struct Near {
-    NearRows rows;
-    const long *stride;
-    int cell;
-    POINT_FN R operator()(const int c, const int d, const int m, const int b, const int n) const {
-        R x;
-        load(rows.first + c * rows.ld + (cell + m * stride[d] + n * stride[b]), x);
-        return x;
-    }
-};
 // clang-format off
 #define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \
@@ -225,7 +170,5 @@ template <class R> struct Near {
     BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, t, count))) more<vec>(a, t, count);)
 #define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...)                                                            \
     FACE_BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, d, t, count))) more<vec>(a, d, t, count);)
-#define FACE_BOX_KERNEL_NEAR(name, Record, body, rows, ...)                                                            \
-    FACE_BOX_KERNEL_OF(name, Record, body<vec>(a, (Near<vec>{rows(a), a.stride, t}), d, t, count);)
 // clang-format on
 #endif

@@ -287,11 +287,16 @@ template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, 
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
-template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int d, const int t, const int count) {
+template <class R, class Arguments> POINT_FN auto limit(const Arguments &a, const int d, const int t, const int) {
+    const double *any = a.shares + ANY * a.ld_shares;
+    return smaller(at<R>(any, t - a.stride[d]), at<R>(any, t)) < 1.0;
+}
+
+template <class R, class Arguments>
+POINT_FN void take_back(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
-    if (!any_of(left || right)) return;
     const auto share_left = [&](const int row) {
         return select(left, at<R>(a.shares + row * a.ld_shares, t - s), R(1.0));
     };
