@@ -24,8 +24,8 @@ ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes w
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
     "convective": ((5, 1, 1), 4, None),
-    "viscous": ((5, 2, 1), 4, None),
-    "update": ((5, 2, 1), 4, 2),
+    "viscous": ((4, 2, 1), 7, None),
+    "update": ((5, 1, 1), 6, 2),
     "bounds": ((5, 1, 1), 5, 2),
     "limit": ((5, 1, 1), 8, 4),
 }
