@@ -151,7 +151,7 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
 // A bounded index into a table. NaN and negative numbers become 0; the values beside the index carry the NaN.
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
-// use(part) for each pack of a value; part(x) is that pack of x. Values of several packs: pack.h.
+// use(pack_of) for each pack of a value; pack_of(x) is that pack of x. Values of several packs: pack.h.
 template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
     use([](auto &x) -> auto & { return x; });
 }

@@ -102,10 +102,10 @@ POINT_FN void quadratic_two(const scalar *k, const Species &Y, const R x, const 
         if constexpr (M::NS <= M::PANEL) triangle_two<M>(k, y, z, yy, yz_sum, zz);
         else
             one_by_one(
-                [&](auto part) { // the accumulators of one pack fill the registers
+                [&](auto pack_of) { // the accumulators of one pack fill the registers
                     panels_two<M>(
-                        k, [&](int s, auto &ys, auto &zs) { ys = part(y[s]), zs = part(z[s]); }, part(yy), part(yz_sum),
-                        part(zz));
+                        k, [&](int s, auto &ys, auto &zs) { ys = pack_of(y[s]), zs = pack_of(z[s]); }, pack_of(yy),
+                        pack_of(yz_sum), pack_of(zz));
                 },
                 yy);
     } else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
