@@ -147,6 +147,8 @@ def _work(p: Plan) -> list[str]:
                 else:
                     lines.append(f"Held<real, {p.rows(name)}> {name};")
         lines.append(call(p, kernel, lost[kernel], "real"))
-    lines += [f"{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    scalars = [w for w in p.writes if quantities[w].per == ""]
+    once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]
+    lines += [f"{one}{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for one, w in zip(once, scalars)]
     lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     return [f"const {crew}Place here(first, n, box);", *copies, "arrived();", *lines]

@@ -138,15 +138,14 @@ POINT_FN CrewMemory crew_memory() {
     return {(OfLane *)shared_memory + (threadIdx.x & 31)};
 }
 
-// The sum over the warps of a crew, which all of them get
-POINT_FN several sum_over_owners(const several part) {
+template <class Join> POINT_FN several over_owners(const several part, const Join &join) {
     const CrewMemory s = crew_memory();
     crew_barrier(); // others may still read what is there
     s.set(crew_rank(), part);
     crew_barrier();
-    several sum = s[0];
+    several all = s[0];
     UNROLL
-    for (int i = 1; i < CREW; ++i) sum += s[i];
+    for (int i = 1; i < CREW; ++i) all = join(all, s[i]);
     crew_barrier();
-    return sum;
+    return all;
 }

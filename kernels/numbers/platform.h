@@ -35,11 +35,12 @@
 #endif
 
 // The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
+// over_owners(x, join): of the threads that share a point, join(join(x, x), x)..., which all of them get.
 #ifdef CREW
 #define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
-template <class R> POINT_FN R sum_over_owners(const R part) { return part; }
+template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every

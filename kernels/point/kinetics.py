@@ -59,7 +59,10 @@ TABLES = (
     "reaction_shift reaction_potentials reaction_exponents reaction_colliders reaction_falloffs "
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
-CREW_TABLES = " ".join(kinetics_crew.TABLES)  # the reactions again, as a crew of warps takes them
+# the reactions again, as a crew of warps takes them: their net rates; both directions
+CREW, CREW_APART = (
+    " ".join((*kinetics_crew.STEPS, sums)) for sums in (kinetics_crew.SUMS, kinetics_crew.SUMS_APART)
+)
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -96,13 +99,13 @@ kernel(
     "Z > 0",
     when={"equation": FAMILY, "kinetics": "consistent fugacity"},
 )
-rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW_TABLES)
-rates("gross_production", STATE, "creation destruction")
+rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW)
+rates("gross_production", STATE, "creation destruction", sweeps="states production", crew=CREW_APART)
 rates("reaction_rates", STATE, "rate_f rate_r rate_net")
 rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
 kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W", crew="")
 kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere", crew="")
-kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
+kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere", crew="")
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
@@ -311,7 +314,8 @@ def mechanism(species, options) -> Constants:
         + _index("collider_species", [*order[0], *order[1]])
         + _index("falloff_base", bases)
         + _index("falloff_collider", [third[r.number] for r, _ in falloffs])
-        + _index("summed_species", of_crew.order),
+        + _index("summed_species", of_crew.order)
+        + _index("collider_place", sorted(range(ns), key=[*order[0], *order[1]].__getitem__)),
         notes=list(mech.notes),
     )
 
@@ -431,4 +435,4 @@ def _other_row(r: Reaction, head, shift):
     return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
 
 
-constants(f"{TABLES} {CREW_TABLES} {SLOPE_TABLES}", mechanism)
+constants(" ".join(dict.fromkeys(f"{TABLES} {CREW} {CREW_APART} {SLOPE_TABLES}".split())), mechanism)

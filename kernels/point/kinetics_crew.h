@@ -1,6 +1,7 @@
-// Net production of a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a
-// point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose net
-// rates wait in shared memory until each species' are added up, in the table's order.
+// Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
+// needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
+// wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
+// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
 #pragma once
 
 // Three numbers of 16 bits and one of four in the bits of a double that is a whole number
@@ -30,6 +31,17 @@ template <class M> struct CrewRows {
     static constexpr int ONE = 2 * M::NS, ZERO = ONE + 2, THIRD = ZERO + 1, LN_THIRD = THIRD + M::RATE_COLLIDERS,
                          RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
 };
+
+template <bool APART, class M> POINT_FN const scalar *lists(const M &m) {
+    if constexpr (APART) return m.reaction_sums_apart;
+    else return m.reaction_sums;
+}
+
+// Three rows of a list
+POINT_FN several listed(const CrewMemory &s, const scalar word) {
+    const Word three(word);
+    return (s[three.a()] + s[three.b()]) + s[three.c()];
+}
 
 template <class M, class R, class Species> struct CrewReacting {
     const M &m;
@@ -87,12 +99,12 @@ template <class M, class R, class Species> struct CrewReacting {
     POINT_FN void species(const int rank) const {
         R rest = R(0.0);
         UNROLL_BY(2)
-        for (int i = rank; i < M::NS; i += CREW) {
-            const int k = M::collider_species(i);
+        for (int k = rank; k < M::NS; k += CREW) {
             const R C = concentration(k), L = potential<true>(m, T, ln_T, inv_T, k),
                     I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
             s.set(2 * k, C / I), s.set(2 * k + 1, I);
-            if (i < M::RATE_WEIGHTED) s.set(At::WEIGHTED + i, C);
+            const int place = M::collider_place(k);
+            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C);
             else rest += C;
         }
         s.set(At::REST + rank, rest);
@@ -112,28 +124,40 @@ template <class M, class R, class Species> struct CrewReacting {
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
     }
-    POINT_FN void other(const scalar *row, R k, const int to) const {
+    template <bool APART> POINT_FN void other(const scalar *row, R k, const int to, const int apart) const {
         const OtherReaction o = other_reaction(row);
         const int third = whole_number(row[3]);
         if (third < M::RATE_COLLIDERS) k = k * s[At::THIRD + third];
-        R q = powers(o.f, o.forward, k);
+        const R there = powers(o.f, o.forward, k);
+        R back = R(0.0);
         if (row[4] > 0) {
             R ln = row[5] + row[6] * inv_T;
             UNROLL_BY(1)
             for (int t = 0; t < o.net; ++t)
                 ln += o.n[2 * t + 1] * potential<true>(m, T, ln_T, inv_T, whole_number(o.n[2 * t]));
-            q = q - powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
+            back = powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
+        }
+        if constexpr (!APART) {
+            UNROLL_BY(1)
+            for (int t = 0; t < o.net; ++t) s.set(to + t, o.n[2 * t + 1] * (there - back));
+            return;
         }
         UNROLL_BY(1)
-        for (int t = 0; t < o.net; ++t) s.set(to + t, o.n[2 * t + 1] * q);
+        for (int t = 0; t < o.left + o.right; ++t) {
+            const scalar nu = o.l[2 * t + 1]; // those of the right stand behind those of the left
+            const bool left = t < o.left;
+            s.set(to + t, nu * (left ? back : there)), s.set(to + t + apart, nu * (left ? there : back));
+        }
     }
-    POINT_FN void step(const CrewStep &now) const {
+    // apart: where directions are, how far the row of the reverse rate lies from that of the forward one; of an `other`,
+    // that of what is consumed from that of what is made
+    template <bool APART> POINT_FN void step(const CrewStep &now, const int apart) const {
         const Word first = now.first, second = now.second, third = now.third;
         const int flags = first.d() | second.d() << 4, to = third.a(), last = third.b(), a = first.a(), b = first.b();
         R scale = coefficient(now, flags);
         if constexpr (M::RATE_OTHERS > 0)
             if (flags & OTHER) {
-                other(m.reaction_others + last, scale, to);
+                other<APART>(m.reaction_others + last, scale, to, apart);
                 return;
             }
         R before = s[a] * s[b], after = s[first.c()] * s[second.a()];
@@ -144,65 +168,98 @@ template <class M, class R, class Species> struct CrewReacting {
             scale = scale * s[c + 1], before = before * s[c];
         }
         if (flags & PRODUCT) after = after * s[second.c()];
-        s.set(to, scale * (before - after));
+        if constexpr (!APART) s.set(to, scale * (before - after));
+        else s.set(to, scale * before), s.set(to + apart, scale * after);
     }
 };
 
-template <class M, class R, class Species, class Gamma, class Out>
-POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
-                             Out &omega_mol) {
-    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
+// Each species' production by the warp that owns it: take(k, rate) of all that is made, where directions are apart, else
+// of the net; then, where they are, of all that is consumed by take_consumed.
+template <bool APART, class M, class R, class Species, class Take, class TakeConsumed>
+POINT_FN void production(const M &m, const R T, const R p, const R rho, const Species &Y, const Take &take,
+                         const TakeConsumed &take_consumed) {
     static_assert(CREW == M::CREW_WARPS, "the portions are made for so many warps");
     typedef CrewRows<M> At;
     const int rank = crew_rank();
     const R known = reacting_temperature(T);
     const CrewMemory s = crew_memory();
     const CrewReacting<M, R, Species> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
+    crew_barrier(); // what a kernel before this one left may still be read
     crew.species(rank);
     crew_barrier();
     crew.colliders(rank);
     crew_barrier();
-    constexpr int OWN = (M::NS + CREW - 1) / CREW;
-    R w[OWN];
+    constexpr int OWN = (M::NS + CREW - 1) / CREW, PORTIONS = APART ? 2 * M::RATE_PORTIONS : M::RATE_PORTIONS;
+    const scalar *const sums = lists<APART>(m);
+    R made[OWN], gone[APART ? OWN : 1];
     UNROLL
-    for (int i = 0; i < OWN; ++i) w[i] = 0.0 * (rho * crew.inv_T);
+    for (int i = 0; i < OWN; ++i) {
+        made[i] = 0.0 * (rho * crew.inv_T);
+        if constexpr (APART) gone[i] = made[i];
+    }
     UNROLL_BY(1)
-    for (int portion = 0; portion < M::RATE_PORTIONS; ++portion) {
-        const int from = CREW * portion + rank, stride = CREW * M::RATE_PORTIONS;
+    for (int portion = 0; portion < PORTIONS; ++portion) {
+        const int from = CREW * portion + rank, stride = CREW * PORTIONS,
+                  apart = !APART ? 0 : portion < M::RATE_PORTIONS ? M::RATE_HALF : -M::RATE_HALF;
         CrewStep next(m, from < M::RATE_STEPS ? from : 0); // read ahead
         UNROLL_BY(1)
         for (int i = from; i < M::RATE_STEPS; i += stride) {
             const CrewStep now = next;
             if (i + stride < M::RATE_STEPS) next = CrewStep(m, i + stride);
-            crew.step(now);
+            crew.template step<APART>(now, apart);
         }
         crew_barrier();
         UNROLL
         for (int i = 0; i < OWN; ++i) {
             const int j = i * CREW + rank;
             if (j < M::NS) {
-                const Word list(m.reaction_sums[portion * M::NS + j]);
-                R more = w[i];
+                const Word list(sums[portion * M::NS + j]);
+                R more = made[i];
                 UNROLL_BY(2)
-                for (int e = list.a(); e < list.b(); ++e) {
-                    const Word three(m.reaction_sums[e]);
-                    more += (s[three.a()] + s[three.b()]) + s[three.c()];
+                for (int e = list.a(); e < list.b(); ++e) more += listed(s, sums[e]);
+                if constexpr (APART) {
+                    made[i] = more;
+                    more = gone[i];
+                    UNROLL_BY(2)
+                    for (int e = list.b(); e < list.c(); ++e) more += listed(s, sums[e]);
+                    gone[i] = more;
+                } else {
+                    UNROLL_BY(2)
+                    for (int e = list.b(); e < list.c(); ++e) more -= listed(s, sums[e]);
+                    made[i] = more;
                 }
-                UNROLL_BY(2)
-                for (int e = list.b(); e < list.c(); ++e) {
-                    const Word three(m.reaction_sums[e]);
-                    more -= (s[three.a()] + s[three.b()]) + s[three.c()];
-                }
-                w[i] = more;
             }
         }
         crew_barrier();
     }
-    UNROLL
-    for (int i = 0; i < OWN; ++i) {
-        const int j = i * CREW + rank;
-        if (j < M::NS) s.set(At::RATES + M::summed_species(j), w[i]);
+    const auto to_owners = [&](const auto &rates, const auto &take) {
+        UNROLL
+        for (int i = 0; i < OWN; ++i) {
+            const int j = i * CREW + rank;
+            if (j < M::NS) s.set(At::RATES + M::summed_species(j), rates[i]);
+        }
+        crew_barrier();
+        FOR_OWN (k, M::NS) take(k, s[At::RATES + k]);
+    };
+    to_owners(made, take);
+    if constexpr (APART) {
+        crew_barrier();
+        to_owners(gone, take_consumed);
     }
-    crew_barrier();
-    FOR_OWN (k, M::NS) omega_mol.set(k, s[At::RATES + k]);
+}
+
+template <class M, class R, class Species, class Gamma, class Out>
+POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
+                             Out &omega_mol) {
+    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
+    production<false>(m, T, p, rho, Y, [&](const int k, const R &rate) { omega_mol.set(k, rate); }, Absent());
+}
+
+template <class M, class R, class Species, class Gamma, class OutC, class OutD>
+POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
+                               OutC &creation, OutD &destruction) {
+    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
+    production<true>(
+        m, T, p, rho, Y, [&](const int k, const R &rate) { creation.set(k, rate * m.W[k]); },
+        [&](const int k, const R &rate) { destruction.set(k, rate * m.W[k]); });
 }

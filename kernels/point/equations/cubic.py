@@ -142,9 +142,14 @@ kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", depar
 kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")
 kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
 shared(
-    "heat_capacity_ratio", "cp cv p_v vol", "gamma c", "cp/cv; c^2 = gamma dp/d rho at constant T, Y", "cv > 0, p_v < 0"
+    "heat_capacity_ratio",
+    "cp cv p_v vol",
+    "gamma c",
+    "cp/cv; c^2 = gamma dp/d rho at constant T, Y",
+    "cv > 0, p_v < 0",
+    crew="",
 )
-shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0")
+shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0", crew="")
 kernel(
     "enthalpy_slopes",
     "T a_T b_mix shift_mix v_free inv_D p_v_attractive p_v_repulsive v_p cp",
@@ -152,4 +157,4 @@ kernel(
     "h_p = v - T v_T, h_T = cp",
     "p_v < 0",
 )
-shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")
+shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere", crew="")
