@@ -342,7 +342,7 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
         first = 2 * mix.ns + 3 + sizes["RATE_COLLIDERS"] + sizes["RATE_LOGS"]
-        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + sizes["RATE_WEIGHTED"] + 10)
+        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + 40)
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))

@@ -120,22 +120,29 @@ template <bool GIVEN = false> struct CrewField {
 struct alignas(LANE_POINTS % 2 ? 8 : 16) OfLane {
     double v[LANE_POINTS];
 };
+// A row's place is a number of 32 bits, and what lies beyond these is dropped: bits of a row from the 24th may mean
+// something else.
 struct CrewMemory {
-    OfLane *own;
-    POINT_FN several operator[](int row) const {
-        const OfLane x = own[32 * row];
+    unsigned own;
+    POINT_FN OfLane *at(unsigned row) const {
+        extern __shared__ double shared_memory[];
+        return (OfLane *)((char *)shared_memory + (own + unsigned(32 * sizeof(OfLane)) * row));
+    }
+    POINT_FN several operator[](unsigned row) const {
+        const OfLane x = *at(row);
         return each_point([&](int i) { return of(x.v[i]); });
     }
-    POINT_FN void set(int row, several x) const {
+    POINT_FN void set(unsigned row, several x) const {
         OfLane y;
         UNROLL
         for (int i = 0; i < LANE_POINTS; ++i) y.v[i] = x.v[i];
-        own[32 * row] = y;
+        *at(row) = y;
     }
 };
 POINT_FN CrewMemory crew_memory() {
-    extern __shared__ double shared_memory[];
-    return {(OfLane *)shared_memory + (threadIdx.x & 31)};
+    unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
+    asm("" : "+r"(own)); // made once: the compiler would make it for each row
+    return {own};
 }
 
 template <class Join> POINT_FN several over_owners(const several part, const Join &join) {

@@ -1,28 +1,22 @@
 // Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
 // needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
 // wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
-// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
+// directions are apart, a half is a portion, and its reverse rates take the rows of the other one. Each warp reads one
+// list of the rows that it adds up, from its beginning to its end.
 #pragma once
 
-// Three numbers of 16 bits and one of four in the bits of a double that is a whole number
+// A number of 32 bits and one of 20, of a double that is a whole number
 struct Word {
-    unsigned low, high;
-    POINT_FN Word(const double x) : low(low_word(x)), high(high_word(x)) {}
-    POINT_FN int a() const { return low & 0xffff; }
-    POINT_FN int b() const { return low >> 16; }
-    POINT_FN int c() const { return high & 0xffff; }
-    POINT_FN int d() const { return high >> 16 & 15; }
+    unsigned low, from;
+    POINT_FN Word(const double x) : low(low_word(x)), from(high_word(x)) {}
+    POINT_FN unsigned high() const { return from - 0x43300000u; }
 };
 
-// A step's row of the tables
+// What of a step's row of the tables every step needs: A, b, E; rows of two reactants; of two products, and flags
 struct CrewStep {
     scalar A, b, E;
-    Word first, second, third;
-    template <class M>
-    POINT_FN CrewStep(const M &m, const int i)
-        : A(m.reaction_coefficients[3 * i]), b(m.reaction_coefficients[3 * i + 1]),
-          E(m.reaction_coefficients[3 * i + 2]), first(m.reaction_steps[3 * i]), second(m.reaction_steps[3 * i + 1]),
-          third(m.reaction_steps[3 * i + 2]) {}
+    Word left, right;
+    POINT_FN CrewStep(const scalar *row) : A(row[0]), b(row[1]), E(row[2]), left(row[3]), right(row[4]) {}
 };
 
 // Rows: D and I of each species in turns, those of a factor 1 and of a product 0, colliders, logarithms of the first of
@@ -37,10 +31,18 @@ template <bool APART, class M> POINT_FN const scalar *lists(const M &m) {
     else return m.reaction_sums;
 }
 
-// Three rows of a list
-POINT_FN several listed(const CrewMemory &s, const scalar word) {
-    const Word three(word);
-    return (s[three.a()] + s[three.b()]) + s[three.c()];
+// Adds the sums of a list, of two rows each, to `sum`; `next` has been read already, and moves on to the list behind.
+template <class R> POINT_FN R with_listed(const CrewMemory &s, const scalar *&at, Word &next, R sum) {
+    bool last;
+    UNROLL_BY(1)
+    do {
+        const Word now = next;
+        next = Word(*at++);
+        const double sign = from_words(0x3ff00000u | (now.low & 0x80000000u), 0);
+        last = now.low & 0x40000000u;
+        sum += sign * (s[now.low] + s[now.high()]);
+    } while (!last);
+    return sum;
 }
 
 template <class M, class R, class Species> struct CrewReacting {
@@ -49,8 +51,18 @@ template <class M, class R, class Species> struct CrewReacting {
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
-    // what a step does, as in kinetics_crew.py
-    enum { EXPONENT = 1, THIRD = 2, FALLOFF = 4, PLOG = 8, CHEBYSHEV = 16, OTHER = 32, REACTANT = 64, PRODUCT = 128 };
+    // what a step does, as in kinetics_crew.py: bits of the row of its first product
+    enum : unsigned {
+        EXPONENT = 1u << 24,
+        THIRD = 2 * EXPONENT,
+        FALLOFF = 4 * EXPONENT,
+        PLOG = 8 * EXPONENT,
+        CHEBYSHEV = 16 * EXPONENT,
+        OTHER = 32 * EXPONENT,
+        REACTANT = 64 * EXPONENT,
+        PRODUCT = 128 * EXPONENT,
+        RARE = 254 * EXPONENT
+    };
 
     // T^b exp(-E/T)
     POINT_FN R exponential(const scalar b, const scalar E) const {
@@ -67,22 +79,20 @@ template <class M, class R, class Species> struct CrewReacting {
         else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
         return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr)); // Pr/(1 + Pr), or 1/(1 + Pr)
     }
-    // of a step: A, b, E; or A and the place in a table
-    POINT_FN R coefficient(const CrewStep &of, const int flags) const {
-        const int place = of.third.c();
-        R k = R(of.A);
-        if (flags & EXPONENT) k = k * exponential(of.b, of.E);
+    // what a rate coefficient has but A and an exponential; place: in its table
+    POINT_FN R tabled_coefficient(const unsigned flags, const int place) const {
+        R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
-            if (flags & FALLOFF) k = k * falloff(place);
+            if (flags & FALLOFF) k = falloff(place);
         if constexpr (M::RATE_PLOGS > 0)
             if (flags & PLOG) {
                 const scalar *at = m.reaction_plogs + place;
-                k = k * plog_rate(at, ln_T, inv_T, ln_p);
+                k = plog_rate(at, ln_T, inv_T, ln_p);
             }
         if constexpr (M::RATE_CHEBYSHEVS > 0)
             if (flags & CHEBYSHEV) {
                 const scalar *at = m.reaction_chebyshevs + place;
-                k = k * chebyshev_rate<M>(at, inv_T, ln_p);
+                k = chebyshev_rate<M>(at, inv_T, ln_p);
             }
         return k;
     }
@@ -124,7 +134,9 @@ template <class M, class R, class Species> struct CrewReacting {
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
     }
-    template <bool APART> POINT_FN void other(const scalar *row, R k, const int to, const int apart) const {
+    // leaves its rates times nu from the row `to` on: net ones, or where directions are APART, of each species on a side
+    // what is made, then of each what is consumed
+    template <bool APART> POINT_FN void other(const scalar *row, R k, const unsigned to) const {
         const OtherReaction o = other_reaction(row);
         const int third = whole_number(row[3]);
         if (third < M::RATE_COLLIDERS) k = k * s[At::THIRD + third];
@@ -140,36 +152,42 @@ template <class M, class R, class Species> struct CrewReacting {
         if constexpr (!APART) {
             UNROLL_BY(1)
             for (int t = 0; t < o.net; ++t) s.set(to + t, o.n[2 * t + 1] * (there - back));
-            return;
-        }
-        UNROLL_BY(1)
-        for (int t = 0; t < o.left + o.right; ++t) {
-            const scalar nu = o.l[2 * t + 1]; // those of the right stand behind those of the left
-            const bool left = t < o.left;
-            s.set(to + t, nu * (left ? back : there)), s.set(to + t + apart, nu * (left ? there : back));
+        } else {
+            const int sides = o.left + o.right; // the terms of the right stand behind those of the left
+            UNROLL_BY(1)
+            for (int t = 0; t < sides; ++t) {
+                const scalar nu = o.l[2 * t + 1];
+                const bool left = t < o.left;
+                s.set(to + t, nu * (left ? back : there)), s.set(to + sides + t, nu * (left ? there : back));
+            }
         }
     }
-    // apart: where directions are, how far the row of the reverse rate lies from that of the forward one; of an `other`,
-    // that of what is consumed from that of what is made
-    template <bool APART> POINT_FN void step(const CrewStep &now, const int apart) const {
-        const Word first = now.first, second = now.second, third = now.third;
-        const int flags = first.d() | second.d() << 4, to = third.a(), last = third.b(), a = first.a(), b = first.b();
-        R scale = coefficient(now, flags);
-        if constexpr (M::RATE_OTHERS > 0)
-            if (flags & OTHER) {
-                other<APART>(m.reaction_others + last, scale, to, apart);
-                return;
+    // row: of the step. to: the row for its rate, reverse: for that of the other direction, where they are APART
+    template <bool APART>
+    POINT_FN void step(const CrewStep &now, const scalar *row, const unsigned to, const unsigned reverse) const {
+        const unsigned a = now.left.low, b = now.left.high(), flags = now.right.low;
+        R scale = R(now.A);
+        if (flags & EXPONENT) scale = scale * exponential(now.b, now.E);
+        R before = s[a] * s[b], after = s[now.right.low] * s[now.right.high()];
+        if (flags & RARE) {
+            const Word more(row[5]);
+            const unsigned third = more.low & 0xffff, sides = more.high();
+            if (flags & (FALLOFF | PLOG | CHEBYSHEV)) scale = scale * tabled_coefficient(flags, more.low >> 16);
+            if constexpr (M::RATE_OTHERS > 0)
+                if (flags & OTHER) {
+                    other<APART>(m.reaction_others + third, scale, a);
+                    return;
+                }
+            if (flags & THIRD) scale = scale * s[third];
+            if (flags & REACTANT) {
+                const unsigned c = sides & 1023;
+                scale = scale * s[c + 1], before = before * s[c];
             }
-        R before = s[a] * s[b], after = s[first.c()] * s[second.a()];
-        if (flags & THIRD) scale = scale * s[last];
-        scale = scale * (s[a + 1] * s[b + 1]);
-        if (flags & REACTANT) {
-            const int c = second.b();
-            scale = scale * s[c + 1], before = before * s[c];
+            if (flags & PRODUCT) after = after * s[sides >> 10];
         }
-        if (flags & PRODUCT) after = after * s[second.c()];
+        scale = scale * (s[a + 1] * s[b + 1]);
         if constexpr (!APART) s.set(to, scale * (before - after));
-        else s.set(to, scale * before), s.set(to + apart, scale * after);
+        else s.set(to, scale * before), s.set(reverse, scale * after);
     }
 };
 
@@ -190,46 +208,39 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     crew.colliders(rank);
     crew_barrier();
     constexpr int OWN = (M::NS + CREW - 1) / CREW, PORTIONS = APART ? 2 * M::RATE_PORTIONS : M::RATE_PORTIONS;
-    const scalar *const sums = lists<APART>(m);
     R made[OWN], gone[APART ? OWN : 1];
     UNROLL
     for (int i = 0; i < OWN; ++i) {
         made[i] = 0.0 * (rho * crew.inv_T);
         if constexpr (APART) gone[i] = made[i];
     }
+    const scalar *sums = lists<APART>(m);
+    sums += whole_number(sums[rank]);
+    Word next(*sums++);
     UNROLL_BY(1)
     for (int portion = 0; portion < PORTIONS; ++portion) {
-        const int from = CREW * portion + rank, stride = CREW * PORTIONS,
-                  apart = !APART ? 0 : portion < M::RATE_PORTIONS ? M::RATE_HALF : -M::RATE_HALF;
-        CrewStep next(m, from < M::RATE_STEPS ? from : 0); // read ahead
-        UNROLL_BY(1)
-        for (int i = from; i < M::RATE_STEPS; i += stride) {
-            const CrewStep now = next;
-            if (i + stride < M::RATE_STEPS) next = CrewStep(m, i + stride);
-            crew.template step<APART>(now, apart);
+        // a portion takes every so manieth eight of the steps, halves of it take turns
+        const bool second = APART && portion >= M::RATE_PORTIONS;
+        unsigned to = At::RATES + rank + (second ? CREW : 0);
+        const scalar *row = m.reaction_steps + 6 * (CREW * portion + rank),
+                     *const end = m.reaction_steps + 6 * M::RATE_STEPS;
+        if (row < end) {
+            CrewStep now(row);
+            UNROLL_BY(1)
+            while (true) {
+                crew.template step<APART>(now, row, to, second ? to - CREW : to + CREW);
+                row += 6 * CREW * PORTIONS, to += APART ? 2 * CREW : CREW;
+                if (row >= end) break;
+                now = CrewStep(row);
+            }
         }
         crew_barrier();
         UNROLL
-        for (int i = 0; i < OWN; ++i) {
-            const int j = i * CREW + rank;
-            if (j < M::NS) {
-                const Word list(sums[portion * M::NS + j]);
-                R more = made[i];
-                UNROLL_BY(2)
-                for (int e = list.a(); e < list.b(); ++e) more += listed(s, sums[e]);
-                if constexpr (APART) {
-                    made[i] = more;
-                    more = gone[i];
-                    UNROLL_BY(2)
-                    for (int e = list.b(); e < list.c(); ++e) more += listed(s, sums[e]);
-                    gone[i] = more;
-                } else {
-                    UNROLL_BY(2)
-                    for (int e = list.b(); e < list.c(); ++e) more -= listed(s, sums[e]);
-                    made[i] = more;
-                }
+        for (int i = 0; i < OWN; ++i)
+            if (i * CREW + rank < M::NS) {
+                made[i] = with_listed(s, sums, next, made[i]);
+                if constexpr (APART) gone[i] = with_listed(s, sums, next, gone[i]);
             }
-        }
         crew_barrier();
     }
     const auto to_owners = [&](const auto &rates, const auto &take) {

@@ -8,24 +8,24 @@ import itertools
 # What a step does, as in kinetics_crew.h
 EXPONENT, THIRD, FALLOFF, PLOG, CHEBYSHEV, OTHER, REACTANT, PRODUCT = (2**k for k in range(8))
 WARPS = 8  # of a crew
-STEPS = ("reaction_coefficients", "reaction_steps")
+STEPS = "reaction_steps"
 SUMS, SUMS_APART = "reaction_sums", "reaction_sums_apart"  # of net rates; of both directions
 # Numbers of a point in shared memory: two blocks of 64 points share a multiprocessor up to ROWS, one has MOST_ROWS.
 ROWS, MOST_ROWS = 226, 454
 
 
-def _word(a: int, b: int, c: int, d: int = 0) -> float:
-    """A double that is a whole number and has in its bits three numbers of 16 bits and one of four. So it comes through
-    all that is done to tables, and a GPU need not convert it."""
-    return float(2**52 + (a | b << 16 | c << 32 | d << 48))
+def _word(low: int, high: int = 0) -> float:
+    """A double that is a whole number and has in its bits one of 32 bits and one of 20. So it comes through all that is
+    done to tables, and a GPU need not convert it."""
+    return float(2**52 + (low | high << 32))
 
 
 @dataclasses.dataclass
 class _Step:
     """A reaction. A, b, E of its rate coefficient; rows of two reactants, two products, a third of each; the row of its
-    collider, or the place in the table of others; the place in its coefficient's own table; of each row that it leaves
-    the (species, nu) of the net rate, the species of which the forward rate is one of consumption and the reverse one
-    of production, and those where it is the other way round."""
+    collider, or the place in the table of others; the place in its coefficient's own table. Species by the rates that
+    make and consume them: (species, nu) of the net rate; reactants, products, one for each unit of nu. Of an `other`,
+    which leaves rates times nu, `net` has a species for each of these, and the sides have each species once."""
 
     flags: int
     A: float
@@ -34,17 +34,26 @@ class _Step:
     rows: list[int]
     last: int
     place: int
-    leaves: list[tuple[list[tuple[int, int]], list[int], list[int]]]
+    net: list[tuple[int, int]]
+    reactants: list[int]
+    products: list[int]
 
     def weight(self):
         """Steps that are alike, and so stand together; the longest first."""
         long = self.flags & (FALLOFF | PLOG | CHEBYSHEV | OTHER)
         return long, self.flags & EXPONENT, self.flags & (THIRD | REACTANT | PRODUCT)
 
-    def words(self, to: int) -> list[float]:
-        """to: the row of its first rate."""
+    def own_rows(self) -> int:
+        """How many rows it leaves its rates in, beside the one that each step has."""
+        return 2 * (len(self.reactants) + len(self.products)) if self.flags & OTHER else 0
+
+    def row_of_table(self, to: int) -> list[float]:
+        """to: its own rows."""
         a, b, c, d, e, f = self.rows
-        return [_word(a, b, c, self.flags & 15), _word(d, e, f, self.flags >> 4), _word(to, self.last, self.place)]
+        if self.flags & OTHER:
+            a = to
+        words = [_word(a, b), _word(c | self.flags << 24, d), _word(self.last | self.place << 16, e | f << 10)]
+        return [self.A, self.b, self.E, *words]
 
 
 @dataclasses.dataclass
@@ -70,50 +79,58 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     least = first + max(ns, weighted + WARPS)
     if least > MOST_ROWS:
         return _none()
-    for count in range(1, len(steps) + 2):  # the first that leaves room
-        halves = [i // WARPS % (2 * count) for i in range(len(steps))]  # those of portion 0, 1, ..., then the others
-        sizes = [0] * (2 * count)
-        places = []  # of each step in its half
-        for step, half in zip(steps, halves):
-            places.append(sizes[half])
-            sizes[half] += len(step.leaves)
-        longest = max(sizes)
-        if first + 2 * longest <= (ROWS if least <= ROWS else MOST_ROWS):
+    eights = -(-len(steps) // WARPS)
+    for count in range(1, eights + 1):  # portions: the first that leave room
+        rounds = -(-eights // count)
+        own = first + WARPS * (rounds + rounds % 2)  # rows of steps that need some of their own stand behind the others
+        ends = [own] * count
+        places = []
+        for i, step in enumerate(steps):
+            places.append(ends[i // WARPS % count])
+            ends[i // WARPS % count] += step.own_rows()
+        if max(ends) <= (ROWS if least <= ROWS else MOST_ROWS):
             break
     else:
         return _none()
-    # of each portion and species: rows to add, to subtract; of each half and species: of what is made, consumed
+    # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
     net = [[([], []) for _ in range(ns)] for _ in range(count)]
     apart = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
-    words: list[float] = []
-    for step, half, place in zip(steps, halves, places):
-        second = half >= count
-        to = first + second * longest + place
-        words += step.words(to)
-        for row, (terms, consumed, made) in enumerate(step.leaves, to):
-            reverse = row + (-longest if second else longest)
-            for s, nu in terms:
-                net[half % count][s][nu < 0].extend([row] * abs(nu))
-            for one, other, rows in ((0, 1, consumed), (1, 0, made)):
-                for s in rows:
-                    apart[half][s][one].append(reverse)
-                    apart[half][s][other].append(row)
+    table: list[float] = []
+    for i, (step, place) in enumerate(zip(steps, places)):
+        turn, portion = divmod(i // WARPS, count)
+        row = first + WARPS * turn + i % WARPS
+        reverse = row + (-WARPS if turn % 2 else WARPS)
+        half = apart[portion + turn % 2 * count]
+        table += step.row_of_table(place)
+        if step.flags & OTHER:
+            sides = step.reactants + step.products
+            for t, (s, _) in enumerate(step.net):
+                net[portion][s][0].append(place + t)
+            for t, s in enumerate(sides):
+                half[s][0].append(place + t)
+                half[s][1].append(place + len(sides) + t)
+            continue
+        for s, nu in step.net:
+            net[portion][s][nu < 0].extend([row] * abs(nu))
+        for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
+            for s in species:
+                half[s][0].append(made)
+                half[s][1].append(consumed)
     shares = _shared([sum(len(rows) for part in net for rows in part[s]) for s in range(ns)])
-    sums, sums_apart = (_lists(parts, shares, 2 * ns + 2) for parts in (net, apart))
-    tables = (sums, sums_apart, *(list(itertools.chain(*rows)) for rows in (others, plog_rows, chebyshev_rows)))
-    if max(map(len, tables)) >= 2**16:
+    zero = 2 * ns + 2
+    sums = _lists([[[_signed(of[s], zero)] for s in shares] for of in net])
+    sums_apart = _lists([[[_signed((rows, []), zero) for rows in of[s]] for s in shares] for of in apart])
+    if max(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)) >= 2**16:
         return _none()
     # |ln k - ln A| from 200 to 1e9 K: where it is far from 700, exp need not see to its range
     bounded = all(21 * abs(b) + abs(E) / 200 < 700 for b, E in exponents)
-    coefficients = [x for step in steps for x in (step.A, step.b, step.E)]
     return OfCrew(
-        dict(zip((*STEPS, SUMS, SUMS_APART), (coefficients or [0.0], words or [0.0], sums, sums_apart))),
+        {STEPS: table or [0.0], SUMS: sums, SUMS_APART: sums_apart},
         dict(
-            CREW_ROWS=max(least, first + 2 * longest),
+            CREW_ROWS=max(least, *ends),
             CREW_WARPS=WARPS,
             RATES_BOUNDED=bounded,
             RATE_PORTIONS=count,
-            RATE_HALF=longest,
             RATE_STEPS=len(steps),
         ),
         shares,
@@ -122,24 +139,29 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
 
 def _none() -> OfCrew:
     """Of mechanisms that have too many species or reactions."""
-    return OfCrew(dict.fromkeys((*STEPS, SUMS, SUMS_APART), [0.0]), {"CREW_ROWS": 0}, [])
+    return OfCrew(dict.fromkeys((STEPS, SUMS, SUMS_APART), [0.0]), {"CREW_ROWS": 0}, [])
 
 
-def _lists(parts, shares, zero: int) -> list[float]:
-    """Of each part and species, these in the order of `shares`: where its two lists begin and end. Then the lists, three
-    rows in a word. zero: the row that fills up."""
-    heads: list[float] = []
-    threes: list[float] = []
-    before = len(parts) * len(shares)
-    for of_species in parts:
-        for s in shares:
-            at = [before + len(threes)]
-            for rows in of_species[s]:
-                rows = rows + [zero] * (-len(rows) % 3)
-                threes += [_word(*rows[i : i + 3]) for i in range(0, len(rows), 3)]
-                at.append(before + len(threes))
-            heads.append(_word(*at))
-    return heads + threes
+def _signed(lists, zero: int) -> list[float]:
+    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for the sign and one for the
+    end. zero: the row that fills up."""
+    pairs = []
+    for sign, rows in zip((0, 1 << 31), lists):
+        rows = rows + [zero] * (len(rows) % 2)
+        pairs += [(a | sign, b) for a, b in zip(rows[::2], rows[1::2])]
+    pairs = pairs or [(zero, zero)]
+    pairs[-1] = (pairs[-1][0] | 1 << 30, pairs[-1][1])
+    return [_word(*pair) for pair in pairs]
+
+
+def _lists(parts) -> list[float]:
+    """parts[portion][species][which]: words. In the order in which the warps read them, one warp after the other; ahead
+    of all of them where each warp's begin, behind them one that is read ahead."""
+    begin, out = [], []
+    for warp in range(WARPS):
+        begin.append(WARPS + len(out))
+        out += [w for species in parts for lists in species[warp::WARPS] for words in lists for w in words]
+    return [*map(float, begin), *out, 0.0]
 
 
 def _shared(lengths) -> list[int]:
@@ -159,11 +181,11 @@ def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
     one, zero = 2 * ns, 2 * ns + 2
     steps = []
 
-    def add(row, flags, rows, last, leaves):
+    def add(row, flags, rows, last, *species):
         factor, _, k = row[:3]
         b, E = exponents[k] if k < len(exponents) else (0.0, 0.0)
         kind, place = tabled[k - len(exponents)] if k >= len(exponents) else (EXPONENT * bool(b or E), 0)
-        steps.append(_Step(flags | kind, factor, b, E, rows, last, place, leaves))
+        steps.append(_Step(flags | kind, factor, b, E, rows, last, place, *species))
 
     for (left, right), rows in pairs.items():
         for row in rows:
@@ -172,15 +194,13 @@ def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
             products = [2 * s for s in row[5 + left :]] + [one] * (3 - right) if reversible else [zero, one, one]
             flags = THIRD * (third < colliders) | REACTANT * (left == 3) | PRODUCT * (products[2] != one)
             terms = [(s, round(nu)) for s, nu in net[row[1]].items()]
-            leaves = [(terms, row[5 : 5 + left], row[5 + left :])]
             places = [*reactants[:2], *products[:2], reactants[2], products[2]]
-            add(row, flags, places, zero + 1 + third, leaves)
+            add(row, flags, places, zero + 1 + third, terms, row[5 : 5 + left], row[5 + left :])
     place = 0
     for row in others:  # they multiply by nu themselves
         forward, reverse, left, right = (round(count) for count in row[7:11])
         at = 12 + 3 * (forward + reverse)
         sides = [round(s) for s in row[at : at + 2 * (left + right) : 2]]
-        terms = [[(s, 1)] for s in net[row[1]]] + [[]] * (len(sides) - len(net[row[1]]))
-        add(row, OTHER, [one] * 6, place, [(t, [], [s]) for t, s in zip(terms, sides)])
+        add(row, OTHER, [one] * 6, place, [(s, 1) for s in net[row[1]]], sides[:left], sides[left:])
         place += len(row)
     return sorted(steps, key=_Step.weight, reverse=True)
