@@ -134,8 +134,8 @@ template <class M, class R, class Species> struct CrewReacting {
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
     }
-    // leaves its rates times nu from the row `to` on: net ones, or where directions are APART, of each species on a side
-    // what is made, then of each what is consumed
+    // leaves its rates times nu from the row `to` on: net ones, or where directions are APART, of each species on a
+    // side what is made, then of each what is consumed
     template <bool APART> POINT_FN void other(const scalar *row, R k, const unsigned to) const {
         const OtherReaction o = other_reaction(row);
         const int third = whole_number(row[3]);
@@ -191,8 +191,8 @@ template <class M, class R, class Species> struct CrewReacting {
     }
 };
 
-// Each species' production by the warp that owns it: take(k, rate) of all that is made, where directions are apart, else
-// of the net; then, where they are, of all that is consumed by take_consumed.
+// Each species' production by the warp that owns it: take(k, rate) of all that is made, where directions are apart,
+// else of the net; then, where they are, of all that is consumed by take_consumed.
 template <bool APART, class M, class R, class Species, class Take, class TakeConsumed>
 POINT_FN void production(const M &m, const R T, const R p, const R rho, const Species &Y, const Take &take,
                          const TakeConsumed &take_consumed) {
@@ -222,8 +222,8 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
         // a portion takes every so manieth eight of the steps, halves of it take turns
         const bool second = APART && portion >= M::RATE_PORTIONS;
         unsigned to = At::RATES + rank + (second ? CREW : 0);
-        const scalar *row = m.reaction_steps + 6 * (CREW * portion + rank),
-                     *const end = m.reaction_steps + 6 * M::RATE_STEPS;
+        const scalar *row = m.reaction_steps + 6 * (CREW * portion + rank), *const end =
+                                                                                m.reaction_steps + 6 * M::RATE_STEPS;
         if (row < end) {
             CrewStep now(row);
             UNROLL_BY(1)

@@ -93,8 +93,8 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     else:
         return _none()
     # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
-    net = [[([], []) for _ in range(ns)] for _ in range(count)]
-    apart = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
+    net: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
+    apart: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
     table: list[float] = []
     for i, (step, place) in enumerate(zip(steps, places)):
         turn, portion = divmod(i // WARPS, count)
@@ -157,11 +157,12 @@ def _signed(lists, zero: int) -> list[float]:
 def _lists(parts) -> list[float]:
     """parts[portion][species][which]: words. In the order in which the warps read them, one warp after the other; ahead
     of all of them where each warp's begin, behind them one that is read ahead."""
-    begin, out = [], []
+    begin: list[float] = []
+    out: list[float] = []
     for warp in range(WARPS):
-        begin.append(WARPS + len(out))
+        begin.append(float(WARPS + len(out)))
         out += [w for species in parts for lists in species[warp::WARPS] for words in lists for w in words]
-    return [*map(float, begin), *out, 0.0]
+    return [*begin, *out, 0.0]
 
 
 def _shared(lengths) -> list[int]:
