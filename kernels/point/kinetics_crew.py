@@ -93,33 +93,33 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     else:
         return _none()
     # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
-    net: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
-    apart: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
+    of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
+    of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
     table: list[float] = []
     for i, (step, place) in enumerate(zip(steps, places)):
         turn, portion = divmod(i // WARPS, count)
         row = first + WARPS * turn + i % WARPS
         reverse = row + (-WARPS if turn % 2 else WARPS)
-        half = apart[portion + turn % 2 * count]
+        half = of_halves[portion + turn % 2 * count]
         table += step.row_of_table(place)
         if step.flags & OTHER:
             sides = step.reactants + step.products
             for t, (s, _) in enumerate(step.net):
-                net[portion][s][0].append(place + t)
+                of_portions[portion][s][0].append(place + t)
             for t, s in enumerate(sides):
                 half[s][0].append(place + t)
                 half[s][1].append(place + len(sides) + t)
             continue
         for s, nu in step.net:
-            net[portion][s][nu < 0].extend([row] * abs(nu))
+            of_portions[portion][s][nu < 0].extend([row] * abs(nu))
         for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
             for s in species:
                 half[s][0].append(made)
                 half[s][1].append(consumed)
-    shares = _shared([sum(len(rows) for part in net for rows in part[s]) for s in range(ns)])
+    shares = _shared([sum(len(rows) for part in of_portions for rows in part[s]) for s in range(ns)])
     zero = 2 * ns + 2
-    sums = _lists([[[_signed(of[s], zero)] for s in shares] for of in net])
-    sums_apart = _lists([[[_signed((rows, []), zero) for rows in of[s]] for s in shares] for of in apart])
+    sums = _lists([[[_signed(of[s], zero)] for s in shares] for of in of_portions])
+    sums_apart = _lists([[[_signed((rows, []), zero) for rows in of[s]] for s in shares] for of in of_halves])
     if max(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)) >= 2**16:
         return _none()
     # |ln k - ln A| from 200 to 1e9 K: where it is far from 700, exp need not see to its range

@@ -22,6 +22,7 @@ from kernels.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError
 from . import ceilings, fortran, inputs, reactors
+from .kinetix import KinetiX
 from .properties import SAMPLE, WrongValues, fill, part
 from .report import Report, Row
 
@@ -106,7 +107,7 @@ class Fortran:
         self._mixture = mixture
 
     def prepare(self, mixture, state: dict):
-        """(work, results): work() fills results["omega"], (ns, n)."""
+        """(work, results): work() fills an array (ns, n), which results() returns."""
         n, omega = state["T"].size, np.full(state["Y"].shape, np.nan)
         arrays = [np.ascontiguousarray(state[name]) for name in ("T", "rho", "Y")]
         pointers = [ffi.from_buffer("double[]", array) for array in (*arrays, omega)]
@@ -115,7 +116,7 @@ class Fortran:
             self.use(mixture)
             self._library.kinetics_points(n, self._style, *pointers)
 
-        return work, omega
+        return work, lambda: omega
 
 
 def tables(mixture) -> list:
@@ -244,7 +245,7 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
     for rival in rivals:
         work, found = rival.prepare(mixture, few)
         work()
-        off = checked(omega, found, gross, f"{label}, {rival.name}")
+        off = checked(omega, found(), gross, f"{label}, {rival.name}")
         works.append(rival.prepare(mixture, chunk)[0])
         works[-1]()
         rows.append((rival.name, off, chunk["T"].size))
@@ -329,12 +330,16 @@ def run(given, backend, say) -> Report:
         for name, path in chosen:
             say(f"kinetics: {name}")
             mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-            beside = rivals
+            beside: list = rivals
             try:
                 tables(mixture)
             except BackendError as error:
                 beside = []
                 facts.append(f"{name}: {error}")
+            try:
+                beside = [*beside, KinetiX(path, folder)]
+            except BackendError as error:
+                facts.append(f"{name}: KinetiX is left out: {error}")
             if wanted("omega"):
                 rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
             if wanted("programs") and backend.memory == "device":
@@ -358,8 +363,9 @@ NOTES = (
     f"Values are compared at up to {CHECKED} points before anything is timed; allowed: {TOLERANCE:g} of the gross "
     "rates. Fortran on one core, from the same tables: textbook: one point at a time, an exponential for each rate "
     "coefficient and one for each equilibrium constant; reduced: the layer's own algebra over blocks of points, which "
-    "the compiler vectorises. Cantera: on one core from Python, a state a call, less the time of the same calls "
-    "without reactions. Bound: the slowest of the roofs; operations are counted by running the kernel on a number type "
+    "the compiler vectorises. KinetiX: C++ that it generates, one point at a time on one core. Cantera: on one core "
+    "from Python, a state a call, less the time of the same calls without reactions. Bound: the slowest of the roofs; "
+    "operations are counted by running the kernel on a number type "
     "that counts. On a GPU also other programs, alone, compared with a CPU's values: from T, p, Y and, if they do not "
     "make it, rho. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
     "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
