@@ -85,7 +85,8 @@ class PointKernel(Conditional):
     crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
     it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
     those that the program makes. The constants' maker gives the size CREW_ROWS: numbers of a point that lie in shared
-    memory, 0 where the mixture is not for crews.
+    memory, 0 where the mixture is not for crews. crew_kij: the structures of k_ij (Mixture.structure) for which it has
+    that body; empty: all.
     """
 
     name: str
@@ -105,6 +106,7 @@ class PointKernel(Conditional):
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
     crew: tuple[str, ...] | None = None
+    crew_kij: tuple[str, ...] = ()
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -447,6 +449,7 @@ def point_kernel(
     sweeps="",
     instead=None,
     crew=None,
+    crew_kij="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -473,6 +476,7 @@ def point_kernel(
         tuple((k, _split(v)) for k, v in (instead or {}).items()),
         _split(reads),
         None if crew is None else _split(crew),
+        _split(crew_kij),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     refuse(

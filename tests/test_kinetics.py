@@ -356,6 +356,15 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
         assert np.isnan(values[:, [3, 40]]).all() and not np.isnan(np.delete(values, [3, 40], 1)).any()
 
 
+@pytest.mark.parametrize("kinetics", ["consistent", "fugacity", "concentration"])
+def test_crew_of_a_real_gas(be, kinetics):  # noqa: F811
+    """The warps share the sums of the equation of state too, and each has the fugacities of its species."""
+    mix, (T, p, Y) = mixture(kinetics=kinetics), states()
+    some = dict(T=T[:50], p=p[:50], Y=np.ascontiguousarray(Y[:, :50]))
+    q = oracle(mix, *some.values())
+    compare(mix, in_a_crew(be, mix, "omega heat_release tau_chem rho", 2, **some), q)
+
+
 def test_crew_in_mixed_precision(be):  # noqa: F811
     """omega is made of omega_mol before that is rounded."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()
@@ -380,7 +389,7 @@ def test_which_programs_are_for_crews(monkeypatch):
     assert not in_crew(kernels_of(ideal, "omega rate_net", given), ideal)
     assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
     assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
-    assert not in_crew(kernels_of(real, "omega", given), real)  # makes fugacities
+    assert in_crew(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
     monkeypatch.setattr("kernels.point.kinetics_crew.MOST_ROWS", 30)

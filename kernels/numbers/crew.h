@@ -30,11 +30,12 @@ template <class F> POINT_FN choices each_choice(const F &f) {
 // clang-format off
 #define UNARY(f) \
     POINT_FN several f(several x) { return each_point([&](int i) { return f(of(x.v[i])); }); }
-UNARY(operator-) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(fabs) UNARY(expm1) UNARY(cbrt)
+UNARY(operator-) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(fabs) UNARY(expm1) UNARY(cbrt) UNARY(inverse_root)
+UNARY(two_thirds_start) UNARY(inverse_root_start)
 #undef UNARY
 #define TWO(f) \
     POINT_FN several f(several x, several y) { return each_point([&](int i) { return f(of(x.v[i]), of(y.v[i])); }); }
-TWO(larger) TWO(smaller)
+TWO(larger) TWO(smaller) TWO(flipped) TWO(rough_quotient)
 #undef TWO
 #define BINARY(op) \
     POINT_FN several operator op(several x, several y) { return each_point([&](int i) { return of(x.v[i]) op of(y.v[i]); }); } \
@@ -155,4 +156,20 @@ template <class Join> POINT_FN several over_owners(const several part, const Joi
     for (int i = 1; i < CREW; ++i) all = join(all, s[i]);
     crew_barrier();
     return all;
+}
+template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
+    static_assert(N <= 8, "there are rows for so many");
+    const CrewMemory s = crew_memory();
+    const int rank = crew_rank();
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) s.set(N * rank + k, x[k]);
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) {
+        x[k] = s[k];
+        UNROLL_BY(1)
+        for (int i = 1; i < CREW; ++i) x[k] += s[N * i + k];
+    }
+    crew_barrier();
 }

@@ -35,12 +35,14 @@
 #endif
 
 // The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
-// over_owners(x, join): of the threads that share a point, join(join(x, x), x)..., which all of them get.
+// Threads that share a point: over_owners(x, join) is join(join(x, x), x)... over them, which all of them get;
+// sum_over_owners is that of several sums.
 #ifdef CREW
 #define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
 template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
+template <class R, int N> POINT_FN void sum_over_owners(R (&)[N]) {}
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every

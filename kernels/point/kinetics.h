@@ -27,7 +27,7 @@ POINT_FN int whole_number(const scalar x) { return int(x + scalar(0.5)); }
 template <class M, class R, class Phi, class Out>
 POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out &ln_gamma) {
     const R ln_Z = log(Z);
-    FOR_SPECIES (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
+    FOR_OWN (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
 }
 
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range

@@ -96,6 +96,7 @@ kernel(
     "definition",
     "Z > 0",
     when={"equation": FAMILY, "kinetics": "consistent fugacity"},
+    crew="",
 )
 rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW)
 rates("gross_production", STATE, "creation destruction", sweeps="states production", crew=CREW_APART)
@@ -275,11 +276,15 @@ def mechanism(species, options) -> Constants:
     }
     plog_rows = [_plog_row(rate, r.multiplier) for r, rate in plogs]
     chebyshev_rows = [_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs]
+    near = lambda r: np.abs(L[list(r.net)]).max(initial=0.0) < FARTHEST
     of_crew = kinetics_crew.tables(
         [r.net for r in reactions],
         *(ns, list(exponents.places), len(falloffs), plog_rows, chebyshev_rows),
         *(pairs, others, most, logs, len(order[0])),
     )
+    if options["equation"] != "ideal" and any(row[4] and not near(reactions[row[1]]) for row in others):
+        of_crew = kinetics_crew.none()  # ln gamma would be lost where L_k is at its bound
+
     sizes |= of_crew.sizes
     written = len(reactions) <= WRITTEN
     if not written:

@@ -45,9 +45,10 @@ template <class R> POINT_FN R with_listed(const CrewMemory &s, const scalar *&at
     return sum;
 }
 
-template <class M, class R, class Species> struct CrewReacting {
+template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const M &m;
     const Species &Y;
+    const Gamma &ln_gamma;
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
@@ -97,22 +98,37 @@ template <class M, class R, class Species> struct CrewReacting {
         return k;
     }
     POINT_FN R concentration(const int k) const { return rho * (Y[k] * m.inv_W[k]); }
-    // prod of concentrations, as `factors` of a thread has it
+    // what reactants count with
+    POINT_FN R activity(const int k) const {
+        if constexpr (is_given<Gamma>::value && M::kinetics_fugacity) return s[2 * k] * s[2 * k + 1];
+        return concentration(k);
+    }
+    // prod of these, as `factors` of a thread has it
     POINT_FN R powers(const scalar *term, const int count, R product) const {
         UNROLL_BY(1)
         for (int t = 0; t < count; ++t, term += 3) {
-            const R x = concentration(whole_number(term[0]));
+            const R x = activity(whole_number(term[0]));
             product = factor_of(x, term, product);
         }
         return product;
+    }
+    // L_k, in which ln gamma_k may be; that is with the warp that owns the species
+    POINT_FN R logarithm_of_potential(const int k) const {
+        if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
+        return potential<true>(m, T, ln_T, inv_T, k);
     }
     POINT_FN void species(const int rank) const {
         R rest = R(0.0);
         UNROLL_BY(2)
         for (int k = rank; k < M::NS; k += CREW) {
-            const R C = concentration(k), L = potential<true>(m, T, ln_T, inv_T, k),
-                    I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
-            s.set(2 * k, C / I), s.set(2 * k + 1, I);
+            const R C = concentration(k);
+            R L = potential<true>(m, T, ln_T, inv_T, k), c = C;
+            if constexpr (is_given<Gamma>::value) {
+                if constexpr (M::kinetics_fugacity) c = C * exp(ln_gamma[k]);
+                else L += ln_gamma[k];
+            }
+            const R I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
+            s.set(2 * k, c / I), s.set(2 * k + 1, I);
             const int place = M::collider_place(k);
             if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C);
             else rest += C;
@@ -146,7 +162,7 @@ template <class M, class R, class Species> struct CrewReacting {
             R ln = row[5] + row[6] * inv_T;
             UNROLL_BY(1)
             for (int t = 0; t < o.net; ++t)
-                ln += o.n[2 * t + 1] * potential<true>(m, T, ln_T, inv_T, whole_number(o.n[2 * t]));
+                ln += o.n[2 * t + 1] * logarithm_of_potential(whole_number(o.n[2 * t]));
             back = powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
         if constexpr (!APART) {
@@ -193,15 +209,15 @@ template <class M, class R, class Species> struct CrewReacting {
 
 // Each species' production by the warp that owns it: take(k, rate) of all that is made, where directions are apart,
 // else of the net; then, where they are, of all that is consumed by take_consumed.
-template <bool APART, class M, class R, class Species, class Take, class TakeConsumed>
-POINT_FN void production(const M &m, const R T, const R p, const R rho, const Species &Y, const Take &take,
-                         const TakeConsumed &take_consumed) {
+template <bool APART, class M, class R, class Species, class Gamma, class Take, class TakeConsumed>
+POINT_FN void production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                         const Take &take, const TakeConsumed &take_consumed) {
     static_assert(CREW == M::CREW_WARPS, "the portions are made for so many warps");
     typedef CrewRows<M> At;
     const int rank = crew_rank();
     const R known = reacting_temperature(T);
     const CrewMemory s = crew_memory();
-    const CrewReacting<M, R, Species> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
+    const CrewReacting<M, R, Species, Gamma> crew{m, Y, ln_gamma, known, rho, log(known), 1.0 / known, log(p), s};
     crew_barrier(); // what a kernel before this one left may still be read
     crew.species(rank);
     crew_barrier();
@@ -260,17 +276,16 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
 }
 
 template <class M, class R, class Species, class Gamma, class Out>
-POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
+POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Out &omega_mol) {
-    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
-    production<false>(m, T, p, rho, Y, [&](const int k, const R &rate) { omega_mol.set(k, rate); }, Absent());
+    const auto take = [&](const int k, const R &rate) { omega_mol.set(k, rate); };
+    production<false>(m, T, p, rho, Y, ln_gamma, take, Absent());
 }
 
 template <class M, class R, class Species, class Gamma, class OutC, class OutD>
-POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
+POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                                OutC &creation, OutD &destruction) {
-    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
     production<true>(
-        m, T, p, rho, Y, [&](const int k, const R &rate) { creation.set(k, rate * m.W[k]); },
+        m, T, p, rho, Y, ln_gamma, [&](const int k, const R &rate) { creation.set(k, rate * m.W[k]); },
         [&](const int k, const R &rate) { destruction.set(k, rate * m.W[k]); });
 }

@@ -12,6 +12,7 @@ STEPS = "reaction_steps"
 SUMS, SUMS_APART = "reaction_sums", "reaction_sums_apart"  # of net rates; of both directions
 # Numbers of a point in shared memory: two blocks of 64 points share a multiprocessor up to ROWS, one has MOST_ROWS.
 ROWS, MOST_ROWS = 226, 454
+SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 
 
 def _word(low: int, high: int = 0) -> float:
@@ -76,9 +77,9 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
         tabled += [(flag, place) for place in itertools.accumulate(map(len, rows[:-1]), initial=0)][: len(rows)]
     steps = _steps(net, ns, exponents, tabled, pairs, others, colliders)
     first = 2 * ns + 3 + colliders + logs
-    least = first + max(ns, weighted + WARPS)
+    least = max(first + max(ns, weighted + WARPS), SUMS_AT_ONCE * WARPS)
     if least > MOST_ROWS:
-        return _none()
+        return none()
     eights = -(-len(steps) // WARPS)
     for count in range(1, eights + 1):  # portions: the first that leave room
         rounds = -(-eights // count)
@@ -91,7 +92,7 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
         if max(ends) <= (ROWS if least <= ROWS else MOST_ROWS):
             break
     else:
-        return _none()
+        return none()
     # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
     of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
     of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
@@ -121,7 +122,7 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     sums = _lists([[[_signed(of[s], zero)] for s in shares] for of in of_portions])
     sums_apart = _lists([[[_signed((rows, []), zero) for rows in of[s]] for s in shares] for of in of_halves])
     if max(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)) >= 2**16:
-        return _none()
+        return none()
     # |ln k - ln A| from 200 to 1e9 K: where it is far from 700, exp need not see to its range
     bounded = all(21 * abs(b) + abs(E) / 200 < 700 for b, E in exponents)
     return OfCrew(
@@ -137,7 +138,7 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     )
 
 
-def _none() -> OfCrew:
+def none() -> OfCrew:
     """Of mechanisms that have too many species or reactions."""
     return OfCrew(dict.fromkeys((STEPS, SUMS, SUMS_APART), [0.0]), {"CREW_ROWS": 0}, [])
 
