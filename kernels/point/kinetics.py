@@ -276,10 +276,11 @@ def mechanism(species, options) -> Constants:
     }
     plog_rows = [_plog_row(rate, r.multiplier) for r, rate in plogs]
     chebyshev_rows = [_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs]
+    blended = [(limit.b, limit.E, third[r.number]) for (r, _), limit in zip(falloffs, limits)]
     near = lambda r: np.abs(L[list(r.net)]).max(initial=0.0) < FARTHEST
     of_crew = kinetics_crew.tables(
         [r.net for r in reactions],
-        *(ns, list(exponents.places), len(falloffs), plog_rows, chebyshev_rows),
+        *(ns, list(exponents.places), blended, plog_rows, chebyshev_rows),
         *(pairs, others, most, logs, len(order[0])),
     )
     if options["equation"] != "ideal" and any(row[4] and not near(reactions[row[1]]) for row in others):

@@ -71,20 +71,22 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (M::RATES_BOUNDED) return exp_within(x);
         return exp(x);
     }
-    POINT_FN R falloff(const int i) const {
-        const scalar *f = m.reaction_falloffs + 15 * i, *base = m.reaction_exponents + 2 * M::falloff_base(i);
-        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, s[At::LN_THIRD + M::falloff_collider(i)]);
-        R ln_k = base[0] * ln_T - base[1] * inv_T;
+    // b, E: of the limit that it is a multiple of
+    POINT_FN R falloff(const int i, const scalar b, const scalar E, const R ln_third) const {
+        const scalar *f = m.reaction_falloffs + 15 * i;
+        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
+        R ln_k = b * ln_T - E * inv_T;
         const int form = whole_number(f[7]);
         if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
         else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
         return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr)); // Pr/(1 + Pr), or 1/(1 + Pr)
     }
-    // what a rate coefficient has but A and an exponential; place: in its table
-    POINT_FN R tabled_coefficient(const unsigned flags, const int place) const {
+    // what a rate coefficient has but A and an exponential; place: in its table; third: row of a falloff's collider
+    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags, const int place,
+                                  const unsigned third) const {
         R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
-            if (flags & FALLOFF) k = falloff(place);
+            if (flags & FALLOFF) k = falloff(place, of.b, of.E, s[third]);
         if constexpr (M::RATE_PLOGS > 0)
             if (flags & PLOG) {
                 const scalar *at = m.reaction_plogs + place;
@@ -161,8 +163,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if (row[4] > 0) {
             R ln = row[5] + row[6] * inv_T;
             UNROLL_BY(1)
-            for (int t = 0; t < o.net; ++t)
-                ln += o.n[2 * t + 1] * logarithm_of_potential(whole_number(o.n[2 * t]));
+            for (int t = 0; t < o.net; ++t) ln += o.n[2 * t + 1] * logarithm_of_potential(whole_number(o.n[2 * t]));
             back = powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
         if constexpr (!APART) {
@@ -188,7 +189,8 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if (flags & RARE) {
             const Word more(row[5]);
             const unsigned third = more.low & 0xffff, sides = more.high();
-            if (flags & (FALLOFF | PLOG | CHEBYSHEV)) scale = scale * tabled_coefficient(flags, more.low >> 16);
+            if (flags & (FALLOFF | PLOG | CHEBYSHEV))
+                scale = scale * tabled_coefficient(now, flags, more.low >> 16, third);
             if constexpr (M::RATE_OTHERS > 0)
                 if (flags & OTHER) {
                     other<APART>(m.reaction_others + third, scale, a);

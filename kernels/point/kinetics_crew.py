@@ -24,7 +24,8 @@ def _word(low: int, high: int = 0) -> float:
 @dataclasses.dataclass
 class _Step:
     """A reaction. A, b, E of its rate coefficient; rows of two reactants, two products, a third of each; the row of its
-    collider, or the place in the table of others; the place in its coefficient's own table. Species by the rates that
+    collider, that of its logarithm for a falloff, or the place in the table of others; the place in its coefficient's
+    own table. Species by the rates that
     make and consume them: (species, nu) of the net rate; reactants, products, one for each unit of nu. Of an `other`,
     which leaves rates times nu, `net` has a species for each of these, and the sides have each species once."""
 
@@ -70,13 +71,15 @@ class OfCrew:
 def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, others, colliders, logs, weighted) -> OfCrew:
     """The reactions in portions, each of which has some of every kind, and the rates that make up each species.
 
-    net: {species: nu} of each reaction. exponents: (b, E). falloffs: how many. pairs, others: rows as kinetics.py has
-    them. colliders, logs, weighted: sizes of that name."""
-    tabled = [(FALLOFF, i) for i in range(falloffs)]
+    net: {species: nu} of each reaction. exponents: (b, E). falloffs: b, E of the limit that it is a multiple of, its
+    collider. pairs, others: rows as kinetics.py has them. colliders, logs, weighted: sizes of that name."""
+    ln_third = 2 * ns + 3 + colliders
+    tabled = [(FALLOFF, i, b, E, ln_third + collider) for i, (b, E, collider) in enumerate(falloffs)]
     for flag, rows in ((PLOG, plog_rows), (CHEBYSHEV, chebyshev_rows)):
-        tabled += [(flag, place) for place in itertools.accumulate(map(len, rows[:-1]), initial=0)][: len(rows)]
+        starts = itertools.accumulate(map(len, rows[:-1]), initial=0)
+        tabled += [(flag, place, 0.0, 0.0, 0) for place in starts][: len(rows)]
     steps = _steps(net, ns, exponents, tabled, pairs, others, colliders)
-    first = 2 * ns + 3 + colliders + logs
+    first = ln_third + logs
     least = max(first + max(ns, weighted + WARPS), SUMS_AT_ONCE * WARPS)
     if least > MOST_ROWS:
         return none()
@@ -179,14 +182,19 @@ def _shared(lengths) -> list[int]:
 
 
 def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
-    """tabled: (flag, place) of rate coefficients that are no exponents."""
+    """tabled: of rate coefficients that are no exponents what they are, the place in their table; of falloffs b and E,
+    the row of the logarithm of their collider."""
     one, zero = 2 * ns, 2 * ns + 2
     steps = []
 
     def add(row, flags, rows, last, *species):
         factor, _, k = row[:3]
-        b, E = exponents[k] if k < len(exponents) else (0.0, 0.0)
-        kind, place = tabled[k - len(exponents)] if k >= len(exponents) else (EXPONENT * bool(b or E), 0)
+        if k < len(exponents):
+            b, E = exponents[k]
+            kind, place = EXPONENT * bool(b or E), 0
+        else:
+            kind, place, b, E, of_falloff = tabled[k - len(exponents)]
+            last = of_falloff if kind == FALLOFF else last
         steps.append(_Step(flags | kind, factor, b, E, rows, last, place, *species))
 
     for (left, right), rows in pairs.items():
