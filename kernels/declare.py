@@ -84,9 +84,9 @@ class PointKernel(Conditional):
     double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
     crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
     it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
-    those that the program makes. The constants' maker gives the size CREW_ROWS: numbers of a point that lie in shared
-    memory, 0 where the mixture is not for crews. crew_kij: the structures of k_ij (Mixture.structure) for which it has
-    that body; empty: all.
+    those that the program makes. The constants' maker gives the sizes CREW_ROWS: numbers of a point that lie in shared
+    memory, 0 where the mixture is not for crews; and CREW_BYTES: what else of a block does.
+    crew_kij: the structures of k_ij (Mixture.structure) for which it has that body; empty: all.
     """
 
     name: str

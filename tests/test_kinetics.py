@@ -341,8 +341,7 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
-        first = 2 * mix.ns + 3 + sizes["RATE_COLLIDERS"] + sizes["RATE_LOGS"]
-        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + 40)
+        monkeypatch.setattr("kernels.point.kinetics_crew.TWO_BLOCKS", 40000)
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
@@ -392,7 +391,8 @@ def test_which_programs_are_for_crews(monkeypatch):
     assert in_crew(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
-    monkeypatch.setattr("kernels.point.kinetics_crew.MOST_ROWS", 30)
+    for room in ("TWO_BLOCKS", "ONE_BLOCK"):
+        monkeypatch.setattr(f"kernels.point.kinetics_crew.{room}", 15000)
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     assert not in_crew(kernels_of(large, "omega", given), large)
 

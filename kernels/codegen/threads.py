@@ -56,7 +56,8 @@ def points_of_block(p: Plan) -> int:
 def shape(p: Plan) -> Shape:
     if crewed(p):
         points = points_of_block(p)
-        return Shape(p.launch.threads, covers=points, shared=8 * points * p.sizes["CREW_ROWS"])
+        shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
+        return Shape(p.launch.threads, covers=points, shared=shared)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)

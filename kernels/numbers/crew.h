@@ -140,6 +140,10 @@ struct CrewMemory {
         *at(row) = y;
     }
 };
+template <int ROWS> POINT_FN double *crew_bytes() { // what lies behind so many rows
+    extern __shared__ double shared_memory[];
+    return shared_memory + 32 * LANE_POINTS * ROWS;
+}
 POINT_FN CrewMemory crew_memory() {
     unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
     asm("" : "+r"(own)); // made once: the compiler would make it for each row

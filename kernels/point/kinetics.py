@@ -60,7 +60,7 @@ TABLES = (
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
 # the reactions again, as a crew of warps takes them: their net rates; both directions
-CREW, CREW_APART = (f"{kinetics_crew.STEPS} {sums}" for sums in (kinetics_crew.SUMS, kinetics_crew.SUMS_APART))
+CREW, CREW_APART = kinetics_crew.STEPS, kinetics_crew.STEPS_APART
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "

@@ -1,8 +1,7 @@
 // Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
 // needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
 // wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
-// directions are apart, a half is a portion, and its reverse rates take the rows of the other one. Each warp reads one
-// list of the rows that it adds up, from its beginning to its end.
+// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
 #pragma once
 
 // A number of 32 bits and one of 20, of a double that is a whole number
@@ -12,11 +11,10 @@ struct Word {
     POINT_FN unsigned high() const { return from - 0x43300000u; }
 };
 
-// What of a step's row of the tables every step needs: A, b, E; rows of two reactants; of two products, and flags
-struct CrewStep {
-    scalar A, b, E;
-    Word left, right;
-    POINT_FN CrewStep(const scalar *row) : A(row[0]), b(row[1]), E(row[2]), left(row[3]), right(row[4]) {}
+// A step's row of the tables, in shared memory: A, b, E; rows of two reactants; of two products, and flags; what few
+// steps need
+struct alignas(16) CrewStep {
+    double A, b, E, left, right, more;
 };
 
 // Rows: D and I of each species in turns, those of a factor 1 and of a product 0, colliders, logarithms of the first of
@@ -26,18 +24,39 @@ template <class M> struct CrewRows {
                          RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
 };
 
-template <bool APART, class M> POINT_FN const scalar *lists(const M &m) {
-    if constexpr (APART) return m.reaction_sums_apart;
-    else return m.reaction_sums;
-}
+// What a warp does in a portion: its steps, then lists of the rates that it adds up. It is copied to shared memory a
+// portion ahead.
+template <bool APART, class M> struct CrewBlocks {
+    static constexpr int SIZE = APART ? M::RATE_BLOCK_APART : M::RATE_BLOCK, // doubles
+        LISTS = APART ? M::RATE_LISTS_APART : M::RATE_LISTS;
+    const double *from;
+    double *to;
+    POINT_FN CrewBlocks(const M &m, const int rank) : to(crew_bytes<M::CREW_ROWS>() + 2 * SIZE * rank) {
+        if constexpr (APART) from = m.reaction_steps_apart + SIZE * rank;
+        else from = m.reaction_steps + SIZE * rank;
+    }
+    POINT_FN void start(const int portion) const {
+        struct alignas(16) Two {
+            double v[2];
+        };
+        const Two *const source = (const Two *)(from + portion * (SIZE * CREW));
+        Two *const there = (Two *)(to + (portion & 1) * SIZE);
+        UNROLL_BY(1)
+        for (int i = threadIdx.x & 31; i < SIZE / 2; i += 32) copy_async(there + i, source + i);
+    }
+    POINT_FN const double *arrived(const int portion) const {
+        copies_done();
+        __syncwarp();
+        return to + (portion & 1) * SIZE;
+    }
+};
 
-// Adds the sums of a list, of two rows each, to `sum`; `next` has been read already, and moves on to the list behind.
-template <class R> POINT_FN R with_listed(const CrewMemory &s, const scalar *&at, Word &next, R sum) {
+// Adds the sums of a list, of two rows each, to `sum`; `at` moves on to the list behind.
+template <class R> POINT_FN R with_listed(const CrewMemory &s, const double *&at, R sum) {
     bool last;
     UNROLL_BY(1)
     do {
-        const Word now = next;
-        next = Word(*at++);
+        const Word now(*at++);
         const double sign = from_words(0x3ff00000u | (now.low & 0x80000000u), 0);
         last = now.low & 0x40000000u;
         sum += sign * (s[now.low] + s[now.high()]);
@@ -179,15 +198,15 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
         }
     }
-    // row: of the step. to: the row for its rate, reverse: for that of the other direction, where they are APART
-    template <bool APART>
-    POINT_FN void step(const CrewStep &now, const scalar *row, const unsigned to, const unsigned reverse) const {
-        const unsigned a = now.left.low, b = now.left.high(), flags = now.right.low;
+    // to: the row for its rate, reverse: for that of the other direction, where they are APART
+    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to, const unsigned reverse) const {
+        const Word left(now.left), right(now.right);
+        const unsigned a = left.low, b = left.high(), flags = right.low;
         R scale = R(now.A);
         if (flags & EXPONENT) scale = scale * exponential(now.b, now.E);
-        R before = s[a] * s[b], after = s[now.right.low] * s[now.right.high()];
+        R before = s[a] * s[b], after = s[right.low] * s[right.high()];
         if (flags & RARE) {
-            const Word more(row[5]);
+            const Word more(now.more);
             const unsigned third = more.low & 0xffff, sides = more.high();
             if (flags & (FALLOFF | PLOG | CHEBYSHEV))
                 scale = scale * tabled_coefficient(now, flags, more.low >> 16, third);
@@ -221,6 +240,8 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     const CrewMemory s = crew_memory();
     const CrewReacting<M, R, Species, Gamma> crew{m, Y, ln_gamma, known, rho, log(known), 1.0 / known, log(p), s};
     crew_barrier(); // what a kernel before this one left may still be read
+    const CrewBlocks<APART, M> blocks(m, rank);
+    blocks.start(0);
     crew.species(rank);
     crew_barrier();
     crew.colliders(rank);
@@ -232,32 +253,26 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
         made[i] = 0.0 * (rho * crew.inv_T);
         if constexpr (APART) gone[i] = made[i];
     }
-    const scalar *sums = lists<APART>(m);
-    sums += whole_number(sums[rank]);
-    Word next(*sums++);
     UNROLL_BY(1)
     for (int portion = 0; portion < PORTIONS; ++portion) {
+        const double *block = blocks.arrived(portion);
+        if (portion + 1 < PORTIONS) blocks.start(portion + 1);
         // a portion takes every so manieth eight of the steps, halves of it take turns
         const bool second = APART && portion >= M::RATE_PORTIONS;
         unsigned to = At::RATES + rank + (second ? CREW : 0);
-        const scalar *row = m.reaction_steps + 6 * (CREW * portion + rank), *const end =
-                                                                                m.reaction_steps + 6 * M::RATE_STEPS;
-        if (row < end) {
-            CrewStep now(row);
-            UNROLL_BY(1)
-            while (true) {
-                crew.template step<APART>(now, row, to, second ? to - CREW : to + CREW);
-                row += 6 * CREW * PORTIONS, to += APART ? 2 * CREW : CREW;
-                if (row >= end) break;
-                now = CrewStep(row);
-            }
+        const double *const lists = block + CrewBlocks<APART, M>::LISTS;
+        UNROLL_BY(1)
+        for (int i = CREW * portion + rank; i < M::RATE_STEPS; i += CREW * PORTIONS) {
+            crew.template step<APART>(*(const CrewStep *)block, to, second ? to - CREW : to + CREW);
+            block += 6, to += APART ? 2 * CREW : CREW;
         }
         crew_barrier();
+        const double *list = lists;
         UNROLL
         for (int i = 0; i < OWN; ++i)
             if (i * CREW + rank < M::NS) {
-                made[i] = with_listed(s, sums, next, made[i]);
-                if constexpr (APART) gone[i] = with_listed(s, sums, next, gone[i]);
+                made[i] = with_listed(s, list, made[i]);
+                if constexpr (APART) gone[i] = with_listed(s, list, gone[i]);
             }
         crew_barrier();
     }

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from ..codegen.plan import LARGE
+
 # What a step does, as in kinetics_crew.h
 EXPONENT, THIRD, FALLOFF, PLOG, CHEBYSHEV, OTHER, REACTANT, PRODUCT = (2**k for k in range(8))
 WARPS = 8  # of a crew
-STEPS = "reaction_steps"
-SUMS, SUMS_APART = "reaction_sums", "reaction_sums_apart"  # of net rates; of both directions
-# Numbers of a point in shared memory: two blocks of 64 points share a multiprocessor up to ROWS, one has MOST_ROWS.
-ROWS, MOST_ROWS = 226, 454
+STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # of net rates; of both directions
+# Bytes of shared memory of a block of 64 points, of which a multiprocessor has two, or one
+TWO_BLOCKS, ONE_BLOCK = 113 * 1024, 227 * 1024
+POINTS = 64
+STEP = 6  # doubles of a step's row
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 
 
@@ -81,61 +84,36 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
     steps = _steps(net, ns, exponents, tabled, pairs, others, colliders)
     first = ln_third + logs
     least = max(first + max(ns, weighted + WARPS), SUMS_AT_ONCE * WARPS)
-    if least > MOST_ROWS:
-        return none()
-    eights = -(-len(steps) // WARPS)
-    for count in range(1, eights + 1):  # portions: the first that leave room
-        rounds = -(-eights // count)
-        own = first + WARPS * (rounds + rounds % 2)  # rows of steps that need some of their own stand behind the others
-        ends = [own] * count
-        places = []
-        for i, step in enumerate(steps):
-            places.append(ends[i // WARPS % count])
-            ends[i // WARPS % count] += step.own_rows()
-        if max(ends) <= (ROWS if least <= ROWS else MOST_ROWS):
+    totals = [0] * ns
+    for step in steps:
+        for s, nu in step.net:
+            totals[s] += abs(nu)
+    shares = _shared(totals)
+    room = TWO_BLOCKS if 8 * POINTS * least < TWO_BLOCKS else ONE_BLOCK
+    for count in range(1, -(-len(steps) // WARPS) + 1):  # portions: the first that leave room
+        laid = _laid_out(steps, shares, first, count)
+        rows, size = max(least, laid.rows), 2 * 8 * WARPS * max(laid.net.block, laid.apart.block)
+        if 8 * POINTS * rows + size <= room:
             break
     else:
         return none()
-    # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
-    of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
-    of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
-    table: list[float] = []
-    for i, (step, place) in enumerate(zip(steps, places)):
-        turn, portion = divmod(i // WARPS, count)
-        row = first + WARPS * turn + i % WARPS
-        reverse = row + (-WARPS if turn % 2 else WARPS)
-        half = of_halves[portion + turn % 2 * count]
-        table += step.row_of_table(place)
-        if step.flags & OTHER:
-            sides = step.reactants + step.products
-            for t, (s, _) in enumerate(step.net):
-                of_portions[portion][s][0].append(place + t)
-            for t, s in enumerate(sides):
-                half[s][0].append(place + t)
-                half[s][1].append(place + len(sides) + t)
-            continue
-        for s, nu in step.net:
-            of_portions[portion][s][nu < 0].extend([row] * abs(nu))
-        for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
-            for s in species:
-                half[s][0].append(made)
-                half[s][1].append(consumed)
-    shares = _shared([sum(len(rows) for part in of_portions for rows in part[s]) for s in range(ns)])
-    zero = 2 * ns + 2
-    sums = _lists([[[_signed(of[s], zero)] for s in shares] for of in of_portions])
-    sums_apart = _lists([[[_signed((rows, []), zero) for rows in of[s]] for s in shares] for of in of_halves])
     if max(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)) >= 2**16:
         return none()
     # |ln k - ln A| from 200 to 1e9 K: where it is far from 700, exp need not see to its range
     bounded = all(21 * abs(b) + abs(E) / 200 < 700 for b, E in exponents)
     return OfCrew(
-        {STEPS: table or [0.0], SUMS: sums, SUMS_APART: sums_apart},
+        {STEPS: laid.net.values, STEPS_APART: laid.apart.values},
         dict(
-            CREW_ROWS=max(least, *ends),
+            CREW_ROWS=rows,
+            CREW_BYTES=size,
             CREW_WARPS=WARPS,
             RATES_BOUNDED=bounded,
             RATE_PORTIONS=count,
             RATE_STEPS=len(steps),
+            RATE_BLOCK=laid.net.block,
+            RATE_LISTS=laid.net.lists,
+            RATE_BLOCK_APART=laid.apart.block,
+            RATE_LISTS_APART=laid.apart.lists,
         ),
         shares,
     )
@@ -143,7 +121,89 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
 
 def none() -> OfCrew:
     """Of mechanisms that have too many species or reactions."""
-    return OfCrew(dict.fromkeys((STEPS, SUMS, SUMS_APART), [0.0]), {"CREW_ROWS": 0}, [])
+    return OfCrew(dict.fromkeys((STEPS, STEPS_APART), [0.0]), {"CREW_ROWS": 0}, [])
+
+
+@dataclasses.dataclass
+class _Blocks:
+    """What a warp does in a portion, one block after another, portion by portion: rows of its steps, then lists of the
+    rates that it adds up. block, lists: how many doubles a block has, and ahead of its lists."""
+
+    values: list[float]
+    block: int
+    lists: int
+
+
+@dataclasses.dataclass
+class _LaidOut:
+    """rows: of a point. net, apart: for net rates, for both directions."""
+
+    rows: int
+    net: _Blocks
+    apart: _Blocks
+
+
+def _laid_out(steps, shares, first: int, count: int) -> _LaidOut:
+    """The steps in `count` portions. A portion takes every count-th eight of them; the eights are halves of it in
+    turns."""
+    ns, eights = len(shares), -(-len(steps) // WARPS)
+    rounds = -(-eights // count)
+    ends = [first + WARPS * (rounds + rounds % 2)] * count  # rows of steps that need some of their own stand behind
+    # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
+    of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
+    of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
+    rows_of: dict[tuple, list[list[float]]] = {}  # (portion, half, warp) -> rows of the table
+    for i, step in enumerate(steps):
+        (turn, portion), warp = divmod(i // WARPS, count), i % WARPS
+        row, own = first + WARPS * turn + warp, ends[portion]
+        reverse = row + (-WARPS if turn % 2 else WARPS)
+        half = of_halves[portion + turn % 2 * count]
+        ends[portion] += step.own_rows()
+        rows_of.setdefault((portion, turn % 2, warp), []).append(step.row_of_table(own))
+        if step.flags & OTHER:
+            sides = step.reactants + step.products
+            for t, (s, _) in enumerate(step.net):
+                of_portions[portion][s][0].append(own + t)
+            for t, s in enumerate(sides):
+                half[s][0].append(own + t)
+                half[s][1].append(own + len(sides) + t)
+            continue
+        for s, nu in step.net:
+            of_portions[portion][s][nu < 0].extend([row] * abs(nu))
+        for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
+            for s in species:
+                half[s][0].append(made)
+                half[s][1].append(consumed)
+    zero = row_of_zero(ns)
+    of_half = lambda portion, half, warp: rows_of.get((portion, half, warp), [])
+    net, apart = [], []  # (rows of the table, lists) of each portion and warp
+    for portion, warp in itertools.product(range(count), range(WARPS)):
+        halves = itertools.zip_longest(*(of_half(portion, half, warp) for half in (0, 1)))
+        lists = [_signed(of_portions[portion][s], zero) for s in shares[warp::WARPS]]
+        net.append(([row for pair in halves for row in pair if row], lists))
+    for part, warp in itertools.product(range(2 * count), range(WARPS)):
+        lists = [_signed((rows, []), zero) for s in shares[warp::WARPS] for rows in of_halves[part][s]]
+        apart.append((of_half(part % count, part // count, warp), lists))
+    return _LaidOut(max(ends), _blocks(net), _blocks(apart))
+
+
+def row_of_zero(ns: int) -> int:
+    """The row of a product 0: behind D and I of each species and of a factor 1."""
+    return 2 * ns + 2
+
+
+def _blocks(parts) -> _Blocks:
+    """parts: (rows of the table, lists) of each block. All blocks have one size, a whole number of 16 bytes; together
+    they are too long for the struct of constants: they stand in the device's memory, from where copies start."""
+    rounds = max(len(rows) for rows, _ in parts)
+    words = max(sum(map(len, lists)) for _, lists in parts)
+    size = STEP * rounds + words + words % 2
+    values: list[float] = []
+    for rows, lists in parts:
+        block = [x for row in rows for x in row]
+        block += [0.0] * (STEP * rounds - len(block)) + [x for words_of in lists for x in words_of]
+        values += block + [0.0] * (size - len(block))
+    return _Blocks(values + [0.0] * (LARGE + 1 - len(values)), size, STEP * rounds)
 
 
 def _signed(lists, zero: int) -> list[float]:
@@ -156,17 +216,6 @@ def _signed(lists, zero: int) -> list[float]:
     pairs = pairs or [(zero, zero)]
     pairs[-1] = (pairs[-1][0] | 1 << 30, pairs[-1][1])
     return [_word(*pair) for pair in pairs]
-
-
-def _lists(parts) -> list[float]:
-    """parts[portion][species][which]: words. In the order in which the warps read them, one warp after the other; ahead
-    of all of them where each warp's begin, behind them one that is read ahead."""
-    begin: list[float] = []
-    out: list[float] = []
-    for warp in range(WARPS):
-        begin.append(float(WARPS + len(out)))
-        out += [w for species in parts for lists in species[warp::WARPS] for words in lists for w in words]
-    return [*begin, *out, 0.0]
 
 
 def _shared(lengths) -> list[int]:
@@ -184,7 +233,7 @@ def _shared(lengths) -> list[int]:
 def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
     """tabled: of rate coefficients that are no exponents what they are, the place in their table; of falloffs b and E,
     the row of the logarithm of their collider."""
-    one, zero = 2 * ns, 2 * ns + 2
+    one, zero = 2 * ns, row_of_zero(ns)
     steps = []
 
     def add(row, flags, rows, last, *species):
