@@ -146,7 +146,7 @@ def _work(p: Plan) -> list[str]:
                 elif name in p.writes and name not in kept:
                     lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
-                    lines.append(f"Held<real, {p.rows(name)}> {name};")
+                    lines.append(f"{f'Owned<{p.rows(name)}>' if crew else f'Held<real, {p.rows(name)}>'} {name};")
         lines.append(call(p, kernel, lost[kernel], "real"))
     scalars = [w for w in p.writes if quantities[w].per == ""]
     once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]

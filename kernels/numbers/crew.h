@@ -84,8 +84,19 @@ POINT_FN bool any_of(choices c) {
     for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
     return any;
 }
-POINT_FN int crew_rank() { return __shfl_sync(WARP, (int)threadIdx.x >> 5, 0); } // known to be alike for a warp
+// Known to be alike for a warp and, where CREW is a power of 2, to be below it
+POINT_FN int crew_rank() {
+    const int rank = __shfl_sync(WARP, (int)threadIdx.x >> 5, 0);
+    return CREW & (CREW - 1) ? rank : rank & (CREW - 1);
+}
 POINT_FN void crew_barrier() { __syncthreads(); }
+
+// Values of the species that a warp owns, in registers
+template <int N> struct Owned {
+    several value[(N + CREW - 1) / CREW];
+    POINT_FN several operator[](int s) const { return value[s / CREW]; }
+    POINT_FN void set(int s, several x) { value[s / CREW] = x; }
+};
 
 // Where a lane's points lie. One beyond the last works on the last and stores nothing.
 struct CrewPlace {

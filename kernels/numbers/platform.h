@@ -38,7 +38,10 @@
 // Threads that share a point: over_owners(x, join) is join(join(x, x), x)... over them, which all of them get;
 // sum_over_owners is that of several sums.
 #ifdef CREW
-#define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
+        if (const int s = CREW * turn + rank; s < (count))
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
 template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }

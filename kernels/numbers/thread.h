@@ -137,7 +137,15 @@ POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <=
     const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0), k = shifted - 6755399441055744.0;
     double r = fma(k, -EXP_PARTS[1], x);
     r = fma(k, -EXP_PARTS[2], r);
+#ifdef CREW // two sums side by side: a lane has few points, and would wait for each term
+    const double r2 = r * r;
+    double q = EXP_SERIES[8], odd = EXP_SERIES[9];
+    UNROLL
+    for (int k = 6; k >= 0; k -= 2) q = fma(q, r2, EXP_SERIES[k]), odd = fma(odd, r2, EXP_SERIES[k + 1]);
+    q = fma(odd, r, q);
+#else
     const double q = polynomial(EXP_SERIES, r);
+#endif
     const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
