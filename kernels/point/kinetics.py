@@ -60,7 +60,7 @@ TABLES = (
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
 # the reactions again, as a crew of warps takes them: their net rates; both directions
-CREW, CREW_APART = kinetics_crew.STEPS, kinetics_crew.STEPS_APART
+CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -311,6 +311,7 @@ def mechanism(species, options) -> Constants:
             reaction_defaults=defaults or [0.0],
             reaction_specials=specials or [0.0],
             reaction_elimination=elimination or [0.0],
+            reaction_weights=flat(weights[:, [*order[0], order[1][0]]]),
             **of_crew.values,
         ),
         sizes=sizes,

@@ -67,7 +67,6 @@ template <class R> POINT_FN R with_listed(const CrewMemory &s, const double *&at
 template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const M &m;
     const Species &Y;
-    const Gamma &ln_gamma;
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
@@ -138,15 +137,15 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
         return potential<true>(m, T, ln_T, inv_T, k);
     }
-    POINT_FN void species(const int rank) const {
+    POINT_FN void species(const int rank) const { // in the rows of D and I lie concentrations and ln gamma
         R rest = R(0.0);
         UNROLL_BY(2)
         for (int k = rank; k < M::NS; k += CREW) {
-            const R C = concentration(k);
+            const R C = s[2 * k];
             R L = potential<true>(m, T, ln_T, inv_T, k), c = C;
             if constexpr (is_given<Gamma>::value) {
-                if constexpr (M::kinetics_fugacity) c = C * exp(ln_gamma[k]);
-                else L += ln_gamma[k];
+                if constexpr (M::kinetics_fugacity) c = C * exp(s[2 * k + 1]);
+                else L += s[2 * k + 1];
             }
             const R I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
             s.set(2 * k, c / I), s.set(2 * k + 1, I);
@@ -163,10 +162,10 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         for (int i = 0; i < CREW; ++i) rest += s[At::REST + i];
         UNROLL_BY(1)
         for (int j = rank; j < M::RATE_COLLIDERS; j += CREW) {
-            const scalar *w = m.reaction_colliders + j * M::NS;
-            R sum = w[M::collider_species(M::RATE_WEIGHTED)] * rest;
+            const scalar *w = m.reaction_weights + j * (M::RATE_WEIGHTED + 1);
+            R sum = w[M::RATE_WEIGHTED] * rest;
             UNROLL_BY(4)
-            for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[M::collider_species(t)] * s[At::WEIGHTED + t];
+            for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[t] * s[At::WEIGHTED + t];
             s.set(At::THIRD + j, sum);
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
@@ -236,12 +235,17 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     static_assert(CREW == M::CREW_WARPS, "the portions are made for so many warps");
     typedef CrewRows<M> At;
     const int rank = crew_rank();
-    const R known = reacting_temperature(T);
-    const CrewMemory s = crew_memory();
-    const CrewReacting<M, R, Species, Gamma> crew{m, Y, ln_gamma, known, rho, log(known), 1.0 / known, log(p), s};
     crew_barrier(); // what a kernel before this one left may still be read
     const CrewBlocks<APART, M> blocks(m, rank);
     blocks.start(0);
+    const CrewMemory s = crew_memory();
+    // all that comes from far away first, to the rows of D and I
+    FOR_OWN (k, M::NS) {
+        s.set(2 * k, rho * (Y[k] * m.inv_W[k]));
+        if constexpr (is_given<Gamma>::value) s.set(2 * k + 1, ln_gamma[k]);
+    }
+    const R known = reacting_temperature(T);
+    const CrewReacting<M, R, Species, Gamma> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
     crew.species(rank);
     crew_barrier();
     crew.colliders(rank);
