@@ -11,6 +11,7 @@ from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # n
 
 from kernels import Contraction, get_backend
 from kernels.backend.base import Source
+from kernels.errors import ArgumentError
 from kernels.tensor import named, orders, stages
 from kernels.tensor.text import parse
 
@@ -82,11 +83,11 @@ def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
     assert all_27(stand_in, n) == ["orbits", "stages", "stays"]
 
 
-VARIANTS = (
+VARIANTS = (  # lines lie apart where copies are made: of the last two no table's choice may have that
     dict(bulk=True, stage=1, tight=True, warps=2, ahead=2),
     dict(bulk=True, stage=2, tight=False, warps=1, ahead=1),
-    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2),
-    dict(paired=False, columns=1, batch=2),
+    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=False),
+    dict(paired=False, columns=1, batch=2, apart=False),
 )
 RINGS = (
     dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
@@ -134,6 +135,8 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
     assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
     assert len(made.inner) == 3 and not made.inner & set(made.held)
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
+    if n == 8:  # in the table with lines apart
+        check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[2:], **options)
     arrays["u"][1, 0, n - 1, n - 1] = np.inf
     found = run(plan, {**arrays, **empty(plan, 3)}, 3)["w"]
     with np.errstate(invalid="ignore"):
@@ -211,6 +214,8 @@ def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     with pytest.raises(stages.Unable, match="ring"):
         stages.Stages(plan.program, how)
     assert how.singly.ring == 1 and not how.singly.paired
+    with pytest.raises(ArgumentError, match="ring of 2.* does not serve it, wanted for a ring bulk copies"):
+        Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, how=how)
 
 
 def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811

@@ -88,6 +88,8 @@ class Contraction:
         self.price, self.how, self.program = able[0]
         if how is not None and how is not named:
             self.how = how
+            if reason := self._renderer.unable(self.program, how):
+                raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")

@@ -217,6 +217,16 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
 
 
+def unable(p: Program, how) -> str:
+    """What an organisation wants of a program that does not have it; "" where it serves."""
+    try:
+        if isinstance(how, stages.Staged):
+            stages.Stages(p, how)
+    except stages.Unable as reason:
+        return str(reason)
+    return ""
+
+
 def stand_ins(p: Program, how) -> list:
     """The organisation, and those that take its place for arrays that do not lie as it needs."""
     if isinstance(how, stages.Staged):

@@ -180,17 +180,17 @@ class Stages:
         self.statements = list(made or p.statements)
         self.arrays = describe(e, self.statements, p.sizes) if made else p.arrays
         if any(a.kind == "shared" for a in self.arrays.values()):
-            raise Unable("a local that the batch shares")
+            raise Unable("no local that the batch shares")
         self._merge()
         self.written = {s.out.name for s in self.statements}
         if any(self.arrays[x].mixed for x in self.written):
-            raise Unable("an output with the batch index in several places")
+            raise Unable("no output with the batch index in several places")
         self.entry: list[str] = []
         self._entry()
         self.walk = how.walk if how.walk in self.entry else ""
         self.steps = [step for s in self.statements for step in self._split(s)]
         if not any(step.kind == "units" for step in self.steps):
-            raise Unable("no product with a sum, rows and columns")
+            raise Unable("a product with a sum, rows and columns")
         self.held: dict[str, Held] = {}
         self.copies = 1  # of every array in shared memory
         self.inner: set[str] = set()  # locals that stay in registers
@@ -202,9 +202,9 @@ class Stages:
             self._join()
         copied = any(step.kind == "copy" for step in self.steps)
         if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
-            raise Unable("a ring is of bulk copies, one for each entry")
+            raise Unable("for a ring bulk copies of each entry")
         if how.apart and (self.walk or not copied):
-            raise Unable("lines lie apart where an entry's parts are copied")
+            raise Unable("for lines apart copies of an entry's parts")
         self._place()
 
     def _merge(self) -> None:
@@ -606,7 +606,7 @@ class Stages:
             self.gate = self.room
             self.bytes += -(-self.how.ring // 2) * 16
         if self.bytes > LIMIT:
-            raise Unable(f"{self.bytes} bytes of shared memory")
+            raise Unable(f"{LIMIT} bytes of shared memory at most, not {self.bytes}")
 
     def slot(self, name: str) -> int:
         """Numbers of room of a held array, of one entry; bulk copies begin at 16 bytes."""
@@ -724,7 +724,7 @@ class Stages:
 
 
 class Unable(Exception):
-    """The organisation does not serve a program."""
+    """The organisation does not serve a program; the message says what it wants."""
 
 
 # ---- which organisation --------------------------------------------------------------------------------------------
