@@ -86,13 +86,13 @@ def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
 VARIANTS = (  # lines lie apart where copies are made: of the last two no table's choice may have that
     dict(bulk=True, stage=1, tight=True, warps=2, ahead=2),
     dict(bulk=True, stage=2, tight=False, warps=1, ahead=1),
-    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=False),
-    dict(paired=False, columns=1, batch=2, apart=False),
+    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=0),
+    dict(paired=False, columns=1, batch=2, apart=0),
 )
 RINGS = (
-    dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
-    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=False),
-    dict(bulk=True, stage=1, warps=2, apart=True),
+    dict(bulk=True, stage=1, warps=3, ring=2, apart=0),
+    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=0),
+    dict(bulk=True, stage=1, warps=2, apart=16),
 )
 
 
@@ -182,7 +182,7 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
 
 NARROW = (
     dict(narrow=True, bulk=True, stage=1, warps=2, ring=2),
-    dict(narrow=True, bulk=True, stage=1, warps=3, apart=True),
+    dict(narrow=True, bulk=True, stage=1, warps=3, apart=16),
     dict(narrow=True, bulk=False, warps=2),
     dict(bulk=True, stage=1, warps=2),
 )
@@ -202,7 +202,7 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
 
 def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
-    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, False), ("float64", 7, False)):
+    for dtype, n, apart in (("float64", 8, 16), ("float64", 16, 16), ("float32", 8, 0), ("float64", 7, 0)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
         assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
 

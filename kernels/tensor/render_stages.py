@@ -12,6 +12,7 @@ import math
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
+from . import render_lines
 from .plan import Loop, Program, joined, pointers, step_text, steps, view
 from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
@@ -26,7 +27,9 @@ class Writer:
         self.team = 32 * self.how.warps
         self.pointers: dict[Reference, str] = {}
         self.even: set[str] = set()  # arguments of which 16 bytes are read at once
-        self.number = "scalar" if plan.how.narrow else "double"  # in shared memory
+        self.once: dict[str, str] = {}  # names of factors that lanes hold, by the text that reads them
+        self.of_once: set[Reference] = set()
+        self.number = "scalar" if plan.narrow else "double"  # in shared memory
 
     def held(self, name: str) -> str:
         return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
@@ -149,13 +152,14 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
-        if self.how.apart:  # pieces of 16 bytes
-            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
-            runs *= run // plan.grain
+        if self.how.apart:  # in pieces
+            turned = joined([*loops, Loop(run // plan.piece, (plan.piece, plan.piece))])
+            runs *= run // plan.piece
         split = " ".join(digits(turned, "x", "x"))
         ends = f"h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
         if self.how.apart:
-            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
+            copy = f"copy_piece<{self.how.apart}>({ends});"
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} {copy} }}"]
         return [
             f"// {s}",
             f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
@@ -171,12 +175,12 @@ class Writer:
     def units(self, step: Step) -> list[str]:
         """A warp's tiles, one after the other. Of two statements the second goes on with the numbers of the first."""
         *first, last = step.statements
-        inner = [Tile(self, s, "_before") for s in first]
-        tile = Tile(self, last, given=bool(first))
+        inner = [Tile(self, s, step, "_before") for s in first]
+        tile = Tile(self, last, step, given=bool(first))
         made = [tile, *inner]
         lines = [f"// {'; '.join(map(str, step.statements))}"]
         for t in made:
-            lines += t.hoist()
+            lines += t.hoist(self.once)
         turns = -(-tile.jobs // self.how.warps)
         exact = tile.jobs % self.how.warps == 0
         lines.append(
@@ -193,6 +197,25 @@ class Writer:
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         lines.append("}" if exact else "} }")
         return lines
+
+    # ---- products by threads
+    def lines(self, number: int, step: Step) -> list[str]:
+        """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
+        made = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
+        m, rows = made[0].m, made[0].rows
+        lines = [
+            f"// {'; '.join(map(str, step.statements))}",
+            f"UNROLL_BY(1) for (int x = me; x < {m}; x += {rows * self.team}) {{",
+        ]
+        for row in range(rows):
+            x = f"x + {row * self.team}"
+            whole = m % (rows * self.team) == 0 or row == 0
+            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {m}'};")
+            lines.append(f"const int x{row} = {x if whole else f'min({x}, {m - 1})'};")
+        for k, one in enumerate(made):
+            result = "given" if k < len(made) - 1 else "sum"
+            lines += [f"scalar {result}[{rows}][{one.n}];", "{", *one.text(result), "}"]
+        return [*lines, "}"]
 
     # ---- all orders of an entry's indices
     def place_of(self, r: Reference, values: dict[str, str]) -> str:
@@ -377,7 +400,7 @@ class Writer:
         early, bodies = [], []
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
-                bodies.append(self.units(step))
+                bodies.append(self.lines(k, step) if how.line else self.units(step))
             elif step.kind == "copy":
                 bodies.append(self.copy(step))
             else:
@@ -386,6 +409,7 @@ class Writer:
                 bodies.append(lines)
         threads = self.team * plan.entries
         lines = [
+            *render_lines.declared(self.p, plan.matrices),
             f"KERNEL(contraction, Arguments, {threads}{f', {how.blocks}' if how.blocks else ''}) {{",
             f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",
@@ -403,6 +427,8 @@ class Writer:
         slots = [f"{self.held(x)} + slot * {plan.slot(x)};" for x in copied]
         sources = {plan.steps[k].statements[0].terms[0].factors[0] for k in copies}
         if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
+            if self.once:
+                lines += [*pointers(self.p, "0L"), *self.pointer_lines(False, self.of_once), *self.once.values()]
             lines += [*opened, "const auto fetch = [&](long g, int slot) {", *self.begins(sources), *slots]
             lines += ["unsigned long long *const gate = gates + slot;", *ask, "};"]
             lines.append(
@@ -419,6 +445,7 @@ class Writer:
             team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
             lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
         lines += self.begins()
+        lines += list(self.once.values()) if how.ring == 1 else []
         lines += slots if how.ring > 1 else []
         held = [x for x in plan.held if how.ring == 1 or x not in copied]
         lines += [f"{self.held(x)};" for x in held]
@@ -517,6 +544,7 @@ def launch(plan, arrays, values, n: int, members: str):
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
     shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
+    render_lines.fill(module, plan, stages.matrices, arrays)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(
         module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items

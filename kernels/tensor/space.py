@@ -227,7 +227,10 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "tight": (False, True),
         "ring": (1, 2, 3, 4),
         "narrow": (False, True) if p.dtype == "float32" else (),
-        "apart": (False, True) if how.bulk else (),
+        "apart": (0, 8, 16) if how.bulk else (),
+        "line": (False, True) if p.dtype == "float32" else (),
+        "once": (False, True),
+        "turned": (False, True),
     }
     if how.walk:
         found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(how.walk, 1))

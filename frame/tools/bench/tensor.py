@@ -4,8 +4,9 @@ Values of ours and of every rival are checked first. Then all run in turns; medi
 On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
 OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not be counted. What multiply-adds in
 registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
-On a device its own clock counts. Cold: the caches were overwritten before. Hot: the same work ran just before. Both
-wait behind the overwriting, so that no time of the host is in them.
+On a device its own clock counts. Cold: the caches hold other numbers, which were read last: with numbers that were
+written there, the work would wait for their way to memory, which is none of its own. Hot: the same work ran just
+before. Both wait behind that, so that no time of the host is in them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from .tensor_rivals import Rivals
 ROUNDS = 9
 LEAST = 2e-3  # seconds of one measurement on a CPU: shorter work is repeated
 FAR_OFF = 20  # times the quickest: measured once
-FLUSHED = 1 << 30  # bytes that are written to empty a device's caches: so long that the host is done queueing
+FLUSHED = 1 << 30  # bytes that are written, and half of them read, to empty a device's caches: so long that the host is
+# done queueing
 BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
@@ -149,6 +151,7 @@ class DeviceClock:
 
     def cold(self, work) -> float:
         self.memory.fill(0)
+        self.memory[: FLUSHED // 2].view("int64").max()
         begin = self.backend.mark()
         work()
         return self.backend.elapsed(begin, self.backend.mark())
