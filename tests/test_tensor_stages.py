@@ -135,8 +135,8 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
     assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
     assert len(made.inner) == 3 and not made.inner & set(made.held)
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
-    if n == 8:  # in the table with lines apart
-        check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[2:], **options)
+    more = VARIANTS[2:] + ONCE if n == 8 else ONCE[:1]  # 8 is in the table with lines apart
+    check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, more, **options)
     arrays["u"][1, 0, n - 1, n - 1] = np.inf
     found = run(plan, {**arrays, **empty(plan, 3)}, 3)["w"]
     with np.errstate(invalid="ignore"):
@@ -180,11 +180,17 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
     check_rings(stand_in, 6, 1)
 
 
+ONCE = (
+    dict(bulk=True, stage=1, warps=3, once=True, turned=True, apart=8),
+    dict(bulk=True, stage=1, warps=2, once=True, turned=True, ring=2, apart=0),
+)
 NARROW = (
     dict(narrow=True, bulk=True, stage=1, warps=2, ring=2),
     dict(narrow=True, bulk=True, stage=1, warps=3, apart=16),
     dict(narrow=True, bulk=False, warps=2),
     dict(bulk=True, stage=1, warps=2),
+    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=16),
+    dict(line=True, bulk=True, stage=1, warps=2, ring=2),
 )
 
 
@@ -197,7 +203,17 @@ def check_narrow(backend, n, batch):
 
 
 def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
+    """And a row a thread: of six factors too, whose products are not alone; not where the matrix is no constant."""
     check_narrow(stand_in, 8, 3)
+    arrays, sizes = nekbone(6, 2, "float32", whole=True)
+    rows = (dict(line=True, bulk=False, warps=1, ahead=2),)
+    options = dict(dtype="float32", **named.TEXTS["ax"].options)
+    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, rows, **options)
+    how = stages.Staged(1, line=True)
+    with pytest.raises(ArgumentError, match="constant matrices"):
+        Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
+    with pytest.raises(ArgumentError, match="matrices that the batch shares"):
+        Contraction(FIELD, dict(l=4, r=4, p=8), "float32", backend=stand_in, how=how)
 
 
 def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
@@ -268,7 +284,8 @@ def test_on_a_gpu(monkeypatch):
         arrays, sizes = nekbone(n, 19, whole=True)
         check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
         one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
-        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
+        more = VARIANTS + ONCE[: 1 + (n in (8, 12))]
+        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
         if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
             check_rings(backend, n, 1000)
             check_narrow(backend, n, 1000)

@@ -309,6 +309,12 @@ def _of_units(p: Program, how: Staged) -> tuple[float, float, int, int]:
             others, rows, columns, terms = made.layout(s)
             e, n = made._extent(others), made._extent(columns)
             tiles, columns_of_8 = -(-made._extent(rows) // 16), -(-n // 8)
+            if how.line:  # float multiply-adds of threads are as fast as double ones of the units
+                m = made._extent(rows)
+                units += sum(2 * m * n * made._extent(sums) for *_, sums in terms)
+                lanes += sum(m * made._extent(sums) for _, f, _, sums in terms if f.name not in made.inner)
+                lanes += 0 if s.out.name in made.inner else made.numbers(s.out)
+                continue
             for _, f, _, sums in terms:
                 k = -(-made._extent(sums) // 4) * 4
                 units += e * tiles * 16 * columns_of_8 * 8 * k * 2
