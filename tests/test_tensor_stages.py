@@ -185,12 +185,14 @@ ONCE = (
     dict(bulk=True, stage=1, warps=2, once=True, turned=True, ring=2, apart=0),
 )
 NARROW = (
-    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2),
-    dict(narrow=True, bulk=True, stage=1, warps=3, apart=16),
-    dict(narrow=True, bulk=False, warps=2),
-    dict(bulk=True, stage=1, warps=2),
+    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2, apart=0, line=False),
+    dict(narrow=True, bulk=True, stage=1, warps=3, apart=16, line=False),
+    dict(narrow=True, bulk=False, warps=2, apart=0, line=False),
+    dict(bulk=True, stage=1, warps=2, apart=0, line=False),
     dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=16),
-    dict(line=True, bulk=True, stage=1, warps=2, ring=2),
+    dict(line=True, bulk=True, stage=1, warps=2, ring=2, apart=0),
+    dict(line=True, bulk=True, stage=1, warps=3, entries=2, apart=0),
+    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, entries=4, apart=16),
 )
 
 

@@ -109,7 +109,7 @@ class Space:
                 return True
             if isinstance(how, Staged):
                 made = Stages(p, how)
-                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries
+                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries * made.together
             if not 32 <= how.threads <= MOST_THREADS:
                 return False
             if how.name in ("team", "lines"):

@@ -44,17 +44,18 @@ CONSTANT = 3584  # bytes of all matrices in constant memory
 
 @dataclasses.dataclass(frozen=True)
 class Staged:
-    """An organisation. warps: of a team. entries: teams of a block. blocks: on a multiprocessor, which bounds the
-    registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
-    paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
-    orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
-    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
-    tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies have room at the
-    same time; with more than one a block stays, and works on an entry while the next ones come. narrow: what lies in
-    shared memory has the arrays' precision, not double. apart: the threads copy, so many bytes each, not the copy unit,
-    so that lines may lie apart against bank conflicts. line: a thread has a row of a product, not a warp sixteen on the
-    units; sums and shared memory have the arrays' precision. once: what lanes hold of the columns' factors is read at
-    the beginning, for all steps. turned: the slowest index of the rows runs first where only shared memory is read."""
+    """An organisation. warps: of a team. entries: teams of a block, or with `line` entries of a team. blocks: on a
+    multiprocessor, which bounds the registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time.
+    batch: steps of a sum whose numbers are read at once. paired: two neighbours of a sum are read at once. walk: an
+    index that a block takes value by value, in `parts`. orbit: a block takes all orders of the entry's indices.
+    columns: tiles of eight columns a warp, at most. stage: how often a factor has to be read to be copied into shared
+    memory first. bulk: such copies are made by the copy unit. tight: less shared memory, for more bank conflicts and
+    barriers. ring: entries whose bulk copies have room at the same time; with more than one a block stays, and works on
+    an entry while the next ones come. narrow: what lies in shared memory has the arrays' precision, not double. apart:
+    the threads copy, so many bytes each, not the copy unit, so that lines may lie apart against bank conflicts. line: a
+    thread has a row of a product, not a warp sixteen on the units; sums and shared memory have the arrays' precision.
+    once: what lanes hold of the columns' factors is read at the beginning, for all steps. turned: the slowest index of
+    the rows runs first where only shared memory is read."""
 
     warps: int
     entries: int = 1
@@ -212,6 +213,13 @@ class Stages:
             self._stage()
             self._join()
         self.matrices = self._matrices() if how.line else []
+        self.together = (
+            how.entries if how.line and self.barriers else 1
+        )  # entries whose rows the threads of a team share
+        if self.together > 1 and (
+            how.ring > 1 or self.entry or any(x.mixed for x in self.arrays.values()) or self._each()
+        ):
+            raise Unable("for entries together nothing but copies and products of each")
         copied = any(step.kind == "copy" for step in self.steps)
         if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
             raise Unable("for a ring bulk copies of each entry")
@@ -418,6 +426,9 @@ class Stages:
                 self.steps.remove(before)
                 self.inner.add(f.name)
                 self.written.discard(f.name)
+
+    def _each(self) -> bool:
+        return any(step.kind == "each" for step in self.steps)
 
     def _matrices(self) -> list[str]:
         """Columns' factors of lines: matrices that the batch shares, so small that constant memory has them all."""
@@ -641,10 +652,10 @@ class Stages:
                 h.at = at
         self.room = max((end for *_, end in put), default=0)
         self.room = -(-self.room // self.grain) * self.grain
-        self.bytes = self.size * self.room * self.copies
+        self.bytes = self.size * self.room * self.copies * self.together
         self.gate = 0  # place of the bulk copies' counter
         if any(step.kind == "copy" for step in self.steps):
-            self.gate = self.room
+            self.gate = self.room * self.together
             self.bytes += -(-self.how.ring // 2) * 16
         if self.bytes > LIMIT:
             raise Unable(f"{LIMIT} bytes of shared memory at most, not {self.bytes}")
@@ -767,8 +778,11 @@ class Stages:
     @property
     def use(self) -> float:
         """Share of the units' multiplications that belong to the products."""
-        if self.how.line:
-            return 1.0
+        if self.how.line:  # of the threads, where a warp's rows are few
+            rows = [
+                self._extent(self.layout(s)[1]) for step in self.steps if step.kind == "units" for s in step.statements
+            ]
+            return min(m * self.together / (32 * -(-m * self.together // 32)) for m in rows)
         useful = done = 0
         for step in self.steps:
             for s in step.statements if step.kind == "units" else ():
@@ -787,7 +801,7 @@ class Stages:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
                 if self.how.line:
-                    most = max(most, -(-self._extent(rows) // 32))
+                    most = max(most, -(-self._extent(rows) * self.together // 32))
                     continue
                 chunks = math.ceil(math.ceil(self._extent(columns) / 8) / self.how.columns)
                 most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
@@ -807,8 +821,8 @@ TABLE = pathlib.Path(__file__).with_name("stages.csv")
 def _rows() -> tuple[dict, ...]:
     """What was measured to be fastest: of each kind of program, by its steps and tiles."""
     with open(TABLE, newline="") as file:
-        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight", "apart")
-        return tuple({**row, **{key: int(row[key]) for key in numbers}} for row in csv.DictReader(file))
+        kept = ("kind", "case", "device", "compiler", "date")
+        return tuple({k: x if k in kept else int(x) for k, x in row.items()} for row in csv.DictReader(file))
 
 
 def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
@@ -816,10 +830,10 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     away = lambda row: abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps_))
     row = min((row for row in _rows() if row["kind"] == kind), key=away)
     warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
-    entries = row["entries"] if kind == "alone" else 1
+    entries = row["entries"] if kind == "alone" or row["line"] else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
     told = {key: row[key] for key in ("ahead", "columns", "stage", "apart")}
-    told |= {key: bool(row[key]) for key in ("bulk", "tight")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "paired", "narrow", "line", "once", "turned")}
     return Staged(warps, entries, blocks, **told, **more)
 
 
@@ -830,14 +844,16 @@ def choices(p: Program) -> list[tuple[float, Staged]]:
         plain = Stages(p, Staged(1))
     except Unable:
         return []
-    kind = "team" if plain.barriers else "alone"
-    ways = [measured(kind, len(plain.steps), plain.jobs())]
+    size = len(plain.steps), plain.jobs()
+    ways = [[measured("team" if plain.barriers else "alone", *size)]]
+    if plain.barriers and p.dtype == "float32":
+        ways[0].insert(0, measured("single", *size))
     if plain.entry and plain.barriers:
-        ways.append(measured("walk", len(plain.steps), plain.jobs(), walk=plain.entry[-1], parts=2))
-        ways.append(measured("orbit", 2, 32, orbit=True))
+        ways.append([measured("walk", *size, walk=plain.entry[-1], parts=2)])
+        ways.append([measured("orbit", 2, 32, orbit=True)])
     found = []
-    for how in ways:
-        for other in (how, dataclasses.replace(how, apart=0)):  # where nothing can be copied so
+    for some in ways:
+        for other in (x for how in some for x in (how, dataclasses.replace(how, apart=0))):  # where nothing is copied
             with contextlib.suppress(Unable):
                 found.append((Stages(p, other).use, other))
                 break
