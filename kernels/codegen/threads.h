@@ -16,12 +16,15 @@ struct Array {
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
+    long skipped;
 #ifdef BOXED
     Box box;
 #endif
 };
 
-template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
+// The first block leaves out its first `skipped` threads: arrays across a link are then met where their lines begin.
+template <class How, class Work>
+POINT_FN void run_program(const Mixture &m, const long n, const long skipped, const Work &work) {
     extern __shared__ double shared_memory[];
     if constexpr (How::CONSTANTS > 0)
         for (int i = threadIdx.x; i < How::CONSTANTS; i += blockDim.x)
@@ -38,7 +41,8 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
     if constexpr (How::PERSISTENT) {
         all_copied();
         UNROLL_BY(1)
-        for (long first = blockIdx.x * long(How::THREADS); first < n; first += gridDim.x * long(How::THREADS)) {
+        for (long first = blockIdx.x * long(How::THREADS) - skipped; first < n;
+             first += gridDim.x * long(How::THREADS)) {
             work(constants, first, column, [&] {
                 if constexpr (How::COLUMNS) {
                     copies_done();
@@ -47,5 +51,5 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
             });
             if constexpr (How::COLUMNS) __syncwarp(); // other lanes of the warp may still read this column
         }
-    } else work(constants, blockIdx.x * long(How::THREADS), column, all_copied);
+    } else work(constants, blockIdx.x * long(How::THREADS) - skipped, column, all_copied);
 }

@@ -87,14 +87,15 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
         # a function of its own, for pointers to be __restrict__
-        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const Box &box{arguments}) {{",
+        "POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, "
+        f"const Box &box{arguments}) {{",
         "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
         f"        (void)column;\n        {body}",
         "    };",
-        "    run_program<How>(constants, n, work);\n}",
+        "    run_program<How>(constants, n, skipped, work);\n}",
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
-        f"    points_of_a_thread({from_}, items, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
+        f"    points_of_a_thread({from_}, items - a.skipped, a.skipped, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 
