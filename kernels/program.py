@@ -153,9 +153,7 @@ class Program:
         if threads.crewed(self.plan):
             return 0
         size = self.dtype.itemsize
-        firsts = [
-            self.backend.address(view) + row * view.strides[0] for view in views for row in range(view.shape[0])
-        ]
+        firsts = [self.backend.address(view) + row * view.strides[0] for view in views for row in range(view.shape[0])]
         return collections.Counter(first % LINE // size for first in firsts).most_common(1)[0][0]
 
     def __repr__(self):
