@@ -87,8 +87,9 @@ class PointKernel(Conditional):
     double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
     crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
     it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
-    those that the program makes. The constants' maker gives the size CREW_ROWS: numbers of a point that lie in shared
-    memory, 0 where the mixture is not for crews.
+    those that the program makes. The constants' maker gives the sizes CREW_ROWS: numbers of a point that lie in shared
+    memory, 0 where the mixture is not for crews; and CREW_BYTES: what else of a block does.
+    crew_kij: the structures of k_ij (Mixture.structure) for which it has that body; empty: all.
     """
 
     name: str
@@ -109,6 +110,7 @@ class PointKernel(Conditional):
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
     crew: tuple[str, ...] | None = None
+    crew_kij: tuple[str, ...] = ()
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -452,6 +454,7 @@ def point_kernel(
     sweeps="",
     instead=None,
     crew=None,
+    crew_kij="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -479,6 +482,7 @@ def point_kernel(
         tuple((k, _split(v)) for k, v in (instead or {}).items()),
         _split(reads),
         None if crew is None else _split(crew),
+        _split(crew_kij),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     refuse(

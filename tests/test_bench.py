@@ -10,7 +10,7 @@ import pytest
 from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
-from frame.errors import BackendError
+from frame.errors import ArgumentError, BackendError
 from frame.tools import bench
 from frame.tools.bench import (
     blocks,
@@ -409,6 +409,15 @@ def test_a_rank_that_dies_is_told(monkeypatch):
     ranks.end()
 
 
+@pytest.mark.parametrize("seen, wanted", [("", "0101"), ("3,5", "3535"), ("3,5,7,9", "3535")])
+def test_ranks_go_around_the_gpus(monkeypatch, seen, wanted):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    assert "".join(blocks.one_gpu(rank, 2)["CUDA_VISIBLE_DEVICES"] for rank in range(4)) == wanted
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    with pytest.raises(ArgumentError, match="--gpus 2: CUDA_VISIBLE_DEVICES has 3"):
+        blocks.one_gpu(0, 2)
+
+
 def test_operations_of_a_formula():
     """With s = -p_v cp and r = 1/sqrt(s cv): gamma = cp r (s r), c = vol (s r). Two choices: NaN where cp or cv is
     negative."""
@@ -530,6 +539,9 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
     assert [row.rival for row in rows] == ["gfortran -Ofast, reduced"] * there + ["Cantera from Python"]
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+    rows = kinetics.programs("h2o2", mixture, be, 40, 1, "smooth")
+    assert [row.case for row in rows] == [f"h2o2: {name}" for name in kinetics.PROGRAMS]
+    assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
 def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811

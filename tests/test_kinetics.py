@@ -341,18 +341,27 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
-        first = 2 * mix.ns + 3 + sizes["RATE_COLLIDERS"] + sizes["RATE_LOGS"]
-        monkeypatch.setattr("kernels.point.kinetics_crew.ROWS", first + sizes["RATE_WEIGHTED"] + 10)
+        monkeypatch.setattr("kernels.point.kinetics_crew.TWO_BLOCKS", 40000)
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
     q = oracle(mix, *some.values())
     some["rho"] = q.rho
     compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", points, **some), q)
+    compare(mix, in_a_crew(be, mix, "omega creation destruction tau_chem", points, **some), q)
     bad = {name: value.copy() for name, value in some.items()}
     bad["T"][3], bad["Y"][2, 40] = np.nan, np.nan
-    got = in_a_crew(be, mix, "omega", points, **bad)["omega"]
-    assert np.isnan(got[:, [3, 40]]).all() and not np.isnan(np.delete(got, [3, 40], 1)).any()
+    for values in in_a_crew(be, mix, "omega tau_chem", points, **bad).values():
+        assert np.isnan(values[:, [3, 40]]).all() and not np.isnan(np.delete(values, [3, 40], 1)).any()
+
+
+@pytest.mark.parametrize("kinetics", ["consistent", "fugacity", "concentration"])
+def test_crew_of_a_real_gas(be, kinetics):  # noqa: F811
+    """The warps share the sums of the equation of state too, and each has the fugacities of its species."""
+    mix, (T, p, Y) = mixture(kinetics=kinetics), states()
+    some = dict(T=T[:50], p=p[:50], Y=np.ascontiguousarray(Y[:, :50]))
+    q = oracle(mix, *some.values())
+    compare(mix, in_a_crew(be, mix, "omega heat_release tau_chem rho", 2, **some), q)
 
 
 def test_crew_in_mixed_precision(be):  # noqa: F811
@@ -375,13 +384,15 @@ def test_which_programs_are_for_crews(monkeypatch):
     assert in_crew(kernels_of(ideal, "omega", given), ideal)
     assert in_crew(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
     assert in_crew(kernels_of(ideal, "omega heat_release", given), ideal)
-    assert not in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)  # reads all of destruction
+    assert in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)
+    assert not in_crew(kernels_of(ideal, "omega rate_net", given), ideal)
     assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
     assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
-    assert not in_crew(kernels_of(real, "omega", given), real)  # makes fugacities
-    with pytest.raises(kernels.FrameError, match="cannot share the work of gross_production, chemical_time here"):
-        make_plan(kernels_of(ideal, "tau_chem", given), ["tau_chem"], ideal, Launch(256, "crew"))
-    monkeypatch.setattr("kernels.point.kinetics_crew.MOST_ROWS", 30)
+    assert in_crew(kernels_of(real, "omega", given), real)
+    with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
+        make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
+    for room in ("TWO_BLOCKS", "ONE_BLOCK"):
+        monkeypatch.setattr(f"kernels.point.kinetics_crew.{room}", 15000)
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     assert not in_crew(kernels_of(large, "omega", given), large)
 

@@ -317,13 +317,13 @@ def test_the_committed_table_is_sound():
 
 
 def test_a_committed_row_is_taken_on_its_device(monkeypatch):
-    """Lg3t in float32 on an H200; on another device, or for other extents, the model chooses."""
+    """D1_1 in float32 on an H200; on another device, or for other extents, the model chooses."""
     monkeypatch.delenv("FRAME_ORGANISATIONS", raising=False)
     target = copy.copy(get_backend("cuda", arch="sm_90"))
-    t = named.TEXTS["lg3t"]
-    make = lambda n=12: Contraction(t.text, dict.fromkeys("ijkl", n), "float32", backend=target, **t.options)
+    t = named.TEXTS["d1_1"]
+    make = lambda n=16: Contraction(t.text, dict.fromkeys("abcefg", n), "float32", backend=target, **t.options)
     assert make().row is None and make().how.name == "stages"
     monkeypatch.setattr(target, "product", "NVIDIA H200")
     monkeypatch.setattr(type(target), "compiler", "nvrtc 13.0")
-    assert make().how.name == "lines" and "organisations.csv, line" in make().explain()
+    assert make().how.name == "flat" and "organisations.csv, line" in make().explain()
     assert make(11).row is None

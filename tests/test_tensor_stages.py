@@ -11,6 +11,7 @@ from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # n
 
 from kernels import Contraction, get_backend
 from kernels.backend.base import Source
+from kernels.errors import ArgumentError
 from kernels.tensor import named, orders, stages
 from kernels.tensor.text import parse
 
@@ -82,16 +83,16 @@ def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
     assert all_27(stand_in, n) == ["orbits", "stages", "stays"]
 
 
-VARIANTS = (
+VARIANTS = (  # lines lie apart where copies are made: of the last two no table's choice may have that
     dict(bulk=True, stage=1, tight=True, warps=2, ahead=2),
     dict(bulk=True, stage=2, tight=False, warps=1, ahead=1),
-    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2),
-    dict(paired=False, columns=1, batch=2),
+    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=0),
+    dict(paired=False, columns=1, batch=2, apart=0),
 )
 RINGS = (
-    dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
-    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=False),
-    dict(bulk=True, stage=1, warps=2, apart=True),
+    dict(bulk=True, stage=1, warps=3, ring=2, apart=0),
+    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=0),
+    dict(bulk=True, stage=1, warps=2, apart=16),
 )
 
 
@@ -134,6 +135,8 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
     assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
     assert len(made.inner) == 3 and not made.inner & set(made.held)
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
+    more = VARIANTS[2:] + ONCE if n == 8 else ONCE[:1]  # 8 is in the table with lines apart
+    check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, more, **options)
     arrays["u"][1, 0, n - 1, n - 1] = np.inf
     found = run(plan, {**arrays, **empty(plan, 3)}, 3)["w"]
     with np.errstate(invalid="ignore"):
@@ -177,11 +180,19 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
     check_rings(stand_in, 6, 1)
 
 
+ONCE = (
+    dict(bulk=True, stage=1, warps=3, once=True, turned=True, apart=8),
+    dict(bulk=True, stage=1, warps=2, once=True, turned=True, ring=2, apart=0),
+)
 NARROW = (
-    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2),
-    dict(narrow=True, bulk=True, stage=1, warps=3, apart=True),
-    dict(narrow=True, bulk=False, warps=2),
-    dict(bulk=True, stage=1, warps=2),
+    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2, apart=0, line=False),
+    dict(narrow=True, bulk=True, stage=1, warps=3, apart=16, line=False),
+    dict(narrow=True, bulk=False, warps=2, apart=0, line=False),
+    dict(bulk=True, stage=1, warps=2, apart=0, line=False),
+    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=16),
+    dict(line=True, bulk=True, stage=1, warps=2, ring=2, apart=0),
+    dict(line=True, bulk=True, stage=1, warps=3, entries=2, apart=0),
+    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, entries=4, apart=16),
 )
 
 
@@ -194,12 +205,30 @@ def check_narrow(backend, n, batch):
 
 
 def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
+    """And a row a thread: of six factors too, whose products are not alone; not where the matrix is no constant."""
     check_narrow(stand_in, 8, 3)
+    arrays, sizes = nekbone(6, 2, "float32", whole=True)
+    rows = (dict(line=True, bulk=False, warps=1, ahead=2, apart=0),)
+    options = dict(dtype="float32", **named.TEXTS["ax"].options)
+    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, rows, **options)
+    off = stand_in.empty((arrays["u"].size + 1,), np.float32)[1:].reshape(arrays["u"].shape)  # 4 bytes off
+    off[...] = arrays["u"]
+    one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
+    how = stages.Staged(2, line=True, stage=1, entries=2)
+    plan = Contraction(named.AX_ONE, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["ax_one"].options)
+    held = {name: stand_in.from_host(a, plan.dtype) for name, a in {**one, **empty(plan, 2)}.items()}
+    plan.bind({**held, "u": off}, 2)()
+    assert np.array_equal(held["w"], ax_one(one))
+    how = stages.Staged(1, line=True)
+    with pytest.raises(ArgumentError, match="constant matrices"):
+        Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
+    with pytest.raises(ArgumentError, match="matrices that the batch shares"):
+        Contraction(FIELD, dict(l=4, r=4, p=8), "float32", backend=stand_in, how=how)
 
 
 def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
-    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, False), ("float64", 7, False)):
+    for dtype, n, apart in (("float64", 8, 16), ("float64", 16, 16), ("float32", 8, 16), ("float32", 7, 0)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
         assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
 
@@ -211,6 +240,8 @@ def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     with pytest.raises(stages.Unable, match="ring"):
         stages.Stages(plan.program, how)
     assert how.singly.ring == 1 and not how.singly.paired
+    with pytest.raises(ArgumentError, match="ring of 2.* does not serve it, wanted for a ring bulk copies"):
+        Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, how=how)
 
 
 def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
@@ -263,7 +294,8 @@ def test_on_a_gpu(monkeypatch):
         arrays, sizes = nekbone(n, 19, whole=True)
         check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
         one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
-        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, **named.TEXTS["ax_one"].options)
+        more = VARIANTS + ONCE[: 1 + (n in (8, 12))]
+        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
         if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
             check_rings(backend, n, 1000)
             check_narrow(backend, n, 1000)

@@ -171,7 +171,9 @@ def test_explain_tells_what_was_chosen():
     assert "15, 6 cheapest with 768 multiply-adds an entry" in told and told.count("<- chosen") == 1
     assert told.count("1536 flops") == 6 and "an entry: 1600 flops, 1536 bytes" in told
     arrays = {a.name: np.ones(plan.shape(a.name, 9)) for a in plan.program.arguments}
-    assert "reached: 9 entries in" in plan.explain(arrays)
+    told = plan.explain(arrays)
+    assert "reached: 9 entries in" in told and "a copy of as many bytes takes" in told
+    assert told.count("1536 flops, 1024 bytes between its products") == 6  # two of 64 numbers
     assert plan.bytes == 3 * 64 * 8 and np.dtype(plan.dtype) == np.float64
     target = get_backend("cuda", arch="sm_90")
     assert "lines" in Contraction(named.LG3, dict.fromkeys("ijkl", 12), backend=target, constant="D").explain()

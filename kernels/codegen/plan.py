@@ -164,6 +164,8 @@ def in_crew(kernels, mixture) -> bool:
     this mixture has too, and nothing is updated in place."""
     if not all(kernel.crew is not None and not set(kernel.reads) & set(kernel.writes) for kernel in kernels):
         return False
+    if any(kernel.crew_kij and mixture.structure not in kernel.crew_kij for kernel in kernels):
+        return False
     needed = [name for kernel in kernels for name in kernel.crew]
     return bool(needed) and all(
         _made(mixture, name) and mixture.constant(name).of.sizes["CREW_ROWS"] for name in needed

@@ -61,7 +61,8 @@ def points_of_block(p: Plan) -> int:
 def shape(p: Plan) -> Shape:
     if crewed(p):
         points = points_of_block(p)
-        return Shape(p.launch.threads, covers=points, shared=8 * points * p.sizes["CREW_ROWS"])
+        shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
+        return Shape(p.launch.threads, covers=points, shared=shared)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
     if in_turn(p):
@@ -94,11 +95,12 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
         # a function of its own, for pointers to be __restrict__
-        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const Box &box{arguments}) {{",
+        "POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, "
+        f"const Box &box{arguments}) {{",
         *(_in_turn(p, body) if in_turn(p) else _of_points(body)),
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
-        f"    points_of_a_thread({from_}, items, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
+        f"    points_of_a_thread({from_}, items - a.skipped, a.skipped, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 
@@ -108,7 +110,7 @@ def _of_points(body: str) -> list[str]:
         "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
         f"        (void)column;\n        {body}",
         "    };",
-        "    run_program<How>(constants, n, work);\n}",
+        "    run_program<How>(constants, n, skipped, work);\n}",
     ]
 
 
@@ -175,11 +177,13 @@ def _work(p: Plan) -> list[str]:
                 elif name in p.writes and name not in kept:
                     lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
-                    lines.append(f"Held<real, {p.rows(name)}> {name};")
+                    lines.append(f"{f'Owned<{p.rows(name)}>' if crew else f'Held<real, {p.rows(name)}>'} {name};")
         called = call(p, kernel, lost[kernel], "real")
         if in_turn(p):
             called = f"if (!{called.replace(f'{kernel.name}(m, ', 'use(').rstrip(';')}) return;"
         lines.append(called)
-    lines += [f"{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for w in p.writes if quantities[w].per == ""]
+    scalars = [w for w in p.writes if quantities[w].per == ""]
+    once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]
+    lines += [f"{one}{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for one, w in zip(once, scalars)]
     lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]
     return [f"const {crew}Place here(first, n, box);", *copies, *["arrived();"] * (not in_turn(p)), *lines]

@@ -11,12 +11,12 @@
 // waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared
 // memory.
 //
-// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2], within. cell: offset in the block,
-// i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
-// them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
-// in all directions come from its multiprocessor's L1; a launch has as many items as its `within` tiles have cells,
-// those outside the box counted too. Behind them come the cells that a kernel over faces has beyond the box, an item
-// each: so the tiles begin where the box does, and that is a line of memory.
+// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2], within. cell: offset in the
+// block, i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as
+// KERNEL has them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that
+// neighbours in all directions come from its multiprocessor's L1; a launch has as many items as its `within` tiles have
+// cells, those outside the box counted too. Behind them come the cells that a kernel over faces has beyond the box, an
+// item each: so the tiles begin where the box does, and that is a line of memory.
 #pragma once
 #include "numbers/launch.h"
 

@@ -30,11 +30,12 @@ template <class F> POINT_FN choices each_choice(const F &f) {
 // clang-format off
 #define UNARY(f) \
     POINT_FN several f(several x) { return each_point([&](int i) { return f(of(x.v[i])); }); }
-UNARY(operator-) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(fabs) UNARY(expm1) UNARY(cbrt)
+UNARY(operator-) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(fabs) UNARY(expm1) UNARY(cbrt) UNARY(inverse_root)
+UNARY(two_thirds_start) UNARY(inverse_root_start)
 #undef UNARY
 #define TWO(f) \
     POINT_FN several f(several x, several y) { return each_point([&](int i) { return f(of(x.v[i]), of(y.v[i])); }); }
-TWO(larger) TWO(smaller)
+TWO(larger) TWO(smaller) TWO(flipped) TWO(rough_quotient)
 #undef TWO
 #define BINARY(op) \
     POINT_FN several operator op(several x, several y) { return each_point([&](int i) { return of(x.v[i]) op of(y.v[i]); }); } \
@@ -83,8 +84,19 @@ POINT_FN bool any_of(choices c) {
     for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
     return any;
 }
-POINT_FN int crew_rank() { return __shfl_sync(WARP, (int)threadIdx.x >> 5, 0); } // known to be alike for a warp
+// Known to be alike for a warp and, where CREW is a power of 2, to be below it
+POINT_FN int crew_rank() {
+    const int rank = __shfl_sync(WARP, (int)threadIdx.x >> 5, 0);
+    return CREW & (CREW - 1) ? rank : rank & (CREW - 1);
+}
 POINT_FN void crew_barrier() { __syncthreads(); }
+
+// Values of the species that a warp owns, in registers
+template <int N> struct Owned {
+    several value[(N + CREW - 1) / CREW];
+    POINT_FN several operator[](int s) const { return value[s / CREW]; }
+    POINT_FN void set(int s, several x) { value[s / CREW] = x; }
+};
 
 // Where a lane's points lie. One beyond the last works on the last and stores nothing.
 struct CrewPlace {
@@ -120,33 +132,59 @@ template <bool GIVEN = false> struct CrewField {
 struct alignas(LANE_POINTS % 2 ? 8 : 16) OfLane {
     double v[LANE_POINTS];
 };
+// A row's place is a number of 32 bits, and what lies beyond these is dropped: bits of a row from the 24th may mean
+// something else.
 struct CrewMemory {
-    OfLane *own;
-    POINT_FN several operator[](int row) const {
-        const OfLane x = own[32 * row];
+    unsigned own;
+    POINT_FN OfLane *at(unsigned row) const {
+        extern __shared__ double shared_memory[];
+        return (OfLane *)((char *)shared_memory + (own + unsigned(32 * sizeof(OfLane)) * row));
+    }
+    POINT_FN several operator[](unsigned row) const {
+        const OfLane x = *at(row);
         return each_point([&](int i) { return of(x.v[i]); });
     }
-    POINT_FN void set(int row, several x) const {
+    POINT_FN void set(unsigned row, several x) const {
         OfLane y;
         UNROLL
         for (int i = 0; i < LANE_POINTS; ++i) y.v[i] = x.v[i];
-        own[32 * row] = y;
+        *at(row) = y;
     }
 };
-POINT_FN CrewMemory crew_memory() {
+template <int ROWS> POINT_FN double *crew_bytes() { // what lies behind so many rows
     extern __shared__ double shared_memory[];
-    return {(OfLane *)shared_memory + (threadIdx.x & 31)};
+    return shared_memory + 32 * LANE_POINTS * ROWS;
+}
+POINT_FN CrewMemory crew_memory() {
+    unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
+    asm("" : "+r"(own)); // made once: the compiler would make it for each row
+    return {own};
 }
 
-// The sum over the warps of a crew, which all of them get
-POINT_FN several sum_over_owners(const several part) {
+template <class Join> POINT_FN several over_owners(const several part, const Join &join) {
     const CrewMemory s = crew_memory();
     crew_barrier(); // others may still read what is there
     s.set(crew_rank(), part);
     crew_barrier();
-    several sum = s[0];
+    several all = s[0];
     UNROLL
-    for (int i = 1; i < CREW; ++i) sum += s[i];
+    for (int i = 1; i < CREW; ++i) all = join(all, s[i]);
     crew_barrier();
-    return sum;
+    return all;
+}
+template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
+    static_assert(N <= 8, "there are rows for so many");
+    const CrewMemory s = crew_memory();
+    const int rank = crew_rank();
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) s.set(N * rank + k, x[k]);
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) {
+        x[k] = s[k];
+        UNROLL_BY(1)
+        for (int i = 1; i < CREW; ++i) x[k] += s[N * i + k];
+    }
+    crew_barrier();
 }

@@ -453,6 +453,6 @@ OF_TWO void store(scalar *address, two<V> x) {
 #undef OF_BOTH
 
 template <class Use, class V> POINT_FN void one_by_one(const Use &use, two<V>) {
-    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.lo); }); }, V());
-    one_by_one([&](auto part) { use([=](auto &x) -> auto & { return part(x.hi); }); }, V());
+    one_by_one([&](auto pack_of) { use([=](auto &x) -> auto & { return pack_of(x.lo); }); }, V());
+    one_by_one([&](auto pack_of) { use([=](auto &x) -> auto & { return pack_of(x.hi); }); }, V());
 }

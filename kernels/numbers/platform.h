@@ -35,11 +35,17 @@
 #endif
 
 // The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
+// Threads that share a point: over_owners(x, join) is join(join(x, x), x)... over them, which all of them get;
+// sum_over_owners is that of several sums.
 #ifdef CREW
-#define FOR_OWN(s, count) UNROLL_BY(1) for (int s = crew_rank(); s < (count); s += CREW)
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
+        if (const int s = CREW * turn + rank; s < (count))
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
-template <class R> POINT_FN R sum_over_owners(const R part) { return part; }
+template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
+template <class R, int N> POINT_FN void sum_over_owners(R (&)[N]) {}
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
@@ -151,7 +157,7 @@ template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ce
 template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
 // A bounded index into a table. NaN and negative numbers become 0; the values beside the index carry the NaN.
 template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
-// use(part) for each pack of a value; part(x) is that pack of x. Values of several packs: pack.h.
+// use(pack_of) for each pack of a value; pack_of(x) is that pack of x. Values of several packs: pack.h.
 template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
     use([](auto &x) -> auto & { return x; });
 }

@@ -87,6 +87,36 @@ template <class T> POINT_FN T two_thirds_approximate(T x) {
     return approximate_power(float(x), 2.0f / 3.0f);
 } // 0 where x is less than 1e-37
 
+// Coefficients of exp and log. A crew (crew.h) has them in constant memory, from where its instructions take them as
+// operands: with several points a lane there are too few registers to keep them in.
+#ifdef CREW
+#define COEFFICIENTS __constant__
+#else
+#define COEFFICIENTS constexpr
+#endif
+// (exp(r) - 1 - r)/r^2, that of exp_parts in pack.h (fits/exponentials.py: error 3.4e-17); 1/ln 2, ln 2 in two parts
+COEFFICIENTS double EXP_SERIES[10] = {0.5,
+                                      0.16666666666666669,
+                                      0.04166666666662399,
+                                      0.008333333333330051,
+                                      0.0013888888917281794,
+                                      0.00019841269863105968,
+                                      2.480152119021773e-05,
+                                      2.7557268378684192e-06,
+                                      2.7620138719733994e-07,
+                                      2.5100424157005067e-08};
+COEFFICIENTS double EXP_PARTS[3] = {1.4426950408889634074, 6.93147180369123816490e-01, 1.90821492927058770002e-10};
+// of w in log_series (fdlibm; fits/logarithms.py: error 1.2e-18)
+COEFFICIENTS double LOG_SERIES[7] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+                                     2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+                                     1.479819860511658591e-01};
+template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
+    double sum = c[N - 1];
+    UNROLL
+    for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k]);
+    return sum;
+}
+
 // ---- one value
 POINT_FN double inverted(double x) {
     const double y = reciprocal_start(x), e = fma(-x, y, 1.0);
@@ -102,22 +132,20 @@ POINT_FN double root(double x) {
                  best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
-// exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). The polynomial is that of exp_parts in
-// pack.h (fits/exponentials.py: error 3.4e-17).
+// exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1)
 POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <= x <= 709
-    const double shifted = fma(x, 1.4426950408889634074, 6755399441055744.0), k = shifted - 6755399441055744.0;
-    double r = fma(k, -6.93147180369123816490e-01, x);
-    r = fma(k, -1.90821492927058770002e-10, r);
-    double q = 2.5100424157005067e-08;
-    q = fma(q, r, 2.7620138719733994e-07);
-    q = fma(q, r, 2.7557268378684192e-06);
-    q = fma(q, r, 2.480152119021773e-05);
-    q = fma(q, r, 0.00019841269863105968);
-    q = fma(q, r, 0.0013888888917281794);
-    q = fma(q, r, 0.008333333333330051);
-    q = fma(q, r, 0.04166666666662399);
-    q = fma(q, r, 0.16666666666666669);
-    q = fma(q, r, 0.5);
+    const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0), k = shifted - 6755399441055744.0;
+    double r = fma(k, -EXP_PARTS[1], x);
+    r = fma(k, -EXP_PARTS[2], r);
+#ifdef CREW // two sums side by side: a lane has few points, and would wait for each term
+    const double r2 = r * r;
+    double q = EXP_SERIES[8], odd = EXP_SERIES[9];
+    UNROLL
+    for (int k = 6; k >= 0; k -= 2) q = fma(q, r2, EXP_SERIES[k]), odd = fma(odd, r2, EXP_SERIES[k + 1]);
+    q = fma(odd, r, q);
+#else
+    const double q = polynomial(EXP_SERIES, r);
+#endif
     const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
@@ -138,12 +166,6 @@ POINT_FN BinaryExponent binary_exponent(double a, double b) {
 POINT_FN double scaled_root_of_two(const BinaryExponent &e) {
     const double root = ROOTS_OF_TWO.at[e.j];
     return from_words(int(unsigned(high_word(root)) + (unsigned(e.n) << 20)), low_word(root));
-}
-template <int N> POINT_FN double polynomial(const double (&c)[N], double x) {
-    double sum = c[N - 1];
-    UNROLL
-    for (int k = N - 2; k >= 0; --k) sum = fma(sum, x, c[k]);
-    return sum;
 }
 POINT_FN double power_of_two(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
@@ -179,16 +201,7 @@ POINT_FN double inverse_of_two_thirds(double x) {
     return fma(r2 * e, fma(5.0 / 9.0, e, 2.0 / 3.0), r2);
 }
 // 2 atanh(s)/s - 2 of w = s^2, in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series without its leading term
-// (coefficients: fdlibm; fits/logarithms.py: error 1.2e-18).
-POINT_FN double log_series(double w) {
-    double q = 1.479819860511658591e-01;
-    q = fma(q, w, 1.531383769920937332e-01);
-    q = fma(q, w, 1.818357216161805012e-01);
-    q = fma(q, w, 2.222219843214978396e-01);
-    q = fma(q, w, 2.857142874366239149e-01);
-    q = fma(q, w, 3.999999999940941908e-01);
-    return w * fma(q, w, 6.666666666666735130e-01);
-}
+POINT_FN double log_series(double w) { return w * polynomial(LOG_SERIES, w); }
 POINT_FN double with_flipped_sign(double x, double sign) {
     return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x));
 }
@@ -382,11 +395,12 @@ struct Place {
     const Box &box;
     bool in;
     long at;
-    // first: the first point of the block
+    // first: the first point of the block; points below 0 are as those beyond the last
     POINT_FN Place(long first, long n, const Box &box) : own(first + threadIdx.x), n(n), box(box) {
-        in = own < n;
+        in = is_point(own);
         at = box.at(in ? own : n - 1);
     }
+    POINT_FN bool is_point(long p) const { return (unsigned long)p < (unsigned long)n; }
     // the point of another thread of the warp
     POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
 };
@@ -453,10 +467,10 @@ template <bool GIVEN = false> struct Field {
     POINT_FN void set(int s, point x) const { store_if(place.in, base + s * stride + place.at, outside(x.v)); }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
-        return {base + place.box.at(t < place.n ? t : place.n - 1), stride};
+        return {base + place.box.at(place.is_point(t) ? t : place.n - 1), stride};
     }
     POINT_FN OtherResult to_lane(int lane) const {
-        return {base + place.box.at(place.of_lane(lane)), stride, place.of_lane(lane) < place.n};
+        return {base + place.box.at(place.of_lane(lane)), stride, place.is_point(place.of_lane(lane))};
     }
 };
 

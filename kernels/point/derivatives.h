@@ -59,25 +59,27 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
         for_panels<M>([&](auto rows, auto first) { row_panel<rows.value, M, R>(m, yz, first, row); });
     else {
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
-        FOR_SPECIES (j, M::NS) {
+        FOR_OWN (j, M::NS) {
             yz(j, y, z);
             sum_y += y;
             sum_z += z;
         }
+        both_over_owners(sum_y, sum_z);
         if constexpr (M::kij_lowrank) {
             R a[M::KIJ_RANK], b[M::KIJ_RANK];
             UNROLL
             for (int r = 0; r < M::KIJ_RANK; ++r) {
                 a[r] = b[r] = R(0.0);
-                FOR_SPECIES (j, M::NS) {
+                FOR_OWN (j, M::NS) {
                     yz(j, y, z);
                     a[r] += y * m.kij_factor[r * M::NS + j];
                     b[r] += z * m.kij_factor[r * M::NS + j];
                 }
+                both_over_owners(a[r], b[r]);
                 a[r] = m.kij_sign[r] * a[r];
                 b[r] = m.kij_sign[r] * b[r];
             }
-            FOR_SPECIES (k, M::NS) {
+            FOR_OWN (k, M::NS) {
                 R of_y = sum_y, of_z = sum_z;
                 UNROLL
                 for (int r = 0; r < M::KIJ_RANK; ++r) {
@@ -87,7 +89,7 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
                 row(k, of_y, of_z);
             }
         } else {
-            FOR_SPECIES (k, M::NS) row(k, sum_y, sum_z);
+            FOR_OWN (k, M::NS) row(k, sum_y, sum_z);
         }
     }
 }

@@ -8,7 +8,7 @@ is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[
 """
 
 from ..declare import point_kernel, quantity
-from .equations.cubic import ALPHA, DELTA, FAMILY
+from .equations.cubic import ALPHA, DELTA, FAMILY, SHARED_KIJ
 from .ideal_gas import NASA
 
 for name, unit, what, *per in (
@@ -57,6 +57,8 @@ kernel(
     "p_v < 0",
     constants=f"{PAIRS} {NASA}",
     when={"equation": FAMILY},
+    crew="",
+    crew_kij=SHARED_KIJ,
 )
 kernel(
     "cubic_fugacity",
@@ -66,6 +68,8 @@ kernel(
     "v > b",
     constants=f"{PAIRS} W",
     when={"equation": FAMILY},
+    crew="",
+    crew_kij=SHARED_KIJ,
 )
 kernel(
     "ideal_partial_properties",

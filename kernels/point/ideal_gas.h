@@ -5,6 +5,16 @@
 // sum(f_i weight_i) of mole or mass fractions f. NaN where they are not a composition (|sum f - 1| > WHOLE). All
 // results that depend on the composition are then NaN too, at this point only.
 template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
+#ifdef CREW
+    R sums[2] = {R(0.0), R(0.0)};
+    FOR_OWN (s, M::NS) {
+        const R f = fraction[s];
+        sums[0] += f * weight[s];
+        sums[1] += f;
+    }
+    sum_over_owners(sums);
+    return select(is_whole(sums[1]), sums[0], R(NOT_A_NUMBER));
+#else
     R mean = fraction[0] * weight[0], sum = fraction[0];
     FOR_SPECIES (s, M::NS - 1) {
         const R f = fraction[s + 1];
@@ -12,6 +22,7 @@ template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weig
         sum += f;
     }
     return select(is_whole(sum), mean, R(NOT_A_NUMBER));
+#endif
 }
 
 template <class M, class R, class Species> POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {
@@ -37,7 +48,7 @@ template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT]) {
     UNROLL
     for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-    FOR_SPECIES (s, M::NS) {
+    FOR_OWN (s, M::NS) {
         const R y = Y[s];
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] += y * coefficient[k * M::NS + s];
@@ -62,7 +73,7 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
     } else {
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
-        FOR_SPECIES (s, M::NS) {
+        FOR_OWN (s, M::NS) {
             const R y = Y[s], low = select(T <= m.T_mid[s], y, R(0.0)), high = y - low; // one of them is 0
             UNROLL
             for (int k = 0; k < COUNT; ++k) c[k] += low * m.nasa_low[k * M::NS + s];
@@ -70,6 +81,7 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
             for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
         }
     }
+    sum_over_owners(c);
 }
 
 template <class R> POINT_FN R known_temperature(R T) { return select(T > 0.0 && T < 1e9, T, R(NOT_A_NUMBER)); }

@@ -27,7 +27,7 @@ POINT_FN int whole_number(const scalar x) { return int(x + scalar(0.5)); }
 template <class M, class R, class Phi, class Out>
 POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out &ln_gamma) {
     const R ln_Z = log(Z);
-    FOR_SPECIES (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
+    FOR_OWN (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
 }
 
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
@@ -471,12 +471,6 @@ POINT_FN void net_production(const M &m, const R T, const R p, const R rho, cons
     add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) omega_mol.set(k, w[k]);
 }
-#endif
-
-template <class M, class Moles, class Out>
-POINT_FN void mass_production(const M &m, const Moles &omega_mol, Out &omega) {
-    FOR_OWN (k, M::NS) omega.set(k, omega_mol[k] * m.W[k]);
-}
 
 template <class M, class R, class Species, class Gamma, class OutC, class OutD>
 POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
@@ -494,6 +488,12 @@ POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, co
         creation.set(k, made[k] * m.W[k]);
         destruction.set(k, gone[k] * m.W[k]);
     }
+}
+#endif
+
+template <class M, class Moles, class Out>
+POINT_FN void mass_production(const M &m, const Moles &omega_mol, Out &omega) {
+    FOR_OWN (k, M::NS) omega.set(k, omega_mol[k] * m.W[k]);
 }
 
 template <class M, class R, class Species, class Gamma, class OutF, class OutR, class OutN>
@@ -529,15 +529,16 @@ template <class M, class Enthalpies, class Masses, class R>
 POINT_FN void chemical_heat(const M &, const Enthalpies &h_Y, const Masses &omega, R &heat_release) {
     heat_release = R(0.0);
     FOR_OWN (k, M::NS) heat_release = heat_release - h_Y[k] * omega[k];
-    heat_release = sum_over_owners(heat_release);
+    heat_release = over_owners(heat_release, [](const R a, const R b) { return a + b; });
 }
 
 template <class M, class R, class Species, class Masses>
 POINT_FN void chemical_time(const M &, const R rho, const Species &Y, const Masses &destruction, R &tau_chem) {
     R fastest = 1e-30 + 0.0 * rho;
-    FOR_SPECIES (k, M::NS) {
+    FOR_OWN (k, M::NS) {
         const R own = destruction[k] / (rho * at_least(Y[k], 1e-6));
         fastest = select(Y[k] > 1e-6 && own > fastest, own, select(own < 1e300, fastest, own));
     }
-    tau_chem = 1.0 / fastest;
+    const auto faster = [](const R a, const R b) { return select(b > a, b, select(b < 1e300, a, b)); };
+    tau_chem = 1.0 / over_owners(fastest, faster);
 }

@@ -59,7 +59,8 @@ TABLES = (
     "reaction_shift reaction_potentials reaction_exponents reaction_colliders reaction_falloffs "
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
-CREW_TABLES = " ".join(kinetics_crew.TABLES)  # the reactions again, as a crew of warps takes them
+# the reactions again, as a crew of warps takes them: their net rates; both directions
+CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -95,14 +96,15 @@ kernel(
     "definition",
     "Z > 0",
     when={"equation": FAMILY, "kinetics": "consistent fugacity"},
+    crew="",
 )
-rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW_TABLES)
-rates("gross_production", STATE, "creation destruction")
+rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW)
+rates("gross_production", STATE, "creation destruction", sweeps="states production", crew=CREW_APART)
 rates("reaction_rates", STATE, "rate_f rate_r rate_net")
 rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
 kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W", crew="")
 kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere", crew="")
-kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
+kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere", crew="")
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
@@ -274,11 +276,16 @@ def mechanism(species, options) -> Constants:
     }
     plog_rows = [_plog_row(rate, r.multiplier) for r, rate in plogs]
     chebyshev_rows = [_chebyshev_row(rate, r.multiplier) for r, rate in chebyshevs]
+    blended = [(limit.b, limit.E, third[r.number]) for (r, _), limit in zip(falloffs, limits)]
+    near = lambda r: np.abs(L[list(r.net)]).max(initial=0.0) < FARTHEST
     of_crew = kinetics_crew.tables(
         [r.net for r in reactions],
-        *(ns, list(exponents.places), len(falloffs), plog_rows, chebyshev_rows),
+        *(ns, list(exponents.places), blended, plog_rows, chebyshev_rows),
         *(pairs, others, most, logs, len(order[0])),
     )
+    if options["equation"] != "ideal" and any(row[4] and not near(reactions[row[1]]) for row in others):
+        of_crew = kinetics_crew.none()  # ln gamma would be lost where L_k is at its bound
+
     sizes |= of_crew.sizes
     written = len(reactions) <= WRITTEN
     if not written:
@@ -304,6 +311,7 @@ def mechanism(species, options) -> Constants:
             reaction_defaults=defaults or [0.0],
             reaction_specials=specials or [0.0],
             reaction_elimination=elimination or [0.0],
+            reaction_weights=flat(weights[:, [*order[0], order[1][0]]]),
             **of_crew.values,
         ),
         sizes=sizes,
@@ -312,7 +320,8 @@ def mechanism(species, options) -> Constants:
         + _index("collider_species", [*order[0], *order[1]])
         + _index("falloff_base", bases)
         + _index("falloff_collider", [third[r.number] for r, _ in falloffs])
-        + _index("summed_species", of_crew.order),
+        + _index("summed_species", of_crew.order)
+        + _index("collider_place", sorted(range(ns), key=[*order[0], *order[1]].__getitem__)),
         notes=list(mech.notes),
     )
 
@@ -437,4 +446,4 @@ def _other_row(r: Reaction, head, shift):
     return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
 
 
-constants(f"{TABLES} {CREW_TABLES} {SLOPE_TABLES}", mechanism)
+constants(" ".join(dict.fromkeys(f"{TABLES} {CREW} {CREW_APART} {SLOPE_TABLES}".split())), mechanism)

@@ -1,27 +1,20 @@
-// Net production of a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a
-// point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose net
-// rates wait in shared memory until each species' are added up, in the table's order.
+// Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
+// needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
+// wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
+// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
 #pragma once
 
-// Three numbers of 16 bits and one of four in the bits of a double that is a whole number
+// A number of 32 bits and one of 20, of a double that is a whole number
 struct Word {
-    unsigned low, high;
-    POINT_FN Word(const double x) : low(low_word(x)), high(high_word(x)) {}
-    POINT_FN int a() const { return low & 0xffff; }
-    POINT_FN int b() const { return low >> 16; }
-    POINT_FN int c() const { return high & 0xffff; }
-    POINT_FN int d() const { return high >> 16 & 15; }
+    unsigned low, from;
+    POINT_FN Word(const double x) : low(low_word(x)), from(high_word(x)) {}
+    POINT_FN unsigned high() const { return from - 0x43300000u; }
 };
 
-// A step's row of the tables
-struct CrewStep {
-    scalar A, b, E;
-    Word first, second, third;
-    template <class M>
-    POINT_FN CrewStep(const M &m, const int i)
-        : A(m.reaction_coefficients[3 * i]), b(m.reaction_coefficients[3 * i + 1]),
-          E(m.reaction_coefficients[3 * i + 2]), first(m.reaction_steps[3 * i]), second(m.reaction_steps[3 * i + 1]),
-          third(m.reaction_steps[3 * i + 2]) {}
+// A step's row of the tables, in shared memory: A, b, E; rows of two reactants; of two products, and flags; what few
+// steps need
+struct alignas(16) CrewStep {
+    double A, b, E, left, right, more;
 };
 
 // Rows: D and I of each species in turns, those of a factor 1 and of a product 0, colliders, logarithms of the first of
@@ -31,14 +24,64 @@ template <class M> struct CrewRows {
                          RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
 };
 
-template <class M, class R, class Species> struct CrewReacting {
+// What a warp does in a portion: its steps, then lists of the rates that it adds up. It is copied to shared memory a
+// portion ahead.
+template <bool APART, class M> struct CrewBlocks {
+    static constexpr int SIZE = APART ? M::RATE_BLOCK_APART : M::RATE_BLOCK, // doubles
+        LISTS = APART ? M::RATE_LISTS_APART : M::RATE_LISTS;
+    const double *from;
+    double *to;
+    POINT_FN CrewBlocks(const M &m, const int rank) : to(crew_bytes<M::CREW_ROWS>() + 2 * SIZE * rank) {
+        if constexpr (APART) from = m.reaction_steps_apart + SIZE * rank;
+        else from = m.reaction_steps + SIZE * rank;
+    }
+    POINT_FN void start(const int portion) const {
+        struct alignas(16) Two {
+            double v[2];
+        };
+        const Two *const source = (const Two *)(from + portion * (SIZE * CREW));
+        Two *const there = (Two *)(to + (portion & 1) * SIZE);
+        UNROLL_BY(1)
+        for (int i = threadIdx.x & 31; i < SIZE / 2; i += 32) copy_async(there + i, source + i);
+    }
+    POINT_FN const double *arrived(const int portion) const {
+        copies_done();
+        __syncwarp();
+        return to + (portion & 1) * SIZE;
+    }
+};
+
+// Adds the sums of a list, of two rows each, to `sum`; `at` moves on to the list behind.
+template <class R> POINT_FN R with_listed(const CrewMemory &s, const double *&at, R sum) {
+    bool last;
+    UNROLL_BY(1)
+    do {
+        const Word now(*at++);
+        const double sign = from_words(0x3ff00000u | (now.low & 0x80000000u), 0);
+        last = now.low & 0x40000000u;
+        sum += sign * (s[now.low] + s[now.high()]);
+    } while (!last);
+    return sum;
+}
+
+template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const M &m;
     const Species &Y;
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
-    // what a step does, as in kinetics_crew.py
-    enum { EXPONENT = 1, THIRD = 2, FALLOFF = 4, PLOG = 8, CHEBYSHEV = 16, OTHER = 32, REACTANT = 64, PRODUCT = 128 };
+    // what a step does, as in kinetics_crew.py: bits of the row of its first product
+    enum : unsigned {
+        EXPONENT = 1u << 24,
+        THIRD = 2 * EXPONENT,
+        FALLOFF = 4 * EXPONENT,
+        PLOG = 8 * EXPONENT,
+        CHEBYSHEV = 16 * EXPONENT,
+        OTHER = 32 * EXPONENT,
+        REACTANT = 64 * EXPONENT,
+        PRODUCT = 128 * EXPONENT,
+        RARE = 254 * EXPONENT
+    };
 
     // T^b exp(-E/T)
     POINT_FN R exponential(const scalar b, const scalar E) const {
@@ -46,53 +89,68 @@ template <class M, class R, class Species> struct CrewReacting {
         if constexpr (M::RATES_BOUNDED) return exp_within(x);
         return exp(x);
     }
-    POINT_FN R falloff(const int i) const {
-        const scalar *f = m.reaction_falloffs + 15 * i, *base = m.reaction_exponents + 2 * M::falloff_base(i);
-        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, s[At::LN_THIRD + M::falloff_collider(i)]);
-        R ln_k = base[0] * ln_T - base[1] * inv_T;
+    // b, E: of the limit that it is a multiple of
+    POINT_FN R falloff(const int i, const scalar b, const scalar E, const R ln_third) const {
+        const scalar *f = m.reaction_falloffs + 15 * i;
+        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
+        R ln_k = b * ln_T - E * inv_T;
         const int form = whole_number(f[7]);
         if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
         else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
         return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr)); // Pr/(1 + Pr), or 1/(1 + Pr)
     }
-    // of a step: A, b, E; or A and the place in a table
-    POINT_FN R coefficient(const CrewStep &of, const int flags) const {
-        const int place = of.third.c();
-        R k = R(of.A);
-        if (flags & EXPONENT) k = k * exponential(of.b, of.E);
+    // what a rate coefficient has but A and an exponential; place: in its table; third: row of a falloff's collider
+    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags, const int place,
+                                  const unsigned third) const {
+        R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
-            if (flags & FALLOFF) k = k * falloff(place);
+            if (flags & FALLOFF) k = falloff(place, of.b, of.E, s[third]);
         if constexpr (M::RATE_PLOGS > 0)
             if (flags & PLOG) {
                 const scalar *at = m.reaction_plogs + place;
-                k = k * plog_rate(at, ln_T, inv_T, ln_p);
+                k = plog_rate(at, ln_T, inv_T, ln_p);
             }
         if constexpr (M::RATE_CHEBYSHEVS > 0)
             if (flags & CHEBYSHEV) {
                 const scalar *at = m.reaction_chebyshevs + place;
-                k = k * chebyshev_rate<M>(at, inv_T, ln_p);
+                k = chebyshev_rate<M>(at, inv_T, ln_p);
             }
         return k;
     }
     POINT_FN R concentration(const int k) const { return rho * (Y[k] * m.inv_W[k]); }
-    // prod of concentrations, as `factors` of a thread has it
+    // what reactants count with
+    POINT_FN R activity(const int k) const {
+        if constexpr (is_given<Gamma>::value && M::kinetics_fugacity) return s[2 * k] * s[2 * k + 1];
+        return concentration(k);
+    }
+    // prod of these, as `factors` of a thread has it
     POINT_FN R powers(const scalar *term, const int count, R product) const {
         UNROLL_BY(1)
         for (int t = 0; t < count; ++t, term += 3) {
-            const R x = concentration(whole_number(term[0]));
+            const R x = activity(whole_number(term[0]));
             product = factor_of(x, term, product);
         }
         return product;
     }
-    POINT_FN void species(const int rank) const {
+    // L_k, in which ln gamma_k may be; that is with the warp that owns the species
+    POINT_FN R logarithm_of_potential(const int k) const {
+        if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
+        return potential<true>(m, T, ln_T, inv_T, k);
+    }
+    POINT_FN void species(const int rank) const { // in the rows of D and I lie concentrations and ln gamma
         R rest = R(0.0);
         UNROLL_BY(2)
-        for (int i = rank; i < M::NS; i += CREW) {
-            const int k = M::collider_species(i);
-            const R C = concentration(k), L = potential<true>(m, T, ln_T, inv_T, k),
-                    I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
-            s.set(2 * k, C / I), s.set(2 * k + 1, I);
-            if (i < M::RATE_WEIGHTED) s.set(At::WEIGHTED + i, C);
+        for (int k = rank; k < M::NS; k += CREW) {
+            const R C = s[2 * k];
+            R L = potential<true>(m, T, ln_T, inv_T, k), c = C;
+            if constexpr (is_given<Gamma>::value) {
+                if constexpr (M::kinetics_fugacity) c = C * exp(s[2 * k + 1]);
+                else L += s[2 * k + 1];
+            }
+            const R I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
+            s.set(2 * k, c / I), s.set(2 * k + 1, I);
+            const int place = M::collider_place(k);
+            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C);
             else rest += C;
         }
         s.set(At::REST + rank, rest);
@@ -104,105 +162,151 @@ template <class M, class R, class Species> struct CrewReacting {
         for (int i = 0; i < CREW; ++i) rest += s[At::REST + i];
         UNROLL_BY(1)
         for (int j = rank; j < M::RATE_COLLIDERS; j += CREW) {
-            const scalar *w = m.reaction_colliders + j * M::NS;
-            R sum = w[M::collider_species(M::RATE_WEIGHTED)] * rest;
+            const scalar *w = m.reaction_weights + j * (M::RATE_WEIGHTED + 1);
+            R sum = w[M::RATE_WEIGHTED] * rest;
             UNROLL_BY(4)
-            for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[M::collider_species(t)] * s[At::WEIGHTED + t];
+            for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[t] * s[At::WEIGHTED + t];
             s.set(At::THIRD + j, sum);
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
     }
-    POINT_FN void other(const scalar *row, R k, const int to) const {
+    // leaves its rates times nu from the row `to` on: net ones, or where directions are APART, of each species on a
+    // side what is made, then of each what is consumed
+    template <bool APART> POINT_FN void other(const scalar *row, R k, const unsigned to) const {
         const OtherReaction o = other_reaction(row);
         const int third = whole_number(row[3]);
         if (third < M::RATE_COLLIDERS) k = k * s[At::THIRD + third];
-        R q = powers(o.f, o.forward, k);
+        const R there = powers(o.f, o.forward, k);
+        R back = R(0.0);
         if (row[4] > 0) {
             R ln = row[5] + row[6] * inv_T;
             UNROLL_BY(1)
-            for (int t = 0; t < o.net; ++t)
-                ln += o.n[2 * t + 1] * potential<true>(m, T, ln_T, inv_T, whole_number(o.n[2 * t]));
-            q = q - powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
+            for (int t = 0; t < o.net; ++t) ln += o.n[2 * t + 1] * logarithm_of_potential(whole_number(o.n[2 * t]));
+            back = powers(o.r, o.reverse, k * exp(at_most(ln, REVERSE)));
         }
-        UNROLL_BY(1)
-        for (int t = 0; t < o.net; ++t) s.set(to + t, o.n[2 * t + 1] * q);
-    }
-    POINT_FN void step(const CrewStep &now) const {
-        const Word first = now.first, second = now.second, third = now.third;
-        const int flags = first.d() | second.d() << 4, to = third.a(), last = third.b(), a = first.a(), b = first.b();
-        R scale = coefficient(now, flags);
-        if constexpr (M::RATE_OTHERS > 0)
-            if (flags & OTHER) {
-                other(m.reaction_others + last, scale, to);
-                return;
+        if constexpr (!APART) {
+            UNROLL_BY(1)
+            for (int t = 0; t < o.net; ++t) s.set(to + t, o.n[2 * t + 1] * (there - back));
+        } else {
+            const int sides = o.left + o.right; // the terms of the right stand behind those of the left
+            UNROLL_BY(1)
+            for (int t = 0; t < sides; ++t) {
+                const scalar nu = o.l[2 * t + 1];
+                const bool left = t < o.left;
+                s.set(to + t, nu * (left ? back : there)), s.set(to + sides + t, nu * (left ? there : back));
             }
-        R before = s[a] * s[b], after = s[first.c()] * s[second.a()];
-        if (flags & THIRD) scale = scale * s[last];
-        scale = scale * (s[a + 1] * s[b + 1]);
-        if (flags & REACTANT) {
-            const int c = second.b();
-            scale = scale * s[c + 1], before = before * s[c];
         }
-        if (flags & PRODUCT) after = after * s[second.c()];
-        s.set(to, scale * (before - after));
+    }
+    // to: the row for its rate, reverse: for that of the other direction, where they are APART
+    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to, const unsigned reverse) const {
+        const Word left(now.left), right(now.right);
+        const unsigned a = left.low, b = left.high(), flags = right.low;
+        R scale = R(now.A);
+        if (flags & EXPONENT) scale = scale * exponential(now.b, now.E);
+        R before = s[a] * s[b], after = s[right.low] * s[right.high()];
+        if (flags & RARE) {
+            const Word more(now.more);
+            const unsigned third = more.low & 0xffff, sides = more.high();
+            if (flags & (FALLOFF | PLOG | CHEBYSHEV))
+                scale = scale * tabled_coefficient(now, flags, more.low >> 16, third);
+            if constexpr (M::RATE_OTHERS > 0)
+                if (flags & OTHER) {
+                    other<APART>(m.reaction_others + third, scale, a);
+                    return;
+                }
+            if (flags & THIRD) scale = scale * s[third];
+            if (flags & REACTANT) {
+                const unsigned c = sides & 1023;
+                scale = scale * s[c + 1], before = before * s[c];
+            }
+            if (flags & PRODUCT) after = after * s[sides >> 10];
+        }
+        scale = scale * (s[a + 1] * s[b + 1]);
+        if constexpr (!APART) s.set(to, scale * (before - after));
+        else s.set(to, scale * before), s.set(reverse, scale * after);
     }
 };
 
-template <class M, class R, class Species, class Gamma, class Out>
-POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &,
-                             Out &omega_mol) {
-    static_assert(!is_given<Gamma>::value, "a crew works on ideal gases");
+// Each species' production by the warp that owns it: take(k, rate) of all that is made, where directions are apart,
+// else of the net; then, where they are, of all that is consumed by take_consumed.
+template <bool APART, class M, class R, class Species, class Gamma, class Take, class TakeConsumed>
+POINT_FN void production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                         const Take &take, const TakeConsumed &take_consumed) {
     static_assert(CREW == M::CREW_WARPS, "the portions are made for so many warps");
     typedef CrewRows<M> At;
     const int rank = crew_rank();
-    const R known = reacting_temperature(T);
+    crew_barrier(); // what a kernel before this one left may still be read
+    const CrewBlocks<APART, M> blocks(m, rank);
+    blocks.start(0);
     const CrewMemory s = crew_memory();
-    const CrewReacting<M, R, Species> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
+    // all that comes from far away first, to the rows of D and I
+    FOR_OWN (k, M::NS) {
+        s.set(2 * k, rho * (Y[k] * m.inv_W[k]));
+        if constexpr (is_given<Gamma>::value) s.set(2 * k + 1, ln_gamma[k]);
+    }
+    const R known = reacting_temperature(T);
+    const CrewReacting<M, R, Species, Gamma> crew{m, Y, known, rho, log(known), 1.0 / known, log(p), s};
     crew.species(rank);
     crew_barrier();
     crew.colliders(rank);
     crew_barrier();
-    constexpr int OWN = (M::NS + CREW - 1) / CREW;
-    R w[OWN];
+    constexpr int OWN = (M::NS + CREW - 1) / CREW, PORTIONS = APART ? 2 * M::RATE_PORTIONS : M::RATE_PORTIONS;
+    R made[OWN], gone[APART ? OWN : 1];
     UNROLL
-    for (int i = 0; i < OWN; ++i) w[i] = 0.0 * (rho * crew.inv_T);
+    for (int i = 0; i < OWN; ++i) {
+        made[i] = 0.0 * (rho * crew.inv_T);
+        if constexpr (APART) gone[i] = made[i];
+    }
     UNROLL_BY(1)
-    for (int portion = 0; portion < M::RATE_PORTIONS; ++portion) {
-        const int from = CREW * portion + rank, stride = CREW * M::RATE_PORTIONS;
-        CrewStep next(m, from < M::RATE_STEPS ? from : 0); // read ahead
+    for (int portion = 0; portion < PORTIONS; ++portion) {
+        const double *block = blocks.arrived(portion);
+        if (portion + 1 < PORTIONS) blocks.start(portion + 1);
+        // a portion takes every so manieth eight of the steps, halves of it take turns
+        const bool second = APART && portion >= M::RATE_PORTIONS;
+        unsigned to = At::RATES + rank + (second ? CREW : 0);
+        const double *const lists = block + CrewBlocks<APART, M>::LISTS;
         UNROLL_BY(1)
-        for (int i = from; i < M::RATE_STEPS; i += stride) {
-            const CrewStep now = next;
-            if (i + stride < M::RATE_STEPS) next = CrewStep(m, i + stride);
-            crew.step(now);
+        for (int i = CREW * portion + rank; i < M::RATE_STEPS; i += CREW * PORTIONS) {
+            crew.template step<APART>(*(const CrewStep *)block, to, second ? to - CREW : to + CREW);
+            block += 6, to += APART ? 2 * CREW : CREW;
         }
         crew_barrier();
+        const double *list = lists;
+        UNROLL
+        for (int i = 0; i < OWN; ++i)
+            if (i * CREW + rank < M::NS) {
+                made[i] = with_listed(s, list, made[i]);
+                if constexpr (APART) gone[i] = with_listed(s, list, gone[i]);
+            }
+        crew_barrier();
+    }
+    const auto to_owners = [&](const auto &rates, const auto &take) {
         UNROLL
         for (int i = 0; i < OWN; ++i) {
             const int j = i * CREW + rank;
-            if (j < M::NS) {
-                const Word list(m.reaction_sums[portion * M::NS + j]);
-                R more = w[i];
-                UNROLL_BY(2)
-                for (int e = list.a(); e < list.b(); ++e) {
-                    const Word three(m.reaction_sums[e]);
-                    more += (s[three.a()] + s[three.b()]) + s[three.c()];
-                }
-                UNROLL_BY(2)
-                for (int e = list.b(); e < list.c(); ++e) {
-                    const Word three(m.reaction_sums[e]);
-                    more -= (s[three.a()] + s[three.b()]) + s[three.c()];
-                }
-                w[i] = more;
-            }
+            if (j < M::NS) s.set(At::RATES + M::summed_species(j), rates[i]);
         }
         crew_barrier();
+        FOR_OWN (k, M::NS) take(k, s[At::RATES + k]);
+    };
+    to_owners(made, take);
+    if constexpr (APART) {
+        crew_barrier();
+        to_owners(gone, take_consumed);
     }
-    UNROLL
-    for (int i = 0; i < OWN; ++i) {
-        const int j = i * CREW + rank;
-        if (j < M::NS) s.set(At::RATES + M::summed_species(j), w[i]);
-    }
-    crew_barrier();
-    FOR_OWN (k, M::NS) omega_mol.set(k, s[At::RATES + k]);
+}
+
+template <class M, class R, class Species, class Gamma, class Out>
+POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                             Out &omega_mol) {
+    const auto take = [&](const int k, const R &rate) { omega_mol.set(k, rate); };
+    production<false>(m, T, p, rho, Y, ln_gamma, take, Absent());
+}
+
+template <class M, class R, class Species, class Gamma, class OutC, class OutD>
+POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
+                               OutC &creation, OutD &destruction) {
+    production<true>(
+        m, T, p, rho, Y, ln_gamma, [&](const int k, const R &rate) { creation.set(k, rate * m.W[k]); },
+        [&](const int k, const R &rate) { destruction.set(k, rate * m.W[k]); });
 }

@@ -5,26 +5,32 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from ..codegen.plan import LARGE
+
 # What a step does, as in kinetics_crew.h
 EXPONENT, THIRD, FALLOFF, PLOG, CHEBYSHEV, OTHER, REACTANT, PRODUCT = (2**k for k in range(8))
 WARPS = 8  # of a crew
-TABLES = ("reaction_coefficients", "reaction_steps", "reaction_sums")
-# Numbers of a point in shared memory: two blocks of 64 points share a multiprocessor up to 226, one has room for 454.
-# Portions are made for ROWS of them, where that is enough, or else for MOST_ROWS; some are a little longer than others.
-ROWS, MOST_ROWS = 216, 444
+STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # of net rates; of both directions
+# Bytes of shared memory of a block of 64 points, of which a multiprocessor has two, or one
+TWO_BLOCKS, ONE_BLOCK = 113 * 1024, 227 * 1024
+POINTS = 64
+STEP = 6  # doubles of a step's row
+SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 
 
-def _word(a: int, b: int, c: int, d: int = 0) -> float:
-    """A double that is a whole number and has in its bits three numbers of 16 bits and one of four. So it comes through
-    all that is done to tables, and a GPU need not convert it."""
-    return float(2**52 + (a | b << 16 | c << 32 | d << 48))
+def _word(low: int, high: int = 0) -> float:
+    """A double that is a whole number and has in its bits one of 32 bits and one of 20. So it comes through all that is
+    done to tables, and a GPU need not convert it."""
+    return float(2**52 + (low | high << 32))
 
 
 @dataclasses.dataclass
 class _Step:
     """A reaction. A, b, E of its rate coefficient; rows of two reactants, two products, a third of each; the row of its
-    collider, or the place in the table of others; the place in its coefficient's own table; of each rate that it leaves
-    the (species, nu)."""
+    collider, that of its logarithm for a falloff, or the place in the table of others; the place in its coefficient's
+    own table. Species by the rates that
+    make and consume them: (species, nu) of the net rate; reactants, products, one for each unit of nu. Of an `other`,
+    which leaves rates times nu, `net` has a species for each of these, and the sides have each species once."""
 
     flags: int
     A: float
@@ -33,17 +39,26 @@ class _Step:
     rows: list[int]
     last: int
     place: int
-    leaves: list[list[tuple[int, int]]]
+    net: list[tuple[int, int]]
+    reactants: list[int]
+    products: list[int]
 
     def weight(self):
         """Steps that are alike, and so stand together; the longest first."""
         long = self.flags & (FALLOFF | PLOG | CHEBYSHEV | OTHER)
         return long, self.flags & EXPONENT, self.flags & (THIRD | REACTANT | PRODUCT)
 
-    def words(self, to: int) -> list[float]:
-        """to: the row of its first rate."""
+    def own_rows(self) -> int:
+        """How many rows it leaves its rates in, beside the one that each step has."""
+        return 2 * (len(self.reactants) + len(self.products)) if self.flags & OTHER else 0
+
+    def row_of_table(self, to: int) -> list[float]:
+        """to: its own rows."""
         a, b, c, d, e, f = self.rows
-        return [_word(a, b, c, self.flags & 15), _word(d, e, f, self.flags >> 4), _word(to, self.last, self.place)]
+        if self.flags & OTHER:
+            a = to
+        words = [_word(a, b), _word(c | self.flags << 24, d), _word(self.last | self.place << 16, e | f << 10)]
+        return [self.A, self.b, self.E, *words]
 
 
 @dataclasses.dataclass
@@ -59,58 +74,148 @@ class OfCrew:
 def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, others, colliders, logs, weighted) -> OfCrew:
     """The reactions in portions, each of which has some of every kind, and the rates that make up each species.
 
-    net: {species: nu} of each reaction. exponents: (b, E). falloffs: how many. pairs, others: rows as kinetics.py has
-    them. colliders, logs, weighted: sizes of that name."""
-    tabled = [(FALLOFF, i) for i in range(falloffs)]
+    net: {species: nu} of each reaction. exponents: (b, E). falloffs: b, E of the limit that it is a multiple of, its
+    collider. pairs, others: rows as kinetics.py has them. colliders, logs, weighted: sizes of that name."""
+    ln_third = 2 * ns + 3 + colliders
+    tabled = [(FALLOFF, i, b, E, ln_third + collider) for i, (b, E, collider) in enumerate(falloffs)]
     for flag, rows in ((PLOG, plog_rows), (CHEBYSHEV, chebyshev_rows)):
-        tabled += [(flag, place) for place in itertools.accumulate(map(len, rows[:-1]), initial=0)][: len(rows)]
+        starts = itertools.accumulate(map(len, rows[:-1]), initial=0)
+        tabled += [(flag, place, 0.0, 0.0, 0) for place in starts][: len(rows)]
     steps = _steps(net, ns, exponents, tabled, pairs, others, colliders)
-    first = 2 * ns + 3 + colliders + logs
-    least = first + max(ns, weighted + WARPS)
-    if least > MOST_ROWS:
-        return _none()
-    rates = sum(len(step.leaves) for step in steps)
-    count = max(-(-rates // ((ROWS if least <= ROWS else MOST_ROWS) - first)), 1)
-    coefficients: list[float] = []
-    words: list[float] = []
-    # of each portion and species: rows to add, to subtract
-    sums: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
-    ends = [first] * count  # of each portion: the row behind its rates
-    for i, step in enumerate(steps):
-        portion = i // WARPS % count
-        coefficients += [step.A, step.b, step.E]
-        words += step.words(ends[portion])
-        for terms in step.leaves:
-            for s, nu in terms:
-                sums[portion][s][nu < 0].extend([ends[portion]] * abs(nu))
-            ends[portion] += 1
-    most = max(least, *ends)
-    shares = _shared([sum(len(rows) for part in sums for rows in part[s]) for s in range(ns)])
-    heads: list[float] = []
-    threes: list[float] = []
-    for of_species in sums:
-        for s in shares:
-            at = [ns * count + len(threes)]
-            for rows in of_species[s]:
-                rows = rows + [2 * ns + 2] * (-len(rows) % 3)  # with the row that is 0
-                threes += [_word(*rows[i : i + 3]) for i in range(0, len(rows), 3)]
-                at.append(ns * count + len(threes))
-            heads.append(_word(*at))
-    places = max(len(heads + threes), *(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)))
-    if places >= 2**16:
-        return _none()
+    first = ln_third + logs
+    least = max(first + max(ns, weighted + WARPS), SUMS_AT_ONCE * WARPS)
+    totals = [0] * ns
+    for step in steps:
+        for s, nu in step.net:
+            totals[s] += abs(nu)
+    shares = _shared(totals)
+    room = TWO_BLOCKS if 8 * POINTS * least < TWO_BLOCKS else ONE_BLOCK
+    for count in range(1, -(-len(steps) // WARPS) + 1):  # portions: the first that leave room
+        laid = _laid_out(steps, shares, first, count)
+        rows, size = max(least, laid.rows), 2 * 8 * WARPS * max(laid.net.block, laid.apart.block)
+        if 8 * POINTS * rows + size <= room:
+            break
+    else:
+        return none()
+    if max(sum(map(len, rows)) for rows in (others, plog_rows, chebyshev_rows)) >= 2**16:
+        return none()
     # |ln k - ln A| from 200 to 1e9 K: where it is far from 700, exp need not see to its range
     bounded = all(21 * abs(b) + abs(E) / 200 < 700 for b, E in exponents)
     return OfCrew(
-        dict(zip(TABLES, (coefficients or [0.0], words or [0.0], heads + threes))),
-        dict(CREW_ROWS=most, CREW_WARPS=WARPS, RATES_BOUNDED=bounded, RATE_PORTIONS=count, RATE_STEPS=len(steps)),
+        {STEPS: laid.net.values, STEPS_APART: laid.apart.values},
+        dict(
+            CREW_ROWS=rows,
+            CREW_BYTES=size,
+            CREW_WARPS=WARPS,
+            RATES_BOUNDED=bounded,
+            RATE_PORTIONS=count,
+            RATE_STEPS=len(steps),
+            RATE_BLOCK=laid.net.block,
+            RATE_LISTS=laid.net.lists,
+            RATE_BLOCK_APART=laid.apart.block,
+            RATE_LISTS_APART=laid.apart.lists,
+        ),
         shares,
     )
 
 
-def _none() -> OfCrew:
+def none() -> OfCrew:
     """Of mechanisms that have too many species or reactions."""
-    return OfCrew(dict.fromkeys(TABLES, [0.0]), {"CREW_ROWS": 0}, [])
+    return OfCrew(dict.fromkeys((STEPS, STEPS_APART), [0.0]), {"CREW_ROWS": 0}, [])
+
+
+@dataclasses.dataclass
+class _Blocks:
+    """What a warp does in a portion, one block after another, portion by portion: rows of its steps, then lists of the
+    rates that it adds up. block, lists: how many doubles a block has, and ahead of its lists."""
+
+    values: list[float]
+    block: int
+    lists: int
+
+
+@dataclasses.dataclass
+class _LaidOut:
+    """rows: of a point. net, apart: for net rates, for both directions."""
+
+    rows: int
+    net: _Blocks
+    apart: _Blocks
+
+
+def _laid_out(steps, shares, first: int, count: int) -> _LaidOut:
+    """The steps in `count` portions. A portion takes every count-th eight of them; the eights are halves of it in
+    turns."""
+    ns, eights = len(shares), -(-len(steps) // WARPS)
+    rounds = -(-eights // count)
+    ends = [first + WARPS * (rounds + rounds % 2)] * count  # rows of steps that need some of their own stand behind
+    # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
+    of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
+    of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
+    rows_of: dict[tuple, list[list[float]]] = {}  # (portion, half, warp) -> rows of the table
+    for i, step in enumerate(steps):
+        (turn, portion), warp = divmod(i // WARPS, count), i % WARPS
+        row, own = first + WARPS * turn + warp, ends[portion]
+        reverse = row + (-WARPS if turn % 2 else WARPS)
+        half = of_halves[portion + turn % 2 * count]
+        ends[portion] += step.own_rows()
+        rows_of.setdefault((portion, turn % 2, warp), []).append(step.row_of_table(own))
+        if step.flags & OTHER:
+            sides = step.reactants + step.products
+            for t, (s, _) in enumerate(step.net):
+                of_portions[portion][s][0].append(own + t)
+            for t, s in enumerate(sides):
+                half[s][0].append(own + t)
+                half[s][1].append(own + len(sides) + t)
+            continue
+        for s, nu in step.net:
+            of_portions[portion][s][nu < 0].extend([row] * abs(nu))
+        for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
+            for s in species:
+                half[s][0].append(made)
+                half[s][1].append(consumed)
+    zero = row_of_zero(ns)
+    of_half = lambda portion, half, warp: rows_of.get((portion, half, warp), [])
+    net, apart = [], []  # (rows of the table, lists) of each portion and warp
+    for portion, warp in itertools.product(range(count), range(WARPS)):
+        halves = itertools.zip_longest(*(of_half(portion, half, warp) for half in (0, 1)))
+        lists = [_signed(of_portions[portion][s], zero) for s in shares[warp::WARPS]]
+        net.append(([row for pair in halves for row in pair if row], lists))
+    for part, warp in itertools.product(range(2 * count), range(WARPS)):
+        lists = [_signed((rows, []), zero) for s in shares[warp::WARPS] for rows in of_halves[part][s]]
+        apart.append((of_half(part % count, part // count, warp), lists))
+    return _LaidOut(max(ends), _blocks(net), _blocks(apart))
+
+
+def row_of_zero(ns: int) -> int:
+    """The row of a product 0: behind D and I of each species and of a factor 1."""
+    return 2 * ns + 2
+
+
+def _blocks(parts) -> _Blocks:
+    """parts: (rows of the table, lists) of each block. All blocks have one size, a whole number of 16 bytes; together
+    they are too long for the struct of constants: they stand in the device's memory, from where copies start."""
+    rounds = max(len(rows) for rows, _ in parts)
+    words = max(sum(map(len, lists)) for _, lists in parts)
+    size = STEP * rounds + words + words % 2
+    values: list[float] = []
+    for rows, lists in parts:
+        block = [x for row in rows for x in row]
+        block += [0.0] * (STEP * rounds - len(block)) + [x for words_of in lists for x in words_of]
+        values += block + [0.0] * (size - len(block))
+    return _Blocks(values + [0.0] * (LARGE + 1 - len(values)), size, STEP * rounds)
+
+
+def _signed(lists, zero: int) -> list[float]:
+    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for the sign and one for the
+    end. zero: the row that fills up."""
+    pairs = []
+    for sign, rows in zip((0, 1 << 31), lists):
+        rows = rows + [zero] * (len(rows) % 2)
+        pairs += [(a | sign, b) for a, b in zip(rows[::2], rows[1::2])]
+    pairs = pairs or [(zero, zero)]
+    pairs[-1] = (pairs[-1][0] | 1 << 30, pairs[-1][1])
+    return [_word(*pair) for pair in pairs]
 
 
 def _shared(lengths) -> list[int]:
@@ -126,15 +231,20 @@ def _shared(lengths) -> list[int]:
 
 
 def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
-    """tabled: (flag, place) of rate coefficients that are no exponents."""
-    one, zero = 2 * ns, 2 * ns + 2
+    """tabled: of rate coefficients that are no exponents what they are, the place in their table; of falloffs b and E,
+    the row of the logarithm of their collider."""
+    one, zero = 2 * ns, row_of_zero(ns)
     steps = []
 
-    def add(row, flags, rows, last, leaves):
+    def add(row, flags, rows, last, *species):
         factor, _, k = row[:3]
-        b, E = exponents[k] if k < len(exponents) else (0.0, 0.0)
-        kind, place = tabled[k - len(exponents)] if k >= len(exponents) else (EXPONENT * bool(b or E), 0)
-        steps.append(_Step(flags | kind, factor, b, E, rows, last, place, leaves))
+        if k < len(exponents):
+            b, E = exponents[k]
+            kind, place = EXPONENT * bool(b or E), 0
+        else:
+            kind, place, b, E, of_falloff = tabled[k - len(exponents)]
+            last = of_falloff if kind == FALLOFF else last
+        steps.append(_Step(flags | kind, factor, b, E, rows, last, place, *species))
 
     for (left, right), rows in pairs.items():
         for row in rows:
@@ -142,11 +252,14 @@ def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
             reactants = [2 * s for s in row[5 : 5 + left]] + [one] * (3 - left)
             products = [2 * s for s in row[5 + left :]] + [one] * (3 - right) if reversible else [zero, one, one]
             flags = THIRD * (third < colliders) | REACTANT * (left == 3) | PRODUCT * (products[2] != one)
-            leaves = [[(s, round(nu)) for s, nu in net[row[1]].items()]]
+            terms = [(s, round(nu)) for s, nu in net[row[1]].items()]
             places = [*reactants[:2], *products[:2], reactants[2], products[2]]
-            add(row, flags, places, zero + 1 + third, leaves)
+            add(row, flags, places, zero + 1 + third, terms, row[5 : 5 + left], row[5 + left :])
     place = 0
     for row in others:  # they multiply by nu themselves
-        add(row, OTHER, [one] * 6, place, [[(s, 1)] for s in net[row[1]]])
+        forward, reverse, left, right = (round(count) for count in row[7:11])
+        at = 12 + 3 * (forward + reverse)
+        sides = [round(s) for s in row[at : at + 2 * (left + right) : 2]]
+        add(row, OTHER, [one] * 6, place, [(s, 1) for s in net[row[1]]], sides[:left], sides[left:])
         place += len(row)
     return sorted(steps, key=_Step.weight, reverse=True)

@@ -102,10 +102,10 @@ POINT_FN void quadratic_two(const scalar *k, const Species &Y, const R x, const 
         if constexpr (M::NS <= M::PANEL) triangle_two<M>(k, y, z, yy, yz_sum, zz);
         else
             one_by_one(
-                [&](auto part) { // the accumulators of one pack fill the registers
+                [&](auto pack_of) { // the accumulators of one pack fill the registers
                     panels_two<M>(
-                        k, [&](int s, auto &ys, auto &zs) { ys = part(y[s]), zs = part(z[s]); }, part(yy), part(yz_sum),
-                        part(zz));
+                        k, [&](int s, auto &ys, auto &zs) { ys = pack_of(y[s]), zs = pack_of(z[s]); }, pack_of(yy),
+                        pack_of(yz_sum), pack_of(zz));
                 },
                 yy);
     } else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
@@ -167,6 +167,12 @@ template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const 
     } else return {R(0.0), R(0.0), R(0.0)};
 }
 
+template <class R> POINT_FN void both_over_owners(R &a, R &b) {
+    R sums[2] = {a, b};
+    sum_over_owners(sums);
+    a = sums[0], b = sums[1];
+}
+
 // The same three sums with K = 1 - k_ij, each structure of k_ij by its cheapest way.
 template <class M, class R, class Species, class Pair>
 POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
@@ -174,21 +180,23 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
     if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
     else {
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
-        FOR_SPECIES (s, M::NS) {
+        FOR_OWN (s, M::NS) {
             yz(s, y, z);
             sum_y += y;
             sum_z += z;
         }
+        both_over_owners(sum_y, sum_z);
         yy = sum_y * sum_y, yz_sum = sum_y * sum_z, zz = sum_z * sum_z;
         if constexpr (M::kij_lowrank) {
             UNROLL
             for (int r = 0; r < M::KIJ_RANK; ++r) {
                 R a = R(0.0), b = R(0.0);
-                FOR_SPECIES (s, M::NS) {
+                FOR_OWN (s, M::NS) {
                     yz(s, y, z);
                     a += y * m.kij_factor[r * M::NS + s];
                     b += z * m.kij_factor[r * M::NS + s];
                 }
+                both_over_owners(a, b);
                 yy -= m.kij_sign[r] * (a * a);
                 yz_sum -= m.kij_sign[r] * (a * b);
                 zz -= m.kij_sign[r] * (b * b);

@@ -88,6 +88,8 @@ class Contraction:
         self.price, self.how, self.program = able[0]
         if how is not None and how is not named:
             self.how = how
+            if reason := self._renderer.unable(self.program, how):
+                raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
@@ -300,7 +302,7 @@ class Contraction:
 
     def explain(self, arrays=None, n: int | None = None) -> str:
         """What was considered and chosen: orders, products computed once, organisations, flops and bytes. With arrays
-        (see `bind`) it also runs a few times, outputs and all, and tells what it reached."""
+        (see `bind`) it also runs a few times, outputs and all, and tells what it reached beside a copy, its bound."""
         e, lines = self.expression, [f"statement: {s}" for s in self.expression.statements]
         lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
         for k, m, found in orders.choices(e, self.sizes):
@@ -313,7 +315,8 @@ class Contraction:
             left = frozenset(e.statements[k].out.indices)
             for tree in found.cheapest:
                 price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
-                lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops")
+                held = orders.between(tree, sets, left, self.program.sizes, e.batch) * self.dtype.itemsize
+                lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
         groups = orders.families(e)
         if any(g > 1 for g in groups):
             kept = len([s for s in self.program.statements if s.out.name not in e.references])
@@ -334,10 +337,14 @@ class Contraction:
         if arrays is not None:
             run = self.bind(arrays, n)
             count = self._entries(arrays) if n is None else n
-            time = statistics.median([tune.seconds(self.backend, run) for _ in range(6)][1:])
+            one, other = (self.backend.empty(max(self.bytes * count // 16, 1)) for _ in range(2))
+            one[...] = 1.0
+            clock = lambda work: statistics.median([tune.seconds(self.backend, work) for _ in range(6)][1:])
+            time, copied = clock(run), clock(lambda: other.__setitem__(..., one))
             lines.append(
                 f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
-                f"{self.bytes * count / time * 1e-9:.4g} GB/s"
+                f"{self.bytes * count / time * 1e-9:.4g} GB/s; a copy of as many bytes takes {copied:.3g} s, "
+                f"{copied / time:.2f} of it"
             )
         return "\n".join(lines)
 

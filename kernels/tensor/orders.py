@@ -60,6 +60,14 @@ def cost(tree, factors, kept, sizes, batch) -> tuple[int, int]:
     return mine[0] + sum(b[0] for b in below), mine[1] + sum(b[1] for b in below)
 
 
+def between(tree, factors, kept, sizes, batch, top: bool = True) -> int:
+    """Numbers of the products that a tree's later ones read, of an entry."""
+    if isinstance(tree, int):
+        return 0
+    own = 0 if top else extent(result(leaves(tree), factors, kept), sizes, batch)
+    return own + sum(between(t, factors, kept, sizes, batch, False) for t in tree)
+
+
 def trees(numbers: tuple[int, ...]):
     """All binary trees over these factors; the first factor is always on the left."""
     if len(numbers) == 1:

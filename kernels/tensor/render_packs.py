@@ -164,6 +164,11 @@ def members(p: Program) -> str:
     return " ".join([*words, "past:whole"])
 
 
+def unable(p: Program, how) -> str:
+    """What an organisation wants of a program that does not have it: any serves."""
+    return ""
+
+
 def stand_ins(p: Program, how) -> list:
     """The organisation, and those that take its place for arrays that do not lie as it needs."""
     return [how]

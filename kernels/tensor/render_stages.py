@@ -12,6 +12,7 @@ import math
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
+from . import render_lines
 from .plan import Loop, Program, joined, pointers, step_text, steps, view
 from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
@@ -26,7 +27,9 @@ class Writer:
         self.team = 32 * self.how.warps
         self.pointers: dict[Reference, str] = {}
         self.even: set[str] = set()  # arguments of which 16 bytes are read at once
-        self.number = "scalar" if plan.how.narrow else "double"  # in shared memory
+        self.once: dict[str, str] = {}  # names of factors that lanes hold, by the text that reads them
+        self.of_once: set[Reference] = set()
+        self.number = "scalar" if plan.narrow else "double"  # in shared memory
 
     def held(self, name: str) -> str:
         return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
@@ -37,12 +40,13 @@ class Writer:
             own: dict[str, int] = {}
             for d, s in zip(h.kept, h.strides):
                 own[r.indices[d]] = own.get(r.indices[d], 0) + s
-            return Access(f"h_{r.name}", own, "", True)
+            return Access(f"h_{r.name}", own, "", True, str(self.plan.room) if self.plan.together > 1 else "")
         a = self.plan.arrays[r.name]
         all_steps = steps(r, a, self.plan.batch, far=True)
         self.pointers.setdefault(r, f"p{len(self.pointers)}")
         own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
-        return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
+        each = f"a.step_{r.name}" if self.plan.together > 1 and a.place is not None else ""
+        return Access(self.pointers[r], own, f"a.ld_{r.name}", False, each)
 
     def pointer_lines(self, walk: bool, only=None) -> list[str]:
         """Of every reference to an argument, or of some, at this team's entry. walk: of those that have the index of
@@ -149,16 +153,22 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
-        if self.how.apart:  # pieces of 16 bytes
-            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
-            runs *= run // plan.grain
-        split = " ".join(digits(turned, "x", "x"))
-        ends = f"h_{s.out.name} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
+        if self.how.apart:  # in pieces
+            turned = joined([*loops, Loop(run // plan.piece, (plan.piece, plan.piece))])
+            runs *= run // plan.piece
+        split = (
+            f"const int slot = x / {runs}, in = x % {runs}; (void)slot; " if plan.together > 1 else "const int in = x; "
+        )
+        split += " ".join(digits(turned, "in", "x"))
+        both = self.access(s.out).of("slot"), x.of("slot")
+        ends = f"{both[0]} + {offset(turned, 'x', 1, to)}, {both[1]} + {offset(turned, 'x', 0, x)}"
+        all_ = f"{runs} * here" if plan.together > 1 else str(runs)
         if self.how.apart:
-            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
+            copy = f"copy_piece<{self.how.apart}>({ends});"
+            return [f"// {s}", f"for (int x = me; x < {all_}; x += {self.team}) {{ {split} {copy} }}"]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
+            f"if (me < 32) for (int x = me; x < {all_}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -171,12 +181,12 @@ class Writer:
     def units(self, step: Step) -> list[str]:
         """A warp's tiles, one after the other. Of two statements the second goes on with the numbers of the first."""
         *first, last = step.statements
-        inner = [Tile(self, s, "_before") for s in first]
-        tile = Tile(self, last, given=bool(first))
+        inner = [Tile(self, s, step, "_before") for s in first]
+        tile = Tile(self, last, step, given=bool(first))
         made = [tile, *inner]
         lines = [f"// {'; '.join(map(str, step.statements))}"]
         for t in made:
-            lines += t.hoist()
+            lines += t.hoist(self.once)
         turns = -(-tile.jobs // self.how.warps)
         exact = tile.jobs % self.how.warps == 0
         lines.append(
@@ -193,6 +203,30 @@ class Writer:
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         lines.append("}" if exact else "} }")
         return lines
+
+    # ---- products by threads
+    def lines(self, number: int, step: Step) -> list[str]:
+        """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
+        made = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
+        m, rows, several = made[0].m, made[0].rows, self.plan.together > 1
+        count = f"{m} * here" if several else str(m)
+        lines = [
+            f"// {'; '.join(map(str, step.statements))}",
+            f"UNROLL_BY(1) for (int x = me; x < {count}; x += {rows * self.team}) {{",
+        ]
+        for row in range(rows):
+            x = f"x + {row * self.team}"
+            whole = not several and m % (rows * self.team) == 0 or row == 0
+            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {count}'};")
+            lines.append(f"const int x{row} = {x if whole else f'min({x}, {count} - 1)'};")
+            split = (
+                f"slot{row} = x{row} / {m}, in{row} = x{row} % {m}" if several else f"slot{row} = 0, in{row} = x{row}"
+            )
+            lines.append(f"const int {split}; (void)slot{row};")
+        for k, one in enumerate(made):
+            result = "given" if k < len(made) - 1 else "sum"
+            lines += [f"scalar {result}[{rows}][{one.n}];", "{", *one.text(result), "}"]
+        return [*lines, "}"]
 
     # ---- all orders of an entry's indices
     def place_of(self, r: Reference, values: dict[str, str]) -> str:
@@ -377,7 +411,7 @@ class Writer:
         early, bodies = [], []
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
-                bodies.append(self.units(step))
+                bodies.append(self.lines(k, step) if how.line else self.units(step))
             elif step.kind == "copy":
                 bodies.append(self.copy(step))
             else:
@@ -386,6 +420,7 @@ class Writer:
                 bodies.append(lines)
         threads = self.team * plan.entries
         lines = [
+            *render_lines.declared(self.p, plan.matrices),
             f"KERNEL(contraction, Arguments, {threads}{f', {how.blocks}' if how.blocks else ''}) {{",
             f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",
@@ -394,7 +429,14 @@ class Writer:
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         copied = {plan.steps[k].statements[0].out.name for k in copies}
         numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
+        ask = (
+            []
+            if how.apart
+            else [
+                f"if (me == 0) gate_expect(gate, {numbers}{' * here' if plan.together > 1 else ''});",
+                "__syncwarp();",
+            ]
+        )
         ask += [line for k in copies for line in ("{", *bodies[k], "}")]
         open_ = (
             f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"
@@ -403,6 +445,8 @@ class Writer:
         slots = [f"{self.held(x)} + slot * {plan.slot(x)};" for x in copied]
         sources = {plan.steps[k].statements[0].terms[0].factors[0] for k in copies}
         if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
+            if self.once:
+                lines += [*pointers(self.p, "0L"), *self.pointer_lines(False, self.of_once), *self.once.values()]
             lines += [*opened, "const auto fetch = [&](long g, int slot) {", *self.begins(sources), *slots]
             lines += ["unsigned long long *const gate = gates + slot;", *ask, "};"]
             lines.append(
@@ -417,8 +461,12 @@ class Writer:
             ]
         else:
             team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
+            team = f" * {plan.together}L" if plan.together > 1 else team
             lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
+            if plan.together > 1:
+                lines.append(f"const int here = int(min({plan.together}L, items - g));")
         lines += self.begins()
+        lines += list(self.once.values()) if how.ring == 1 else []
         lines += slots if how.ring > 1 else []
         held = [x for x in plan.held if how.ring == 1 or x not in copied]
         lines += [f"{self.held(x)};" for x in held]
@@ -516,7 +564,9 @@ def launch(plan, arrays, values, n: int, members: str):
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
-    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
+    covers = stages.entries * stages.together
+    shape = Shape(32 * how.warps * stages.entries, covers, stages.bytes, -1 if how.ring > 1 else 0)
+    render_lines.fill(module, plan, stages.matrices, arrays)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(
         module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items

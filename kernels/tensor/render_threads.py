@@ -19,14 +19,12 @@ import numpy as np
 
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
-from . import outer, render_stages, stages
+from . import outer, render_lines, render_stages, stages
 from .organisations import price_of
 from .plan import FAR, MIRROR, Loop, Nest, Product, Program, nest, places, pointers, step_text
 
 UNIT = "rough accesses"
 SHARED = 96 * 1024  # bytes of a team's arrays; above, they lie in global memory
-CONSTANT = 3584  # bytes of all matrices in constant memory
-COPIES = 3  # of a matrix there: one that is used twice would be kept in registers
 LINE, MATRIX = 32, 1024  # most numbers of a line in registers, of a matrix whose product is unrolled
 RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memory
 
@@ -217,6 +215,16 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
     return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
 
 
+def unable(p: Program, how) -> str:
+    """What an organisation wants of a program that does not have it; "" where it serves."""
+    try:
+        if isinstance(how, stages.Staged):
+            stages.Stages(p, how)
+    except stages.Unable as reason:
+        return str(reason)
+    return ""
+
+
 def stand_ins(p: Program, how) -> list:
     """The organisation, and those that take its place for arrays that do not lie as it needs."""
     if isinstance(how, stages.Staged):
@@ -255,9 +263,7 @@ def launch(plan, arrays, values, n: int):
             arena = backend.empty((pieces * body.arena,), plan.dtype)
             keep.append(arena)
             values["arena"] = backend.address(arena)
-        for name in body.constant:
-            numbers = np.asarray(backend.to_host(arrays[name]), plan.dtype).reshape(-1)
-            module.fill(f"constant_{name}", np.tile(numbers, COPIES))
+        render_lines.fill(module, plan, body.constant, arrays)
     held = record(members(p), n=n, **values)
     return functools.partial(module.bind("contraction", shape, held, keep=keep), items)
 
@@ -551,7 +557,7 @@ class _Teams:
         used = [self.nests[k].names[found[0]] for (k, _), found in self.product.items() if found]
         size = np.dtype(p.dtype).itemsize
         declared = [a for a in p.arguments if a.name in used and a.name in p.expression.constant]
-        self.constant = [a.name for a in declared] if sum(a.size for a in declared) * size <= CONSTANT else []
+        self.constant = [a.name for a in declared] if sum(a.size for a in declared) * size <= stages.CONSTANT else []
         self.matrices = [a.name for a in p.arguments if a.name in used and a.name not in self.constant]
         # what is read along several lines, or made of several products, is staged in shared memory
         read = [self.nests[k].names[found[1]] for (k, _), found in self.product.items() if found]
@@ -579,10 +585,7 @@ class _Teams:
         p, how, e = self.p, self.how, self.p.expression
         team = how.threads // how.entries
         lines = [
-            *(
-                f'extern "C" {{ __constant__ scalar constant_{x}[{COPIES * p.arrays[x].size}]; }}'
-                for x in self.constant
-            ),
+            *render_lines.declared(p, self.constant),
             f"KERNEL(contraction, Arguments, {how.threads}) {{",
             "scalar *const fixed = (scalar *)shared_memory;\n(void)fixed;",
             *(f"scalar *const at_{x}_ = fixed + {at};" for x, at in self.shared_places.items() if x in self.matrices),
@@ -691,7 +694,7 @@ class _Teams:
         names = [f"x{d}" for d in range(len(rest))]
         name = n.names[matrix]
         if name in self.constant:
-            held = f"constant_{name} + {(k + m) % COPIES * self.p.arrays[name].size}"
+            held = f"constant_{name} + {(k + m) % render_lines.COPIES * self.p.arrays[name].size}"
         else:
             held = f"at_{name}_" if name in self.matrices else f"at_{name}"
         step = lambda loop, at: step_text(loop.step[at], _ld(n, at))

@@ -16,22 +16,30 @@ from .text import Reference, Statement
 
 @dataclasses.dataclass
 class Access:
-    """Where a reference is read: a pointer to what the team has, and the step of each index."""
+    """Where a reference is read: a pointer to what the team has, and the step of each index; `each`: the step between
+    entries of a block that has several, "" where they share it."""
 
     pointer: str
     steps: dict[str, int]
     ld: str
     shared: bool
+    each: str = ""
+
+    def of(self, slot: str) -> str:
+        """The pointer of one of a block's entries."""
+        return f"{self.pointer} + {slot} * {self.each}" if self.each else self.pointer
 
 
 def digits(loops: tuple[Loop, ...], number: str, letter: str) -> list[str]:
     """`number` as a turn of each loop: letter0, letter1, ..., the slowest first."""
     lines, size = [], 1
     for d in reversed(range(len(loops))):
-        over = f" / {size}" if size > 1 else ""
-        size *= loops[d].extent
-        rest = f" % {loops[d].extent}" if d else ""
-        lines.append(f"const int {letter}{d} = {number if not over else f'({number}){over}'}{rest};")
+        extent, of, u = loops[d].extent, number if size == 1 else f"({number})", ""
+        if size & (size - 1) == extent & (extent - 1) == 0:  # unsigned division by powers of two takes fewer steps
+            of, u = f"unsigned({number})", "u"
+        over, rest = f" / {size}{u}" if size > 1 else "", f" % {extent}{u}" if d else ""
+        lines.append(f"const int {letter}{d} = {f'{of}{over}{rest}' if over or rest else number};")
+        size *= extent
     return lines
 
 
@@ -70,10 +78,12 @@ class Tile:
     """Text of one statement's products. tag: makes names differ from another's in the same loop. given: the factor of
     the rows is what the statement before has left in registers."""
 
-    def __init__(self, writer, s: Statement, tag: str = "", given: bool = False):
+    def __init__(self, writer, s: Statement, step, tag: str = "", given: bool = False):
         plan = self.plan = writer.plan
         self.writer, self.s, self.tag, self.given = writer, s, tag, given
-        self.others, self.rows_of, self.columns_of, self.terms = plan.layout(s)
+        self.others, rows, self.columns_of, self.terms = plan.layout(s)
+        self.rows_of = plan.order(rows, step)
+        self.held: dict[int, str] = {}  # names of the columns' factors of all steps
         self.scale = plan.scale(s)
         self.points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in self.terms)]
         refs = [s.out, *(r for _, f, g, _ in self.terms for r in (f, g)), *(f for t in self.points for f in t.factors)]
@@ -106,7 +116,7 @@ class Tile:
         return offset(loops, letter, self.place[r], self.accesses[r])
 
     def fb(self, j: int) -> str:
-        return f"fb{self.tag}{j}"
+        return self.held.get(j, f"fb{self.tag}{j}")
 
     # ---- what a lane reads for a product
     def load(self, j: int, first: str, steps_: int, guarded: bool, what: str) -> list[str]:
@@ -154,17 +164,35 @@ class Tile:
             )
         return made
 
-    # ---- the parts of a tile
-    def hoist(self) -> list[str]:
-        """The columns' factors that all tiles of a warp share."""
+    # ---- what all tiles share
+    def hoist(self, once: dict[str, str]) -> list[str]:
+        """The columns' factors that all tiles of a warp share. once: text by a mark of those that are read at the
+        kernel's beginning, for all steps that read the same."""
         lines = []
         for j in range(len(self.terms) if self.hoisted else 0):
-            lines.append(f"double {self.fb(j)}[{self.width}][{self.count[j]}];")
-            guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
-            loads = self.load(j, "0", self.count[j], guarded, "b")
-            lines.append("{ " + "\n".join([*self.column_bases(j, "0"), *loads]) + " }")
+            text = "\n".join(self.columns_held(j))
+            _, _, g, _ = self.terms[j]
+            if not self.writer.how.once or self.accesses[g].shared or g.name in self.plan.written or self.plan.walk:
+                lines.append(text)
+                continue
+            mark = text.replace(self.fb(j), "").replace(f"_{j}", "")
+            if not {self.plan.batch, *self.plan.entry} & set(g.indices):  # wherever it stands, it begins there
+                mark = mark.replace(f"{self.accesses[g].pointer} +", g.name)
+            if mark not in once:
+                once[mark] = text.replace(self.fb(j), f"once{len(once)}")
+            self.held[j] = f"once{list(once).index(mark)}"
+            self.writer.of_once.add(g)
         return lines
 
+    def columns_held(self, j: int) -> list[str]:
+        guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
+        loads = self.load(j, "0", self.count[j], guarded, "b")
+        return [
+            f"double {self.fb(j)}[{self.width}][{self.count[j]}];",
+            "{ " + "\n".join([*self.column_bases(j, "0"), *loads]) + " }",
+        ]
+
+    # ---- the parts of a tile
     def rows(self) -> list[str]:
         """Where the tile's rows begin."""
         lines = digits(self.other_loops, "other", "o")

@@ -109,7 +109,7 @@ class Space:
                 return True
             if isinstance(how, Staged):
                 made = Stages(p, how)
-                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries
+                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries * made.together
             if not 32 <= how.threads <= MOST_THREADS:
                 return False
             if how.name in ("team", "lines"):
@@ -227,7 +227,10 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "tight": (False, True),
         "ring": (1, 2, 3, 4),
         "narrow": (False, True) if p.dtype == "float32" else (),
-        "apart": (False, True) if how.bulk else (),
+        "apart": (0, 8, 16) if how.bulk else (),
+        "line": (False, True) if p.dtype == "float32" else (),
+        "once": (False, True),
+        "turned": (False, True),
     }
     if how.walk:
         found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(how.walk, 1))
@@ -306,6 +309,12 @@ def _of_units(p: Program, how: Staged) -> tuple[float, float, int, int]:
             others, rows, columns, terms = made.layout(s)
             e, n = made._extent(others), made._extent(columns)
             tiles, columns_of_8 = -(-made._extent(rows) // 16), -(-n // 8)
+            if how.line:  # float multiply-adds of threads are as fast as double ones of the units
+                m = made._extent(rows)
+                units += sum(2 * m * n * made._extent(sums) for *_, sums in terms)
+                lanes += sum(m * made._extent(sums) for _, f, _, sums in terms if f.name not in made.inner)
+                lanes += 0 if s.out.name in made.inner else made.numbers(s.out)
+                continue
             for _, f, _, sums in terms:
                 k = -(-made._extent(sums) // 4) * 4
                 units += e * tiles * 16 * columns_of_8 * 8 * k * 2

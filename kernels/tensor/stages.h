@@ -30,11 +30,56 @@ POINT_FN void pair(const float *from, double &first, double &second) {
     first = both.x, second = both.y;
 }
 
+// A line of N numbers, a step apart: into registers, and out of them; V numbers that lie side by side at once.
+template <int V> struct alignas(sizeof(scalar) * V) Near {
+    scalar v[V];
+};
+template <int N, int V> POINT_FN void take(const scalar *from, long step, scalar (&to)[N]) {
+    if constexpr (V > 1) {
+        UNROLL
+        for (int i = 0; i < N; i += V) {
+            const Near<V> some = *(const Near<V> *)(from + i);
+            UNROLL
+            for (int j = 0; j < V; ++j) to[i + j] = some.v[j];
+        }
+    } else {
+        UNROLL
+        for (int i = 0; i < N; ++i) to[i] = from[i * step];
+    }
+}
+template <int V, int N> POINT_FN void put(const scalar (&from)[N], scalar *to) {
+    UNROLL
+    for (int i = 0; i < N; i += V) {
+        Near<V> some;
+        UNROLL
+        for (int j = 0; j < V; ++j) some.v[j] = from[i + j];
+        *(Near<V> *)(to + i) = some;
+    }
+}
+
+// to[r, n] += sum over k of m[n, k] line[r, k]; steps of the matrix MN, MK. A number of the matrix serves all rows; two
+// that lie side by side are read at once, so they are used one after the other.
+template <int MN, int MK, int R, int N, int K>
+POINT_FN void add_lines(const scalar *m, const scalar (&line)[R][K], scalar (&to)[R][N]) {
+    constexpr int BESIDE = MK == 1 ? 2 : 1;
+    UNROLL
+    for (int first = 0; first < K; first += BESIDE) {
+        UNROLL
+        for (int n = 0; n < N; ++n) {
+            UNROLL
+            for (int k = first; k < first + BESIDE && k < K; ++k) {
+                UNROLL
+                for (int r = 0; r < R; ++r) to[r][n] += m[n * MN + k * MK] * line[r][k];
+            }
+        }
+    }
+}
+
 // The column of a tile of eight that the unit takes from lane `row`, so that what it gives back to the lanes of a row
 // lies side by side in fours: column 2 k is k there, column 2 k + 1 is k + 4.
 POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 
-// Copies of 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.
+// Copies of up to 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.
 // Bulk copies into shared memory: one thread asks, all wait. `gate` counts the bytes that have come; phases follow each
 // other, the first one is 0. The copied bytes are there for a thread after its own wait.
 #ifdef FRAME_STAND_IN
@@ -73,16 +118,22 @@ static inline void gate_wait(unsigned long long *at, int phase) {
         for (int i = 0; i < g.copy[k].numbers; ++i) g.copy[k].to[i] = g.copy[k].from[i];
     g.phase ^= 1, g.expected = g.asked = g.copies = 0;
 }
-static inline void copy_piece(scalar *to, const scalar *from) {
-    if ((unsigned long)to % 16 || (unsigned long)from % 16) __builtin_trap();
-    for (unsigned i = 0; i < 16 / sizeof(scalar); ++i) to[i] = from[i];
+template <int BYTES> static inline void copy_piece(scalar *to, const scalar *from) {
+    if ((unsigned long)to % BYTES || (unsigned long)from % BYTES) __builtin_trap();
+    for (unsigned i = 0; i < BYTES / sizeof(scalar); ++i) to[i] = from[i];
 }
 static inline void pieces_wait() {}
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
-POINT_FN void copy_piece(scalar *to, const scalar *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(__cvta_generic_to_global(from))
-                 : "memory");
+template <int BYTES> POINT_FN void copy_piece(scalar *to, const scalar *from) {
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)),
+                     "l"(__cvta_generic_to_global(from))
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(in_shared(to)),
+                     "l"(__cvta_generic_to_global(from)), "n"(BYTES)
+                     : "memory");
 }
 POINT_FN void pieces_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 POINT_FN void gate_open(unsigned long long *gate) {

@@ -38,19 +38,24 @@ FEW = 16  # numbers that a lane asks for ahead
 BANKS = 128  # bytes of shared memory that are read at once, where lanes find them in different banks
 PADDED = 1.15  # times its numbers an array may take at most where memory is tight
 TRIED = 16  # paddings of a dimension that are looked at
+LINE = 32  # most numbers of a row in registers
+CONSTANT = 3584  # bytes of all matrices in constant memory
 
 
 @dataclasses.dataclass(frozen=True)
 class Staged:
-    """An organisation. warps: of a team. entries: teams of a block. blocks: on a multiprocessor, which bounds the
-    registers; 0: no bound. ahead: tiles of a warp at a time. batch: steps of a sum whose numbers are read at once.
-    paired: two neighbours of a sum are read at once. walk: an index that a block takes value by value, in `parts`.
-    orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp, at most. stage: how
-    often a factor has to be read to be copied into shared memory first. bulk: such copies are made by the copy unit.
-    tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies have room at the
-    same time; with more than one a block stays, and works on an entry while the next ones come. narrow: what lies in
-    shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each, not the copy unit, so
-    that lines may lie apart against bank conflicts."""
+    """An organisation. warps: of a team. entries: teams of a block, or with `line` entries of a team. blocks: on a
+    multiprocessor, which bounds the registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time.
+    batch: steps of a sum whose numbers are read at once. paired: two neighbours of a sum are read at once. walk: an
+    index that a block takes value by value, in `parts`. orbit: a block takes all orders of the entry's indices.
+    columns: tiles of eight columns a warp, at most. stage: how often a factor has to be read to be copied into shared
+    memory first. bulk: such copies are made by the copy unit. tight: less shared memory, for more bank conflicts and
+    barriers. ring: entries whose bulk copies have room at the same time; with more than one a block stays, and works on
+    an entry while the next ones come. narrow: what lies in shared memory has the arrays' precision, not double. apart:
+    the threads copy, so many bytes each, not the copy unit, so that lines may lie apart against bank conflicts. line: a
+    thread has a row of a product, not a warp sixteen on the units; sums and shared memory have the arrays' precision.
+    once: what lanes hold of the columns' factors is read at the beginning, for all steps. turned: the slowest index of
+    the rows runs first where only shared memory is read."""
 
     warps: int
     entries: int = 1
@@ -67,7 +72,10 @@ class Staged:
     tight: bool = False
     ring: int = 1
     narrow: bool = False
-    apart: bool = False
+    apart: int = 0
+    line: bool = False
+    once: bool = False
+    turned: bool = False
 
     @property
     def name(self) -> str:
@@ -76,7 +84,8 @@ class Staged:
     @property
     def singly(self) -> Staged:
         """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
-        return dataclasses.replace(self, paired=False, ring=1, apart=False)
+        entries = 1 if self.line else self.entries
+        return dataclasses.replace(self, paired=False, ring=1, apart=0, entries=entries)
 
     def __str__(self):
         told = [f"{self.warps} warps"]
@@ -86,14 +95,15 @@ class Staged:
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
-        told += ["lines apart"] * self.apart
+        told += [f"lines apart by {self.apart} bytes"] * (self.apart > 0) + ["a row a thread"] * self.line
+        told += ["factors once"] * self.once + ["rows turned"] * self.turned
         return f"{self.name} ({', '.join(told)})"
 
 
 @dataclasses.dataclass
 class Held:
     """An array in shared memory. kept: places of the dimensions that it has there; first, last: steps of its life;
-    place: name of the array whose memory it has."""
+    place: name of the array whose memory it has. even: copies fill it; wide: 16 bytes are read at once."""
 
     name: str
     kept: tuple[int, ...]
@@ -104,6 +114,7 @@ class Held:
     place: str = ""
     at: int = 0
     even: bool = False
+    wide: bool = False
     patterns: list = dataclasses.field(default_factory=list)
 
     @property
@@ -121,16 +132,16 @@ class Step:
     before: bool = False
 
 
-def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8) -> tuple[int, ...]:
+def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8, grain: int = 2):
     """Strides with the fewest bank conflicts, for an array of at most so many numbers of `size` bytes. patterns:
     [(weight, digits of each lane that reads at the same time)]. even: copies fill it, runs of so many numbers or more
-    that begin at multiples of 16 bytes."""
+    that begin at multiples of `grain`."""
     held = tuple((weight, tuple(map(tuple, lanes))) for weight, lanes in patterns)
-    return _strides_for(tuple(extents), held, most, even, size)
+    return _strides_for(tuple(extents), held, most, even, size, grain)
 
 
 @functools.lru_cache(1024)
-def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[int, ...]:
+def _strides_for(extents, patterns, most: int, even: int, size: int, grain: int) -> tuple[int, ...]:
     rank = len(extents)
     if rank < 2 or not patterns:
         return tuple(math.prod(extents[d + 1 :]) for d in range(rank))
@@ -142,7 +153,7 @@ def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[in
             found.append(found[-1] * extents[d] + pad)
         s = tuple(reversed(found))
         numbers = sum((x - 1) * y for x, y in zip(extents, s)) + 1
-        if any(pads) and (numbers > most or (even and not _bulky(extents, s, 16 // size, even))):
+        if any(pads) and (numbers > most or (even and not _bulky(extents, s, grain, even))):
             continue
         all_pads.append((numbers, s))
         strides.append(s)
@@ -169,9 +180,11 @@ class Stages:
 
     def __init__(self, p: Program, how):
         self.p, self.how = p, how
-        self.size = np.dtype(p.dtype).itemsize if how.narrow else 8  # bytes of a number in shared memory
+        self.narrow = how.narrow or how.line
+        self.size = np.dtype(p.dtype).itemsize if self.narrow else 8  # bytes of a number in shared memory
         self.grain = 16 // self.size
-        self.shortest = self.grain if how.apart else 64  # numbers of a copy
+        self.piece = how.apart // np.dtype(p.dtype).itemsize or self.grain  # numbers that a copy is made of
+        self.shortest = self.piece if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
@@ -180,17 +193,17 @@ class Stages:
         self.statements = list(made or p.statements)
         self.arrays = describe(e, self.statements, p.sizes) if made else p.arrays
         if any(a.kind == "shared" for a in self.arrays.values()):
-            raise Unable("a local that the batch shares")
+            raise Unable("no local that the batch shares")
         self._merge()
         self.written = {s.out.name for s in self.statements}
         if any(self.arrays[x].mixed for x in self.written):
-            raise Unable("an output with the batch index in several places")
+            raise Unable("no output with the batch index in several places")
         self.entry: list[str] = []
         self._entry()
         self.walk = how.walk if how.walk in self.entry else ""
         self.steps = [step for s in self.statements for step in self._split(s)]
         if not any(step.kind == "units" for step in self.steps):
-            raise Unable("no product with a sum, rows and columns")
+            raise Unable("a product with a sum, rows and columns")
         self.held: dict[str, Held] = {}
         self.copies = 1  # of every array in shared memory
         self.inner: set[str] = set()  # locals that stay in registers
@@ -200,11 +213,19 @@ class Stages:
             self._go_on()
             self._stage()
             self._join()
+        self.matrices = self._matrices() if how.line else []
+        self.together = (
+            how.entries if how.line and self.barriers else 1
+        )  # entries whose rows the threads of a team share
+        if self.together > 1 and (
+            how.ring > 1 or self.entry or any(x.mixed for x in self.arrays.values()) or self._each()
+        ):
+            raise Unable("for entries together nothing but copies and products of each")
         copied = any(step.kind == "copy" for step in self.steps)
         if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
-            raise Unable("a ring is of bulk copies, one for each entry")
+            raise Unable("for a ring bulk copies of each entry")
         if how.apart and (self.walk or not copied):
-            raise Unable("lines lie apart where an entry's parts are copied")
+            raise Unable("for lines apart copies of an entry's parts")
         self._place()
 
     def _merge(self) -> None:
@@ -400,11 +421,41 @@ class Stages:
             between = self.steps[self.steps.index(before) + 1 : self.steps.index(step)]
             changed = {x.out.name for y in between for x in y.statements}
             reads = {g.name for t in a.terms for g in t.factors}
-            if alike and (first_others, first_rows) == (others, rows) and not changed & reads and self.hoisted(a, s):
+            kept = self.how.line or self.hoisted(a, s)
+            if alike and (first_others, first_rows) == (others, rows) and not changed & reads and kept:
                 step.statements = [a, s]
                 self.steps.remove(before)
                 self.inner.add(f.name)
                 self.written.discard(f.name)
+
+    def _each(self) -> bool:
+        return any(step.kind == "each" for step in self.steps)
+
+    def _matrices(self) -> list[str]:
+        """Columns' factors of lines: matrices that the batch shares, so small that constant memory has them all."""
+        found: set[str] = set()
+        for step in self.steps:
+            for s in step.statements if step.kind == "units" else ():
+                others, rows, columns, terms = self.layout(s)
+                for _, _, g, sums in terms:
+                    a = self.arrays[g.name]
+                    if others or not rows or len(columns) != 1 or len(sums) != 1 or a.place is not None or a.mixed:
+                        raise Unable("for a row a thread products with matrices that the batch shares")
+                    if g.name not in self.p.expression.constant or max(x or 0 for x in a.extents) > LINE:
+                        raise Unable(f"for a row a thread constant matrices, up to {LINE} x {LINE}")
+                    found.add(g.name)
+        size = np.dtype(self.p.dtype).itemsize
+        if self.how.orbit or self.walk or sum(self.arrays[x].size for x in found) * size > CONSTANT:
+            raise Unable(f"for a row a thread up to {CONSTANT} bytes of matrices")
+        return sorted(found)
+
+    def order(self, rows, step: Step) -> list[str]:
+        """Of a step's rows. All products of a step have the same rows."""
+        if not self.how.turned:
+            return rows
+        refs = {r for s in step.statements for r in (s.out, *(f for t in s.terms for f in t.factors))}
+        local = all(r.name in self.held or r.name in self.inner for r in refs if set(rows) & set(r.indices))
+        return rows[::-1] if local else rows
 
     # ---- orders of the entry
     def _orbit(self):
@@ -494,7 +545,7 @@ class Stages:
             size *= self.p.sizes[i]
         along = 0 if not a.mixed or self.batch not in r.indices else self.batch_step(r)
         others = [near[i] for i in near if near[i] >= size] + [along]
-        grain = self.grain
+        grain = self.piece
         return (
             size
             if size >= (grain if self.how.apart else 32)
@@ -582,9 +633,11 @@ class Stages:
             most = LIMIT // self.size // self.copies if self.copies > 1 else 1 << 30
             if self.how.tight:
                 most = min(most, int(PADDED * math.prod(members[0].extents)) + 64)
-            even = self.shortest if any(h.even for h in members) else 0
+            wide = self.grain if any(h.wide for h in members) else 0
+            even = max(self.shortest, wide) if any(h.even for h in members) else wide
+            grain = wide or self.piece
             patterns = [x for h in members for x in h.patterns]
-            strides = strides_for(members[0].extents, patterns, most, even, self.size)
+            strides = strides_for(members[0].extents, patterns, most, even, self.size, grain)
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
@@ -600,13 +653,13 @@ class Stages:
                 h.at = at
         self.room = max((end for *_, end in put), default=0)
         self.room = -(-self.room // self.grain) * self.grain
-        self.bytes = self.size * self.room * self.copies
+        self.bytes = self.size * self.room * self.copies * self.together
         self.gate = 0  # place of the bulk copies' counter
         if any(step.kind == "copy" for step in self.steps):
-            self.gate = self.room
+            self.gate = self.room * self.together
             self.bytes += -(-self.how.ring // 2) * 16
         if self.bytes > LIMIT:
-            raise Unable(f"{self.bytes} bytes of shared memory")
+            raise Unable(f"{LIMIT} bytes of shared memory at most, not {self.bytes}")
 
     def slot(self, name: str) -> int:
         """Numbers of room of a held array, of one entry; bulk copies begin at 16 bytes."""
@@ -659,13 +712,21 @@ class Stages:
                         note(r, [split(own, x % size) for x in there], size / 32)
                 continue
             _, rows, columns, terms = self.layout(s)
+            rows = self.order(rows, step)
             m, n = self._extent(rows), self._extent(columns)
+            points = [f for t in s.terms if len(t.factors) == 1 for f in t.factors]
+            if self.how.line:
+                scale = self.scale(s)
+                for r in (s.out, *points, *([scale] if scale else [])):
+                    self._line_pattern(r, rows, columns[0], note)
+                for _, f, _, (k,) in terms:
+                    self._line_pattern(f, rows, k, note)
+                continue
             tiles = -(-m // 16)
             lanes = [(lane >> 2, lane & 3) for lane in range(16 * len(together))]
             for first in range(0, 8, 4 * len(together)):
                 row = lambda r: split(rows, min(first + r, m - 1))
                 scale = self.scale(s)
-                points = [t.factors[0] for t in s.terms if len(t.factors) == 1]
                 for r in (s.out, *points, *([scale] if scale else [])):
                     note(r, [{**row(r_), **split(columns, min(c, n - 1))} for r_, c in lanes], tiles * -(-n // 4))
                 for _, f, g, sums in terms:
@@ -674,6 +735,23 @@ class Stages:
                     note(f, [{**row(r_), **by(c)} for r_, c in lanes], tiles * -(-k // 4))
                     col = lambda r: split(columns, min(((first + r) >> 1) + 4 * (r & 1), n - 1))
                     note(g, [{**col(r_), **by(c)} for r_, c in lanes], -(-n // 8) * -(-k // 4))
+
+    def _line_pattern(self, r: Reference, rows, along: str, note) -> None:
+        """How a warp's threads read a row each, number by number or 16 bytes at once, which a quarter of it does."""
+        h = self.held.get(r.name)
+        if not h:
+            return
+        extent = self.p.sizes[along]
+        wide = self.grain if r.indices[-1] == along and extent % self.grain == 0 else 1
+        h.wide = h.wide or wide > 1
+        for first in range(0, 32, 32 // wide):
+            lanes = []
+            for lane in range(first, first + 32 // wide):
+                number, digits = min(lane, self._extent(rows) - 1), {}
+                for i in reversed(rows):
+                    number, digits[i] = divmod(number, self.p.sizes[i])
+                lanes += [{**digits, along: k} for k in range(wide)]
+            note(r, lanes, self._extent(rows) / 32 * extent / wide)
 
     # ---- counts
     @property
@@ -701,6 +779,11 @@ class Stages:
     @property
     def use(self) -> float:
         """Share of the units' multiplications that belong to the products."""
+        if self.how.line:  # of the threads, where a warp's rows are few
+            rows = [
+                self._extent(self.layout(s)[1]) for step in self.steps if step.kind == "units" for s in step.statements
+            ]
+            return min(m * self.together / (32 * -(-m * self.together // 32)) for m in rows)
         useful = done = 0
         for step in self.steps:
             for s in step.statements if step.kind == "units" else ():
@@ -713,18 +796,21 @@ class Stages:
         return useful / done
 
     def jobs(self) -> int:
-        """Tiles of rows of the largest product: as many warps can work at a time."""
+        """Tiles of rows of the largest product, or warps' rows: as many warps can work at a time."""
         most = 1
         for step in self.steps:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
+                if self.how.line:
+                    most = max(most, -(-self._extent(rows) * self.together // 32))
+                    continue
                 chunks = math.ceil(math.ceil(self._extent(columns) / 8) / self.how.columns)
                 most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
         return most
 
 
 class Unable(Exception):
-    """The organisation does not serve a program."""
+    """The organisation does not serve a program; the message says what it wants."""
 
 
 # ---- which organisation --------------------------------------------------------------------------------------------
@@ -736,8 +822,8 @@ TABLE = pathlib.Path(__file__).with_name("stages.csv")
 def _rows() -> tuple[dict, ...]:
     """What was measured to be fastest: of each kind of program, by its steps and tiles."""
     with open(TABLE, newline="") as file:
-        numbers = ("steps", "jobs", "warps", "entries", "blocks", "ahead", "columns", "stage", "bulk", "tight", "apart")
-        return tuple({**row, **{key: int(row[key]) for key in numbers}} for row in csv.DictReader(file))
+        kept = ("kind", "case", "device", "compiler", "date")
+        return tuple({k: x if k in kept else int(x) for k, x in row.items()} for row in csv.DictReader(file))
 
 
 def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
@@ -745,10 +831,10 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     away = lambda row: abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps_))
     row = min((row for row in _rows() if row["kind"] == kind), key=away)
     warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
-    entries = row["entries"] if kind == "alone" else 1
+    entries = row["entries"] if kind == "alone" or row["line"] else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
-    told = {key: row[key] for key in ("ahead", "columns", "stage")}
-    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart")}
+    told = {key: row[key] for key in ("ahead", "columns", "stage", "apart")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "paired", "narrow", "line", "once", "turned")}
     return Staged(warps, entries, blocks, **told, **more)
 
 
@@ -759,14 +845,16 @@ def choices(p: Program) -> list[tuple[float, Staged]]:
         plain = Stages(p, Staged(1))
     except Unable:
         return []
-    kind = "team" if plain.barriers else "alone"
-    ways = [measured(kind, len(plain.steps), plain.jobs())]
+    size = len(plain.steps), plain.jobs()
+    ways = [[measured("team" if plain.barriers else "alone", *size)]]
+    if plain.barriers and p.dtype == "float32":
+        ways[0].insert(0, measured("single", *size))
     if plain.entry and plain.barriers:
-        ways.append(measured("walk", len(plain.steps), plain.jobs(), walk=plain.entry[-1], parts=2))
-        ways.append(measured("orbit", 2, 32, orbit=True))
+        ways.append([measured("walk", *size, walk=plain.entry[-1], parts=2)])
+        ways.append([measured("orbit", 2, 32, orbit=True)])
     found = []
-    for how in ways:
-        for other in (how, dataclasses.replace(how, apart=False)):  # where nothing can be copied so
+    for some in ways:
+        for other in (x for how in some for x in (how, dataclasses.replace(how, apart=0))):  # where nothing is copied
             with contextlib.suppress(Unable):
                 found.append((Stages(p, other).use, other))
                 break

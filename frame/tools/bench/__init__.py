@@ -25,6 +25,7 @@ BENCHES = {
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
 }
 CASES = ("thermal", "viscous", "thermal_viscous")
+KINETICS = ("omega", "programs", "reactors")
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 
@@ -80,7 +81,8 @@ def add(commands) -> None:
             "--cases",
             type=lambda text: text.split(","),
             metavar="NAME,...",
-            help="properties: collections (thermal, viscous, thermal_viscous; default: all)",
+            help="properties: collections (thermal, viscous, thermal_viscous; default: all); kinetics: "
+            f"{', '.join(KINETICS)} (default: all)",
         )
         sub.add_argument(
             "--states",
@@ -112,9 +114,10 @@ def add(commands) -> None:
 
 def _check(given) -> None:
     """Usage that the parser cannot refuse. Errors: ArgumentError."""
-    unknown = [name for name in given.cases or () if name not in CASES]
+    known = KINETICS if given.bench == "kinetics" else CASES
+    unknown = [name for name in given.cases or () if name not in known]
     if unknown:
-        raise ArgumentError(f"--cases {unknown[0]}: wanted some of {', '.join(CASES)}.")
+        raise ArgumentError(f"--cases {unknown[0]}: wanted some of {', '.join(known)}.")
     if given.mixture and given.ns:
         raise ArgumentError("--ns and --mixture: a file has its own number of species; give one of the two.")
     if given.repeats < 1 or (given.points is not None and given.points < 1):

@@ -8,11 +8,12 @@ struct Pace {
     double *out;
     long passes;
 };
-// The arrays of a collection without its arithmetic: `reads` rows in, `writes` rows out; items are the points.
+// The arrays of a collection without its arithmetic: `reads` rows in, `writes` rows out; items are the points. On a
+// device only the first `kept` of a row out are written.
 struct MovedRows {
     const double *in;
     double *out;
-    long reads, writes;
+    long reads, writes, kept;
 };
 
 #ifdef ON_DEVICE
@@ -35,7 +36,8 @@ struct MovedRows {
 struct alignas(16) Pair {
     double x, y;
 };
-POINT_FN void move_rows(Pair *out, const Pair *in, const long pairs, const long reads, const long writes) {
+POINT_FN void move_rows(Pair *out, const Pair *in, const long pairs, const long reads, const long writes,
+                        const long kept) {
     const long t = blockIdx.x * (long)blockDim.x + threadIdx.x;
     if (t >= pairs) return;
     Pair sum = {0.0, 0.0};
@@ -43,9 +45,12 @@ POINT_FN void move_rows(Pair *out, const Pair *in, const long pairs, const long 
         const Pair value = in[r * pairs + t];
         sum.x += value.x, sum.y += value.y;
     }
+    if (t >= kept && sum.x == sum.x) return; // no number is NaN, which the compiler does not know
     UNROLL_BY(8) for (long w = 0; w < writes; ++w) out[w * pairs + t] = sum;
 }
-KERNEL(pace_rows, MovedRows, 256) { move_rows((Pair *)a.out, (const Pair *)a.in, items / 2, a.reads, a.writes); }
+KERNEL(pace_rows, MovedRows, 256) {
+    move_rows((Pair *)a.out, (const Pair *)a.in, items / 2, a.reads, a.writes, a.kept / 2);
+}
 
 #else
 // Over arrays that stay in L1. The barrier keeps the compiler from doing one pass for all.

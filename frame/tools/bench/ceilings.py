@@ -84,7 +84,7 @@ LARGEST = 2**28  # bytes of a copy; more tells nothing new
 BEST_OF = 40
 LONG = 5e-4  # seconds that a sample of memory's pace takes at least: one launch alone would be mostly its start
 PACE = "in:address out:address passes:whole"
-ROWS = "in:address out:address reads:whole writes:whole"
+ROWS = "in:address out:address reads:whole writes:whole kept:whole"
 
 
 @dataclasses.dataclass
@@ -166,7 +166,9 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
         """Seconds of one pass over so many rows."""
         came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
         came_from[...], to[...] = 1.0, 0.0
-        made = record(ROWS, **{"in": backend.address(came_from)}, out=backend.address(to), reads=reads, writes=writes)
+        made = record(
+            ROWS, **{"in": backend.address(came_from)}, out=backend.address(to), reads=reads, writes=writes, kept=n
+        )
         move = module.bind("pace_rows", Shape(THREADS, covers=2 * THREADS), made)
         rows = _often(backend, lambda: move(n))
         del came_from, to

@@ -12,14 +12,17 @@ import time
 import cffi
 import numpy as np
 
+from kernels import declare
 from kernels.codegen import counting
 from kernels.codegen.tune import seconds
 from kernels.mixture import Mixture
+from kernels.program import Program
 from kernels.species.cantera_yaml import cantera_data
 from kernels.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError
 from . import ceilings, fortran, inputs, reactors
+from .kinetix import KinetiX
 from .properties import SAMPLE, WrongValues, fill, part
 from .report import Report, Row
 
@@ -47,6 +50,15 @@ phases:
   reactions: [{{{file}/reactions: declared-species}}]
   transport: mixture-averaged
 """
+# What else a GPU's warps share: outputs, and what is given; of a collection its own
+PROGRAMS: dict[str, tuple | None] = {
+    "omega, heat_release": (("omega", "heat_release"), GIVEN),
+    "omega, rho": (("omega", "rho"), ("T", "p", "Y")),
+    "creation, destruction": (("creation", "destruction"), GIVEN),
+    "tau_chem": (("tau_chem",), GIVEN),
+    "kinetics": None,
+    "thermal_kinetics": None,
+}
 KINDS = ("elementary", "three-body", "Lindemann", "Troe")  # in the order of their numbers in kinetics.f90
 STYLES, LEVELS = ("textbook", "reduced"), ("-O3", "-Ofast")
 
@@ -95,7 +107,7 @@ class Fortran:
         self._mixture = mixture
 
     def prepare(self, mixture, state: dict):
-        """(work, results): work() fills results["omega"], (ns, n)."""
+        """(work, results): work() fills an array (ns, n), which results() returns."""
         n, omega = state["T"].size, np.full(state["Y"].shape, np.nan)
         arrays = [np.ascontiguousarray(state[name]) for name in ("T", "rho", "Y")]
         pointers = [ffi.from_buffer("double[]", array) for array in (*arrays, omega)]
@@ -104,7 +116,7 @@ class Fortran:
             self.use(mixture)
             self._library.kinetics_points(n, self._style, *pointers)
 
-        return work, omega
+        return work, lambda: omega
 
 
 def tables(mixture) -> list:
@@ -200,14 +212,14 @@ def took(work) -> float:
     return time.perf_counter() - begin
 
 
-def checked(ours, rival, gross, what: str) -> float:
-    """Largest difference over the gross rates. WrongValues beyond TOLERANCE."""
+def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "the gross rate") -> float:
+    """Largest difference over the gross rates, or another scale. WrongValues beyond TOLERANCE."""
     off = np.abs(ours - rival) / np.maximum(gross, 1e-200)
     largest = float(np.max(off))
     if not largest <= TOLERANCE:
         place = tuple(int(x) for x in np.argwhere(~(off <= TOLERANCE))[0])
         raise WrongValues(
-            f"{what}: 'omega' differs by {largest:.1e} of the gross rate, allowed is {TOLERANCE:g}; first of species "
+            f"{what}: '{name}' differs by {largest:.1e} of {scale}, allowed is {TOLERANCE:g}; first of species "
             f"{place[0]} at point {place[1]}: {ours[place]:.17g} and {rival[place]:.17g}. Nothing was timed."
         )
     return largest
@@ -233,7 +245,7 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
     for rival in rivals:
         work, found = rival.prepare(mixture, few)
         work()
-        off = checked(omega, found, gross, f"{label}, {rival.name}")
+        off = checked(omega, found(), gross, f"{label}, {rival.name}")
         works.append(rival.prepare(mixture, chunk)[0])
         works[-1]()
         rows.append((rival.name, off, chunk["T"].size))
@@ -263,8 +275,42 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
     return out or [Row(**row)]
 
 
+def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) -> list[Row]:
+    """Rows of a device's other programs, whose values are compared with a CPU's. WrongValues beyond TOLERANCE."""
+    state = inputs.states(mixture.ns, points, kind)
+    state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+    few = part(state, 0, min(points, CHECKED))
+    made = mixture.properties("creation destruction h_Y", backend="cpu", **few)
+    gross = made["creation"] + made["destruction"]
+    of_rates = dict.fromkeys(("omega", "creation", "destruction"), gross)
+    of_rates["heat_release"] = np.sum(np.abs(made["h_Y"]) * gross, axis=0)
+    rows = []
+    for name, what in PROGRAMS.items():
+        outputs, names = what if what else (declare.collections[name].outputs, declare.collections[name].given)
+        program = Program(mixture, outputs, names, backend=backend)
+        count = {a: program.plan.rows(a) for a in program.plan.arguments}
+        arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}
+        fill(backend, arrays, {a: state[a] for a in names})
+        bound_run = program.bind(arrays)
+        work = lambda run=bound_run: run(points)
+        work()
+        wanted = mixture.properties(" ".join(program.writes), backend="cpu", **{a: few[a] for a in names})
+        worst = 0.0
+        for output, values in wanted.items():
+            found, values = backend.to_host(arrays[output][:, : few["T"].size]), np.atleast_2d(values)
+            scale = of_rates.get(output, np.abs(values) + 1e-3 * np.max(np.abs(values)))
+            worst = max(worst, checked(found, values, scale, f"{case}, {name}", output, "its size"))
+        often = max(1, int(SAMPLE / max(seconds(backend, work), 1e-9)))
+        took = statistics.median(seconds(backend, work, often) for _ in range(repeats))
+        row = dict(bench="kinetics", case=f"{case}: {name}", ns=mixture.ns, points=points, backend=str(backend))
+        rows.append(Row(**row, seconds=took, points_per_s=points / took, max_rel_diff=worst))
+    return rows
+
+
 def run(given, backend, say) -> Report:
     """All rows. `say` is told what is under way."""
+    chosen_cases = given.cases if given.bench == "kinetics" else None
+    wanted = lambda case: case in (chosen_cases or (case,))
     roofs = ceilings.measure(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
     rows: list[Row] = []
@@ -284,14 +330,21 @@ def run(given, backend, say) -> Report:
         for name, path in chosen:
             say(f"kinetics: {name}")
             mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-            beside = rivals
+            beside: list = rivals
             try:
                 tables(mixture)
             except BackendError as error:
                 beside = []
                 facts.append(f"{name}: {error}")
-            rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
-            if name in reactors.IGNITIONS:
+            try:
+                beside = [*beside, KinetiX(path, folder)]
+            except BackendError as error:
+                facts.append(f"{name}: KinetiX is left out: {error}")
+            if wanted("omega"):
+                rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
+            if wanted("programs") and backend.memory == "device":
+                rows += programs(name, mixture, backend, points, given.repeats, kind)
+            if wanted("reactors") and name in reactors.IGNITIONS:
                 found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
                 of_reactors += found
                 facts.append(fact)
@@ -310,9 +363,11 @@ NOTES = (
     f"Values are compared at up to {CHECKED} points before anything is timed; allowed: {TOLERANCE:g} of the gross "
     "rates. Fortran on one core, from the same tables: textbook: one point at a time, an exponential for each rate "
     "coefficient and one for each equilibrium constant; reduced: the layer's own algebra over blocks of points, which "
-    "the compiler vectorises. Cantera: on one core from Python, a state a call, less the time of the same calls "
-    "without reactions. Bound: the slowest of the roofs; operations are counted by running the kernel on a number type "
-    "that counts. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
+    "the compiler vectorises. KinetiX: C++ that it generates, one point at a time on one core. Cantera: on one core "
+    "from Python, a state a call, less the time of the same calls without reactions. Bound: the slowest of the roofs; "
+    "operations are counted by running the kernel on a number type "
+    "that counts. On a GPU also other programs, alone, compared with a CPU's values: from T, p, Y and, if they do not "
+    "make it, rho. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
     "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
     "production rates; these and a dense solve by LAPACK, and that alone; CVODE from Cantera's reactor of constant "
     f"volume, rtol {reactors.USUAL[0]:g}, which starts anew in each cell, react with rtol 1e-4. Differences: from "

@@ -4,8 +4,9 @@ Values of ours and of every rival are checked first. Then all run in turns; medi
 On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
 OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not be counted. What multiply-adds in
 registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
-On a device its own clock counts. Cold: the caches were overwritten before. Hot: the same work ran just before. Both
-wait behind the overwriting, so that no time of the host is in them.
+On a device its own clock counts. Cold: the caches hold other numbers, which were read last: with numbers that were
+written there, the work would wait for their way to memory, which is none of its own. Hot: the same work ran just
+before. Both wait behind that, so that no time of the host is in them.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ from .tensor_rivals import Rivals
 ROUNDS = 9
 LEAST = 2e-3  # seconds of one measurement on a CPU: shorter work is repeated
 FAR_OFF = 20  # times the quickest: measured once
-FLUSHED = 1 << 30  # bytes that are written to empty a device's caches: so long that the host is done queueing
+FLUSHED = 1 << 30  # bytes that are written, and half of them read, to empty a device's caches: so long that the host is
+# done queueing
 BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
 DATA = "out[c] = left[c p] right[c p]"
 ALONE = "bytes alone"  # a row: as many bytes, read and written without arithmetic
+READS = 8  # rows of that, at most, so that threads are many
 POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their elements
 
 
@@ -99,7 +102,7 @@ def device_cases() -> list[Case]:
                 round(POINTS / n**3),
                 t.options,
                 (*einsums, *products),
-                n == 12,
+                n == 12 or key == "ax_one",
             )
     for key, name in (("eqn1", "Eqn.(1)"), ("eqn1_add", "Eqn.(1) +=")):
         t = named.TEXTS[key]
@@ -149,6 +152,7 @@ class DeviceClock:
 
     def cold(self, work) -> float:
         self.memory.fill(0)
+        self.memory[: FLUSHED // 2].view("int64").max()
         begin = self.backend.mark()
         work()
         return self.backend.elapsed(begin, self.backend.mark())
@@ -180,12 +184,13 @@ def bytes_alone(plan, entries: int, backend):
     arrays = {a.name: a for a in p.arguments if a.place is not None or not p.batch}
     count = lambda names: sum(arrays[x].size for x in names if x in arrays) * entries
     read, written = (x * plan.dtype.itemsize for x in (count({*e.inputs, *e.updated}), count(e.outputs)))
-    n = -(-min(read, written) // 512) * 64  # numbers of a row
+    row = max(min(read, written), read // READS)  # bytes; of a short output with many inputs a part of a row is written
+    n = -(-row // 512) * 64
     reads, writes = (max(round(x / (8 * n)), 1) for x in (read, written))
     came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
     came_from[...], to[...] = 1.0, 0.0
     ends = {"in": backend.address(came_from), "out": backend.address(to)}
-    made = record(ceilings.ROWS, **ends, reads=reads, writes=writes)
+    made = record(ceilings.ROWS, **ends, reads=reads, writes=writes, kept=min(n, written // 8))
     shape = Shape(ceilings.THREADS, covers=2 * ceilings.THREADS)
     run = ceilings.compiled(backend).bind("pace_rows", shape, made, keep=(came_from, to))
     return lambda: run(n)

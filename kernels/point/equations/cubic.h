@@ -45,8 +45,8 @@ template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m,
     delta_mix = delta_of(m, Y);
 }
 
-template <class Part> POINT_FN Absent piece(const Part &, Absent) { return {}; }
-template <class Part, class R> POINT_FN auto piece(const Part &part, R &delta) { return part(delta); }
+template <class PackOf> POINT_FN Absent piece(const PackOf &, Absent) { return {}; }
+template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &delta) { return pack_of(delta); }
 
 // F(w) = atanh(sqrt(w))/sqrt(w) for w below 1/2 where the shape is `near`, else below 8/9: atanh(x) = 2 atanh(y), y =
 // x/(1 + sqrt(1 - x^2))
@@ -144,12 +144,21 @@ template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
     const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T * inv_root;
+    shift_mix = R(0.0);
+#ifdef CREW
+    b_mix = R(0.0);
+    FOR_OWN (s, M::NS) {
+        b_mix += Y[s] * m.b_mass[s];
+        if constexpr (M::translated) shift_mix += Y[s] * m.shift_mass[s];
+    }
+    both_over_owners(b_mix, shift_mix);
+#else
     b_mix = Y[0] * m.b_mass[0];
     FOR_SPECIES (s, M::NS - 1) b_mix += Y[s + 1] * m.b_mass[s + 1];
-    shift_mix = R(0.0);
     if constexpr (M::translated) {
         FOR_SPECIES (s, M::NS) shift_mix += Y[s] * m.shift_mass[s];
     }
+#endif
     attraction(m, known_T, root_T, inv_root, Y, pairs, a_mix, a_T, a_TT);
 }
 
@@ -300,10 +309,11 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
         const auto positive = three && alternate, deflated = three && several;
         if (any_of(deflated))
             one_by_one(
-                [&](auto part) { // few packs hold such a point
-                    if (any_of(part(deflated)))
-                        one_of_three(m, part(A), part(B), part(centre), part(e), part(f), part(discriminant), part(t),
-                                     part(deflated), part(positive), piece(part, delta_mix), part(u));
+                [&](auto pack_of) { // few packs hold such a point
+                    if (any_of(pack_of(deflated)))
+                        one_of_three(m, pack_of(A), pack_of(B), pack_of(centre), pack_of(e), pack_of(f),
+                                     pack_of(discriminant), pack_of(t), pack_of(deflated), pack_of(positive),
+                                     piece(pack_of, delta_mix), pack_of(u));
                 },
                 R());
     }

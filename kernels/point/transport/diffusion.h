@@ -183,7 +183,7 @@ template <class M, class R, class Species> struct FlooredMoles {
         if constexpr (M::takahashi_table) return at_least(Y[s] * W, m.least_mass[s]);
         else return at_least(Y[s], m.least_mass[s]);
     }
-    POINT_FN R whole() const {
+    POINT_FN R total() const {
         if constexpr (M::takahashi_table) return W;
         else return R(1.0);
     }
@@ -423,7 +423,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
 #ifdef MATRIX_UNITS
         if constexpr (M::takahashi_off && !M::diffusion_cantera) {
             friction_products(m, state.variable, Y,
-                              Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); }), scale, D);
+                              Others<R>::template of<M::NS>(x.total(), [&](int s) { return x.mass(s); }), scale, D);
         } else
 #endif
             if constexpr (SPECIES_ARRAYS) {
@@ -442,7 +442,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
                     behind += x.mass(M::NS - 1 - k);
                 }
             } else { // many species: the two running sums would be long chains of dependent additions
-                const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
+                const auto others = Others<R>::template of<M::NS>(x.total(), [&](int s) { return x.mass(s); });
                 FOR_SPECIES (k, M::NS) above[k] = others(x.mass(k));
             }
             // with `table` the sums reach 1e30: in single precision not even two of them may be multiplied
@@ -457,7 +457,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
             FOR_SPECIES (s, whole / AT_ONCE) divide(Constant<AT_ONCE>(), AT_ONCE * s);
             if constexpr (rest > 0) divide(Constant<rest>(), whole);
         } else {
-            const auto others = Others<R>::template of<M::NS>(x.whole(), [&](int s) { return x.mass(s); });
+            const auto others = Others<R>::template of<M::NS>(x.total(), [&](int s) { return x.mass(s); });
             const auto done = [&](int k, const R, const R sum) { D.set(k, others(x.mass(k)) / (scale * sum)); };
             Held<R, M::NS> sums; // used where the output array has less precision than a sum
             if constexpr (sizeof(outside) < sizeof(scalar)) friction_in_place(m, state, x, sums, done);
