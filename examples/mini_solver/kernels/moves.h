@@ -21,15 +21,8 @@ struct Moves {
 POINT_FN void move_line(const Part &m, const double *from, const long from_step, double *to, const long to_step,
                         const long n) {
     if (m.factor == 1.0) {
-        long i = 0;
-        for (; i + 4 <= n; i += 4) { // reads before writes: a compiler cannot tell whether they overlap
-            double some[4];
-            UNROLL
-            for (int j = 0; j < 4; ++j) some[j] = from[(i + j) * from_step];
-            UNROLL
-            for (int j = 0; j < 4; ++j) to[(i + j) * to_step] = some[j];
-        }
-        for (; i < n; ++i) to[i * to_step] = from[i * from_step];
+        UNROLL_BY(4)
+        for (long i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
     } else {
         for (long i = 0; i < n; ++i)
             to[i * to_step] = (m.factor == 0.0 ? 0.0 : m.factor * from[i * from_step]) + m.added;
