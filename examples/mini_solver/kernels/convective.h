@@ -39,11 +39,11 @@ POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5]
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
 
-// theta of a cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces
-// show in the roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a
-// vortex is not taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations
-// of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
-// partial densities have to stay positive.
+// theta of a cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces show in the roughness of rho
+// and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a vortex is not taken for one.
+// The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations of a few per mille, as turbulence at
+// low Mach number has, leave the flux central. That of species (floor 2 %) is not: partial densities have to stay
+// positive.
 template <class R, class Arguments> POINT_FN R theta_at(const Arguments &a, const int d, const int t) {
     const int s = a.stride[d];
     R q[5], rest[5], p[5], rho = R(0.0);

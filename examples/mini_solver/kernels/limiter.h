@@ -220,9 +220,9 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 #endif
 }
 
-// Three cheap questions first, which are answered with yes nearly everywhere: can the species that the cell has pay for
-// all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
-// little from cell to cell to come near 0?
+// Where a flux asks, three cheap questions first, which are mostly answered with yes: can the species that the cell has
+// pay for all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u,
+// change too little from cell to cell to come near 0?
 template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, const int t, const int count) {
     const auto unasked = at<R>(a.shares + ANY * a.ld_shares, t) >= 1.0;
     if (all_of(unasked)) return !unasked;
