@@ -205,7 +205,7 @@ def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, ca
 
     def spoilt(self, *given):
         if self.steps == 3:
-            self.block.interior("U")[0, 4, 5, 6] = np.nan
+            self.block.interior("momentum")[0, 4, 5, 6] = np.nan
             self.block.interior("Q")[0, 4, 5, 6] = np.nan
         return advance(self, *given)
 

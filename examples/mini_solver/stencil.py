@@ -51,10 +51,10 @@ KERNELS = {
         "DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "gather": ("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
-    "scatter": ("chemistry.h", "Q U batch failed rate", "", "CONSERVATIVE"),
+    "scatter": ("chemistry.h", "Q batch failed rate", "", "CONSERVATIVE"),
     "update": (
         "update.h",
-        "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length kept",
+        "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length kept",
         "inv_dx:real:3 w0:real w1:real first:whole",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
