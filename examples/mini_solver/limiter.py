@@ -20,7 +20,8 @@ class Limiter:
         self._bounds = bind("bounds")
         self._limit = bind("limit")
         # a cell's shares are needed by the faces that it has in common with another block's cell
-        self.exchange = Exchange(block.ranks, block.view("shares"), block.backend, way, alarm, layers=1)
+        shares = block.view("shares")
+        self.exchange = Exchange(block.ranks, shares, block.backend, way, alarm, layers=1, last_decides=True)
 
     def __call__(self, scale):
         """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""

@@ -54,7 +54,8 @@ KERNELS = {
     "scatter": ("chemistry.h", "Q batch failed rate", "", "CONSERVATIVE"),
     "update": (
         "update.h",
-        "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length kept",
+        "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length "
+        "kept",
         "inv_dx:real:3 w0:real w1:real first:whole",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
