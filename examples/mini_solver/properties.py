@@ -18,7 +18,7 @@ class Properties:
 
     def __init__(self, block, mixture, scheme, timers):
         self.block, self.scheme, self.timers = block, scheme, timers
-        a, chosen = block.arrays, block.case.transport
+        a = block.arrays
 
         def program(renamed=(), **asked):
             run = mixture.program(**asked, backend=block.backend).bind({**a, **dict(renamed)})
@@ -35,7 +35,7 @@ class Properties:
         partials = ["h_Y", "eps_k"] if "h_Y" in a else []
         varying = []
         if scheme.viscous:
-            constant = {name: value for name, value in chosen.items() if value}
+            constant = {name: value for name, value in block.case.transport.items() if value}
             if mixture.ns == 1:
                 constant.setdefault("D", 0.0)
             for name, value in constant.items():
