@@ -1,5 +1,6 @@
 """Properties: what the equation of state and the transport models give at every cell, by the layer's programs."""
 
+import math
 import pathlib
 
 import kernels
@@ -18,11 +19,13 @@ class Properties:
 
     def __init__(self, block, mixture, scheme, timers):
         self.block, self.scheme, self.timers = block, scheme, timers
-        a = block.arrays
+        a, box, points = block.arrays, (), block.size
+        if block.span != block.extent:  # rows take whole lines of memory: what lies behind their cells is left out
+            box, points = (*block.extent[:2], *block.stride), math.prod(block.extent)
 
         def program(renamed=(), **asked):
-            run = mixture.program(**asked, backend=block.backend).bind({**a, **dict(renamed)})
-            return lambda: run(block.size)
+            run = mixture.program(**asked, backend=block.backend).bind({**a, **dict(renamed)}, box)
+            return lambda: run(points)
 
         def together(*asked):
             """One launch for several (outputs, given): what one of them makes the next need not read."""

@@ -23,11 +23,11 @@ ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes w
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "convective": ((5, 1, 1), 4, None),
+    "convective": ((4, 2, 1), 4, None),
     "viscous": ((4, 2, 1), 7, None),
-    "update": ((5, 1, 1), 6, 2),
-    "bounds": ((5, 1, 1), 5, 2),
-    "limit": ((5, 1, 1), 8, 4),
+    "update": ((5, 1, 1), 5, 2),
+    "bounds": ((6, 1, 0), 5, 2),
+    "limit": ((6, 1, 0), 8, 4),
 }
 TILE, MANY = ((5, 1, 1), 8, 4), 4
 BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
