@@ -126,7 +126,8 @@ def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
         ((39, 22, 18), n),
         ((1, 2, 3), (34, 3, 18)),
     ]
-    for (lo, hi), (first, last, below, above) in itertools.product(box, [(0, 0, 0, 0), (0, 3, 1, 2), (1, 2, 0, 1)]):
+    wider = [(0, 0, 0, 0, 0), (0, 3, 1, 2, 1), (0, 3, 1, 2, 16), (1, 2, 0, 1, 0)]
+    for (lo, hi), (first, last, below, above, before) in itertools.product(box, wider):
         if first < last and (min(lo) < 3 or any(h + 3 > m for h, m in zip(hi, n))):
             continue
         exact, thirds = np.zeros((2, n[2], n[1], n[0]))
@@ -135,10 +136,12 @@ def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
             inside = tuple(slice(*e) for e in ends[::-1])
             exact[inside] += 1.0 + 9.0 * d
             thirds[inside] += 1.0 + (1.0 + 9.0 * d) * ((number[inside] + d) % 3 == 0)
-        size = tuple(h - x for x, h in zip(lo, hi))
-        how, items = stencil.tiling(size, wanted, tuple(range(first, last)), below + above)
+        size = [h - x for x, h in zip(lo, hi)]
+        for d in range(first, last):
+            size[d] += (below if d else before) + above
+        how, items = stencil.tiling(tuple(size), wanted)
         filled = record(members, cells=be.address(cells), lo=lo, hi=hi, stride=(1, n[0], n[0] * n[1]), **how)
-        for name, value in {"from": first, "to": last, "below": below, "above": above}.items():
+        for name, value in {"from": first, "to": last, "below": below, "above": above, "before": before}.items():
             filled[name] = value
 
         for names, wanted_counts in (

@@ -13,8 +13,9 @@ from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 # as numbers/box.h has it
-BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2 within:whole"
-FACES = "from:whole to:whole below:whole above:whole"  # directions, and how much wider the box is in each
+BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"
+# directions, how much wider the box is in each, and where the tiles begin
+FACES = "from:whole to:whole below:whole above:whole before:whole"
 OVER_FACES = ("convective", "viscous", "limit")  # kernels of several directions
 # kernels that look again at the few cells which ask for it: what follows
 THEN = {"convective": "upwind", "bounds": "shares_of", "limit": "take_back"}
@@ -134,10 +135,9 @@ def bounds(name, ns) -> str:
 
 
 @functools.lru_cache(4096)
-def tiling(cells, wanted, directions=(), layers=0):
+def tiling(cells, wanted):
     """(members of the record, items of the launch) for a box of so many cells in x, y, z. wanted: log2 of the cells of
-    a large box's tile; where the box is thinner, the tile is longer elsewhere. directions: those in which there are so
-    many layers of cells beyond the box, too."""
+    a large box's tile; where the box is thinner, the tile is longer elsewhere."""
     most = [(n - 1).bit_length() for n in cells]
     tile = [min(pair) for pair in zip(wanted, most)]
     for d in range(3):
@@ -145,9 +145,7 @@ def tiling(cells, wanted, directions=(), layers=0):
     tile[2] += sum(wanted) - sum(tile)  # threads without a cell
     tiles = [-(-n // 2**t) for n, t in zip(cells, tile)]
     by_tiles = [-(-(2**38) // n) for n in tiles[:2]]
-    within, beyond = math.prod(tiles), sum(layers * math.prod(cells) // cells[d] for d in directions)
-    members = dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles, within=within)
-    return members, within * 2 ** sum(wanted) + beyond
+    return dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles), math.prod(tiles) * 2 ** sum(wanted)
 
 
 class Stencil:
@@ -184,10 +182,12 @@ class Stencil:
             cells = [max(high - low, 0) for low, high in zip(lo, hi)]
             if not all(cells):
                 return
-            directions = range(numbers.get("from", 0), numbers.get("to", 0))
-            how, items = tiling(
-                tuple(cells), wanted, tuple(directions), numbers.get("below", 0) + numbers.get("above", 0)
-            )
+            if "to" in numbers:
+                line = self.backend.line
+                numbers["before"] = -(-numbers["below"] // line) * line
+            for d in range(numbers.get("from", 0), numbers.get("to", 0)):
+                cells[d] += numbers["below" if d else "before"] + numbers["above"]
+            how, items = tiling(tuple(cells), wanted)
             for name, value in dict(numbers, lo=lo, hi=hi, **how).items():
                 filled[name] = value
             launch(items)

@@ -11,12 +11,12 @@
 // waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared
 // memory.
 //
-// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2], within. cell: offset in the
-// block, i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as
-// KERNEL has them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that
-// neighbours in all directions come from its multiprocessor's L1; a launch has as many items as its `within` tiles have
-// cells, those outside the box counted too. Behind them come the cells that a kernel over faces has beyond the box, an
-// item each: so the tiles begin where the box does, and that is a line of memory.
+// Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2]. cell: offset in the block,
+// i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
+// them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
+// in all directions come from its multiprocessor's L1; a launch has as many items as the tiles have cells, those beyond
+// the box counted too. In x the tiles of a kernel over faces begin a.before cells before the box, a.below or more: so
+// they may begin with a line of memory.
 #pragma once
 #include "numbers/launch.h"
 
@@ -25,8 +25,6 @@
 #define FACES_APART 0
 #endif
 #define CONSTANT_TABLE __constant__ // numbers that are known when the source is written
-// What was read before is read again after this, instead of being held in a register.
-#define READ_AGAIN asm volatile("" ::: "memory")
 #define TO_DO(threads) (8 + 24 * (threads))
 // Cells of a block's tile that wait for a second body, with a direction each.
 struct ToDo {
@@ -50,52 +48,43 @@ struct ToDo {
 // fewer than 2^26 tiles are divided exactly.
 struct Place {
     int at[3];
-    template <class Record> explicit POINT_FN Place(const Record &a) {
+    template <class Record> POINT_FN Place(const Record &a, const int (&below)[3]) {
         const unsigned x = a.tile[0], y = a.tile[1], tile = blockIdx.x, thread = threadIdx.x;
         const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38,
                        layer = (unsigned long long)row * a.by_tiles[1] >> 38;
-        at[0] = int(a.lo[0]) + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
-        at[1] = int(a.lo[1]) + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
-        at[2] = int(a.lo[2]) + (layer << a.tile[2]) + (thread >> (x + y));
+        at[0] = int(a.lo[0]) - below[0] + ((tile - row * int(a.tiles[0])) << x) + (thread & ((1u << x) - 1));
+        at[1] = int(a.lo[1]) - below[1] + ((row - layer * int(a.tiles[1])) << y) + (thread >> x & ((1u << y) - 1));
+        at[2] = int(a.lo[2]) - below[2] + (layer << a.tile[2]) + (thread >> (x + y));
     }
     template <class Record> POINT_FN int cell(const Record &a) const {
         return at[0] + at[1] * int(a.stride[1]) + at[2] * int(a.stride[2]);
     }
-    template <class Record> POINT_FN bool inside(const Record &a) const {
-        return at[0] < int(a.hi[0]) && at[1] < int(a.hi[1]) && at[2] < int(a.hi[2]);
+    template <class Record> POINT_FN bool inside(const Record &a, const int d, const int below, const int above) const {
+        return at[d] >= int(a.lo[d]) - below && at[d] < int(a.hi[d]) + above;
     }
 };
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
-    const Place here(a);
-    if (here.inside(a)) work(here.cell(a));
+    const int none[3] = {0, 0, 0};
+    const Place here(a, none);
+    if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
 }
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
-// takes too many registers, FACES_APART is 1, and a launch has one direction. Behind the blocks of tiles (a.within)
-// come those of the cells beyond the box, each for one direction.
+// takes too many registers, FACES_APART is 1, and a launch has one direction.
 template <class Record, class Work> POINT_FN void each_face(const Record &a, const Work &work) {
-    int cell, d = a.from, to = FACES_APART ? d + 1 : int(a.to);
-    if (blockIdx.x < unsigned(a.within)) {
-        const Place here(a);
-        if (!here.inside(a)) return;
-        cell = here.cell(a);
-    } else {
-        const int layers = int(a.below + a.above);
-        int number = (blockIdx.x - int(a.within)) * blockDim.x + threadIdx.x, e, f, n_e, layer_cells;
-        for (;; ++d) {
-            if (d == to) return;
-            e = d == 0, f = d == 2 ? 1 : 2;
-            n_e = int(a.hi[e] - a.lo[e]), layer_cells = n_e * int(a.hi[f] - a.lo[f]);
-            if (number < layers * layer_cells) break;
-            number -= layers * layer_cells;
-        }
-        to = d + 1;
-        const int layer = number / layer_cells, rest = number - layer * layer_cells, j = rest / n_e;
-        const int along = layer < a.below ? int(a.lo[d]) - 1 - layer : int(a.hi[d]) + layer - int(a.below);
-        cell = along * int(a.stride[d]) + int(a.lo[e] + rest - j * n_e) * int(a.stride[e]) +
-               int(a.lo[f] + j) * int(a.stride[f]);
-    }
+    int below[3];
+    UNROLL
+    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
+    const Place here(a, below);
+    bool inside[3], wider[3];
+    const int cell = here.cell(a);
+    UNROLL
+    for (int d = 0; d < 3; ++d) inside[d] = here.inside(a, d, 0, 0), wider[d] = here.inside(a, d, a.below, a.above);
+    const int to = FACES_APART ? a.from + 1 : a.to;
     UNROLL_BY(1)
-    for (; d < to; ++d) work(d, cell);
+    for (int d = a.from; d < to; ++d)
+        if ((inside[0] || (d == 0 && wider[0])) && (inside[1] || (d == 1 && wider[1])) &&
+            (inside[2] || (d == 2 && wider[2])))
+            work(d, cell);
 }
 #define BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
@@ -128,7 +117,6 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
-#define READ_AGAIN
 // clang-format off
 #define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \

@@ -88,7 +88,6 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
         energy += face_mean(q) * corrected;
         F[k] = corrected;
     }
-    READ_AGAIN;
     if (a.asks) {
         R left = R(0.0), right = R(0.0);
         FOR_SPECIES (k, NS) left += at<R>(a.Q + k * a.ld_Q, t - s), right += at<R>(a.Q + k * a.ld_Q, t);
@@ -111,8 +110,6 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
 template <class R, class Arguments>
 POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
     if (d == 0) viscous_normal_to<0, R>(a, t, count);
-    READ_AGAIN;
     if (d == 1) viscous_normal_to<1, R>(a, t, count);
-    READ_AGAIN;
     if (d == 2) viscous_normal_to<2, R>(a, t, count);
 }
