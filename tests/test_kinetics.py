@@ -355,6 +355,14 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
         assert np.isnan(values[:, [3, 40]]).all() and not np.isnan(np.delete(values, [3, 40], 1)).any()
 
 
+def test_crew_takes_two_steps_at_a_time(be):  # noqa: F811
+    """A warp has several steps of one kind only where there are many reactions."""
+    mix = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
+    T, p, Y = states(40, mix.ns)
+    q = oracle(mix, T, p, Y)
+    compare(mix, in_a_crew(be, mix, "omega creation destruction", 2, T=T, p=p, Y=Y, rho=q.rho), q)
+
+
 @pytest.mark.parametrize("kinetics", ["consistent", "fugacity", "concentration"])
 def test_crew_of_a_real_gas(be, kinetics):  # noqa: F811
     """The warps share the sums of the equation of state too, and each has the fugacities of its species."""

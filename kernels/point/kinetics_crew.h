@@ -24,6 +24,10 @@ template <class M> struct CrewRows {
                          RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
 };
 
+struct alignas(16) TwoDoubles {
+    double v[2];
+};
+
 // What a warp does in a portion: its steps, then lists of the rates that it adds up. It is copied to shared memory a
 // portion ahead.
 template <bool APART, class M> struct CrewBlocks {
@@ -36,11 +40,8 @@ template <bool APART, class M> struct CrewBlocks {
         else from = m.reaction_steps + SIZE * rank;
     }
     POINT_FN void start(const int portion) const {
-        struct alignas(16) Two {
-            double v[2];
-        };
-        const Two *const source = (const Two *)(from + portion * (SIZE * CREW));
-        Two *const there = (Two *)(to + (portion & 1) * SIZE);
+        const TwoDoubles *const source = (const TwoDoubles *)(from + portion * (SIZE * CREW));
+        TwoDoubles *const there = (TwoDoubles *)(to + (portion & 1) * SIZE);
         UNROLL_BY(1)
         for (int i = threadIdx.x & 31; i < SIZE / 2; i += 32) copy_async(there + i, source + i);
     }
@@ -51,18 +52,31 @@ template <bool APART, class M> struct CrewBlocks {
     }
 };
 
-// Adds the sums of a list, of two rows each, to `sum`; `at` moves on to the list behind.
-template <class R> POINT_FN R with_listed(const CrewMemory &s, const double *&at, R sum) {
-    bool last;
-    UNROLL_BY(1)
-    do {
-        const Word now(*at++);
-        const double sign = from_words(0x3ff00000u | (now.low & 0x80000000u), 0);
-        last = now.low & 0x40000000u;
-        sum += sign * (s[now.low] + s[now.high()]);
-    } while (!last);
-    return sum;
-}
+// Lists of rows, one behind the other, each with four at least. Four are on their way at a time, and the words of the
+// next four.
+struct CrewLists {
+    const TwoDoubles *at;
+    TwoDoubles ahead;
+    POINT_FN CrewLists(const double *from) : at((const TwoDoubles *)from), ahead(*at) {}
+    // adds a list's rows to `sum`, each with its sign
+    template <class R> POINT_FN R added(const CrewMemory &s, R sum) {
+        const auto one = [](const unsigned sign) { return from_words(0x3ff00000u | (sign & 0x80000000u), 0); };
+        R second = R(0.0);
+        bool last;
+        UNROLL_BY(1)
+        do {
+            const Word now[2] = {ahead.v[0], ahead.v[1]};
+            ahead = *++at;
+            last = now[0].low & 0x20000000u;
+            UNROLL
+            for (int j = 0; j < 2; ++j) {
+                sum += one(now[j].low) * s[now[j].low];
+                second += one(now[j].low << 1) * s[now[j].high()];
+            }
+        } while (!last);
+        return sum + second;
+    }
+};
 
 template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const M &m;
@@ -92,12 +106,17 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
     // b, E: of the limit that it is a multiple of
     POINT_FN R falloff(const int i, const scalar b, const scalar E, const R ln_third) const {
         const scalar *f = m.reaction_falloffs + 15 * i;
-        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
+        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third),
+                share = 1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr); // Pr/(1 + Pr) is 1/share, or 1/(1 + Pr)
         R ln_k = b * ln_T - E * inv_T;
         const int form = whole_number(f[7]);
-        if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
-        else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
-        return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr)); // Pr/(1 + Pr), or 1/(1 + Pr)
+        if (form == 1) { // as ln_centre has it; two exponentials, that neither has to wait
+            R centre = f[8] + (f[9] * exp(-f[10] * T) + f[11] * exp(-f[12] * T));
+            if (f[13] > 0) centre += f[13] * exp(-f[14] * inv_T);
+            ln_k = ln_k + ln_blending(log(at_least(centre, SMALLEST)), ln_Pr);
+        } else if (form == 2) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
+        else if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
+        return f[0] * exp(ln_k) / share;
     }
     // what a rate coefficient has but A and an exponential; place: in its table; third: row of a falloff's collider
     POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags, const int place,
@@ -197,6 +216,11 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
         }
     }
+    template <bool APART>
+    POINT_FN void leave(const R scale, const R before, const R after, const unsigned to, const unsigned reverse) const {
+        if constexpr (!APART) s.set(to, scale * (before - after));
+        else s.set(to, scale * before), s.set(reverse, scale * after);
+    }
     // to: the row for its rate, reverse: for that of the other direction, where they are APART
     template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to, const unsigned reverse) const {
         const Word left(now.left), right(now.right);
@@ -221,9 +245,31 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
             if (flags & PRODUCT) after = after * s[sides >> 10];
         }
-        scale = scale * (s[a + 1] * s[b + 1]);
-        if constexpr (!APART) s.set(to, scale * (before - after));
-        else s.set(to, scale * before), s.set(reverse, scale * after);
+        leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to, reverse);
+    }
+    // Two steps at a time, so that a warp need not wait for each result: what the one leaves would keep back what the
+    // other reads. False where they are not of one kind, or do more that is rare than to count with a collider. The
+    // rows of the second are ON behind those of the first.
+    template <bool APART, unsigned ON>
+    POINT_FN bool two_steps(const CrewStep *now, const unsigned to, const unsigned reverse) const {
+        const unsigned flags = Word(now[0].right).low;
+        if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~THIRD)) return false;
+        R scale[2] = {R(now[0].A), R(now[1].A)}, before[2], after[2];
+        const auto times = [&](const auto &of) {
+            UNROLL
+            for (int j = 0; j < 2; ++j) scale[j] = scale[j] * of(j);
+        };
+        if (flags & EXPONENT) times([&](const int j) { return exponential(now[j].b, now[j].E); });
+        if (flags & THIRD) times([&](const int j) { return s[Word(now[j].more).low & 0xffff]; });
+        UNROLL
+        for (int j = 0; j < 2; ++j) {
+            const Word left(now[j].left), right(now[j].right);
+            before[j] = s[left.low] * s[left.high()], after[j] = s[right.low] * s[right.high()];
+            scale[j] = scale[j] * (s[left.low + 1] * s[left.high() + 1]);
+        }
+        UNROLL
+        for (int j = 0; j < 2; ++j) leave<APART>(scale[j], before[j], after[j], to + j * ON, reverse + j * ON);
+        return true;
     }
 };
 
@@ -263,20 +309,27 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
         if (portion + 1 < PORTIONS) blocks.start(portion + 1);
         // a portion takes every so manieth eight of the steps, halves of it take turns
         const bool second = APART && portion >= M::RATE_PORTIONS;
+        constexpr unsigned ON = APART ? 2 * CREW : CREW; // rows from a step's to that of the warp's next
         unsigned to = At::RATES + rank + (second ? CREW : 0);
+        const unsigned reverse = second ? -CREW : CREW; // from there
         const double *const lists = block + CrewBlocks<APART, M>::LISTS;
+        const CrewStep *now = (const CrewStep *)block;
         UNROLL_BY(1)
-        for (int i = CREW * portion + rank; i < M::RATE_STEPS; i += CREW * PORTIONS) {
-            crew.template step<APART>(*(const CrewStep *)block, to, second ? to - CREW : to + CREW);
-            block += 6, to += APART ? 2 * CREW : CREW;
+        for (int i = CREW * portion + rank; i < M::RATE_STEPS;) {
+            int count = 2;
+            if (i + CREW * PORTIONS >= M::RATE_STEPS || !crew.template two_steps<APART, ON>(now, to, to + reverse)) {
+                crew.template step<APART>(*now, to, to + reverse);
+                count = 1;
+            }
+            now += count, to += count * ON, i += count * (CREW * PORTIONS);
         }
         crew_barrier();
-        const double *list = lists;
+        CrewLists listed(lists);
         UNROLL
         for (int i = 0; i < OWN; ++i)
             if (i * CREW + rank < M::NS) {
-                made[i] = with_listed(s, list, made[i]);
-                if constexpr (APART) gone[i] = with_listed(s, list, gone[i]);
+                made[i] = listed.added(s, made[i]);
+                if constexpr (APART) gone[i] = listed.added(s, gone[i]);
             }
         crew_barrier();
     }

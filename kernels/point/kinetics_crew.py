@@ -26,11 +26,10 @@ def _word(low: int, high: int = 0) -> float:
 
 @dataclasses.dataclass
 class _Step:
-    """A reaction. A, b, E of its rate coefficient; rows of two reactants, two products, a third of each; the row of its
-    collider, that of its logarithm for a falloff, or the place in the table of others; the place in its coefficient's
-    own table. Species by the rates that
-    make and consume them: (species, nu) of the net rate; reactants, products, one for each unit of nu. Of an `other`,
-    which leaves rates times nu, `net` has a species for each of these, and the sides have each species once."""
+    """A reaction. A, b, E: of its rate coefficient. rows: of two reactants, two products, a third of each. last: row of
+    its collider; for a falloff of the collider's logarithm; for an `other` its place in the table of these. place:
+    in its coefficient's own table. net: (species, nu) of the net rate; reactants, products: one for each unit of nu. An
+    `other` leaves rates times nu: its net has a species for each of these, its sides have each species once."""
 
     flags: int
     A: float
@@ -197,7 +196,7 @@ def _blocks(parts) -> _Blocks:
     they are too long for the struct of constants: they stand in the device's memory, from where copies start."""
     rounds = max(len(rows) for rows, _ in parts)
     words = max(sum(map(len, lists)) for _, lists in parts)
-    size = STEP * rounds + words + words % 2
+    size = STEP * rounds + words + 2  # two words behind the last are read
     values: list[float] = []
     for rows, lists in parts:
         block = [x for row in rows for x in row]
@@ -207,14 +206,12 @@ def _blocks(parts) -> _Blocks:
 
 
 def _signed(lists, zero: int) -> list[float]:
-    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for the sign and one for the
-    end. zero: the row that fills up."""
-    pairs = []
-    for sign, rows in zip((0, 1 << 31), lists):
-        rows = rows + [zero] * (len(rows) % 2)
-        pairs += [(a | sign, b) for a, b in zip(rows[::2], rows[1::2])]
-    pairs = pairs or [(zero, zero)]
-    pairs[-1] = (pairs[-1][0] | 1 << 30, pairs[-1][1])
+    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for each one's sign and one for
+    the end in the first of the last two words. zero: the row that fills up."""
+    rows = [(row, sign) for sign, some in enumerate(lists) for row in some]
+    rows += [(zero, 0)] * (-len(rows) % 4 or 4 * (not rows))
+    pairs = [(a | of_a << 31 | of_b << 30, b) for (a, of_a), (b, of_b) in zip(rows[::2], rows[1::2])]
+    pairs[-2] = (pairs[-2][0] | 1 << 29, pairs[-2][1])
     return [_word(*pair) for pair in pairs]
 
 
