@@ -3,6 +3,7 @@ Cantera, whose values are compared before anything is timed. Reactors are in rea
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import pathlib
 import statistics
@@ -225,11 +226,17 @@ def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "th
     return largest
 
 
-def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs, rivals, kind: str) -> list[Row]:
-    """Rows of one mechanism, one a rival of `rivals` and one beside Cantera where it is installed. path: its file."""
+@functools.lru_cache(maxsize=1)
+def given_states(mixture, points: int, kind: str) -> dict:
+    """What programs are given; made once for all of a mechanism's rows."""
     state = inputs.states(mixture.ns, points, kind)
     state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
-    state = {name: state[name] for name in GIVEN}
+    return {name: state[name] for name in GIVEN}
+
+
+def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs, rivals, kind: str) -> list[Row]:
+    """Rows of one mechanism, one a rival of `rivals` and one beside Cantera where it is installed. path: its file."""
+    state = given_states(mixture, points, kind)
     program = mixture.program(outputs=(WANTED,), given=GIVEN, backend=backend)
     arrays = {name: backend.empty((program.plan.rows(name), backend.pad(points))) for name in program.plan.arguments}
     fill(backend, arrays, state)
@@ -277,8 +284,7 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
 
 def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) -> list[Row]:
     """Rows of a device's other programs, whose values are compared with a CPU's. WrongValues beyond TOLERANCE."""
-    state = inputs.states(mixture.ns, points, kind)
-    state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+    state = given_states(mixture, points, kind)
     few = part(state, 0, min(points, CHECKED))
     made = mixture.properties("creation destruction h_Y", backend="cpu", **few)
     gross = made["creation"] + made["destruction"]
