@@ -52,27 +52,38 @@ template <bool APART, class M> struct CrewBlocks {
     }
 };
 
-// Lists of rows, one behind the other, each with four at least. Four are on their way at a time, and the words of the
-// next four.
-struct CrewLists {
+// Lists of rows, one behind the other, each with four at least. While four are added up the next four are on their way,
+// and the words of those behind.
+template <class R> struct CrewLists {
+    const CrewMemory &s;
     const TwoDoubles *at;
-    TwoDoubles ahead;
-    POINT_FN CrewLists(const double *from) : at((const TwoDoubles *)from), ahead(*at) {}
+    TwoDoubles words, ahead;
+    R row[4];
+    POINT_FN CrewLists(const CrewMemory &s, const double *from) : s(s), at((const TwoDoubles *)from), ahead(*at) {
+        next();
+    }
+    POINT_FN void next() {
+        words = ahead, ahead = *++at;
+        UNROLL
+        for (int j = 0; j < 2; ++j) {
+            const Word now(words.v[j]);
+            row[2 * j] = s[now.low], row[2 * j + 1] = s[now.high()];
+        }
+    }
     // adds a list's rows to `sum`, each with its sign
-    template <class R> POINT_FN R added(const CrewMemory &s, R sum) {
+    POINT_FN R added(R sum) {
         const auto one = [](const unsigned sign) { return from_words(0x3ff00000u | (sign & 0x80000000u), 0); };
         R second = R(0.0);
         bool last;
         UNROLL_BY(1)
         do {
-            const Word now[2] = {ahead.v[0], ahead.v[1]};
-            ahead = *++at;
-            last = now[0].low & 0x20000000u;
+            const R had[4] = {row[0], row[1], row[2], row[3]};
+            const unsigned signs[2] = {Word(words.v[0]).low, Word(words.v[1]).low};
+            next();
             UNROLL
-            for (int j = 0; j < 2; ++j) {
-                sum += one(now[j].low) * s[now[j].low];
-                second += one(now[j].low << 1) * s[now[j].high()];
-            }
+            for (int j = 0; j < 2; ++j)
+                sum += one(signs[j]) * had[2 * j], second += one(signs[j] << 1) * had[2 * j + 1];
+            last = signs[0] & 0x20000000u;
         } while (!last);
         return sum + second;
     }
@@ -103,27 +114,53 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (M::RATES_BOUNDED) return exp_within(x);
         return exp(x);
     }
-    // b, E: of the limit that it is a multiple of
-    POINT_FN R falloff(const int i, const scalar b, const scalar E, const R ln_third) const {
-        const scalar *f = m.reaction_falloffs + 15 * i;
-        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third),
-                share = 1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr); // Pr/(1 + Pr) is 1/share, or 1/(1 + Pr)
-        R ln_k = b * ln_T - E * inv_T;
-        const int form = whole_number(f[7]);
-        if (form == 1) { // as ln_centre has it; two exponentials, that neither has to wait
-            R centre = f[8] + (f[9] * exp(-f[10] * T) + f[11] * exp(-f[12] * T));
-            if (f[13] > 0) centre += f[13] * exp(-f[14] * inv_T);
-            ln_k = ln_k + ln_blending(log(at_least(centre, SMALLEST)), ln_Pr);
-        } else if (form == 2) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
-        else if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
-        return f[0] * exp(ln_k) / share;
+    // N falloffs at a time; false where they are not Troe's. b, E of a step: of the limit that it is a multiple of
+    template <int N> POINT_FN bool troe(const CrewStep *of, R (&k)[N]) const {
+        const scalar *f[N];
+        R ln_Pr[N], centre[N], share[N];
+        UNROLL
+        for (int j = 0; j < N; ++j) {
+            const Word more(of[j].more);
+            f[j] = m.reaction_falloffs + 15 * (more.low >> 16);
+            if (whole_number(f[j][7]) != 1) return false;
+            ln_Pr[j] = reduced_pressure(f[j], ln_T, inv_T, s[more.low & 0xffff]);
+        }
+        bool cold = false;
+        UNROLL
+        for (int j = 0; j < N; ++j) { // as ln_centre has it
+            centre[j] = f[j][8] + (f[j][9] * exp(-f[j][10] * T) + f[j][11] * exp(-f[j][12] * T));
+            share[j] = 1.0 + exp_within(f[j][6] < 1 ? -ln_Pr[j] : ln_Pr[j]); // over Pr/(1 + Pr), or 1/(1 + Pr)
+            cold = cold || f[j][13] > 0;
+        }
+        if (cold) {
+            UNROLL
+            for (int j = 0; j < N; ++j) centre[j] += f[j][13] * exp(-f[j][14] * inv_T);
+        }
+        UNROLL
+        for (int j = 0; j < N; ++j) centre[j] = log(at_least(centre[j], SMALLEST));
+        UNROLL
+        for (int j = 0; j < N; ++j)
+            k[j] = f[j][0] * exp(of[j].b * ln_T - of[j].E * inv_T + ln_blending(centre[j], ln_Pr[j])) / share[j];
+        return true;
     }
-    // what a rate coefficient has but A and an exponential; place: in its table; third: row of a falloff's collider
-    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags, const int place,
-                                  const unsigned third) const {
+    POINT_FN R falloff(const CrewStep &of) const {
+        R k[1];
+        if (troe(&of, k)) return k[0];
+        const Word more(of.more);
+        const scalar *f = m.reaction_falloffs + 15 * (more.low >> 16);
+        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, s[more.low & 0xffff]);
+        R ln_k = of.b * ln_T - of.E * inv_T;
+        const int form = whole_number(f[7]);
+        if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
+        else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
+        return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr));
+    }
+    // what a rate coefficient has but A and an exponential
+    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags) const {
+        const int place = Word(of.more).low >> 16;
         R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
-            if (flags & FALLOFF) k = falloff(place, of.b, of.E, s[third]);
+            if (flags & FALLOFF) k = falloff(of);
         if constexpr (M::RATE_PLOGS > 0)
             if (flags & PLOG) {
                 const scalar *at = m.reaction_plogs + place;
@@ -156,22 +193,42 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
         return potential<true>(m, T, ln_T, inv_T, k);
     }
-    POINT_FN void species(const int rank) const { // in the rows of D and I lie concentrations and ln gamma
-        R rest = R(0.0);
-        UNROLL_BY(2)
-        for (int k = rank; k < M::NS; k += CREW) {
-            const R C = s[2 * k];
-            R L = potential<true>(m, T, ln_T, inv_T, k), c = C;
+    // D and I of N species from k on, in whose rows lie concentrations and ln gamma. Returns the sum of what `rest`
+    // has of them.
+    template <int N> POINT_FN R species_from(const int k) const {
+        R C[N], c[N], L[N], rest = R(0.0);
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const int own = k + i * CREW;
+            C[i] = c[i] = s[2 * own];
+            L[i] = potential<true>(m, T, ln_T, inv_T, own);
             if constexpr (is_given<Gamma>::value) {
-                if constexpr (M::kinetics_fugacity) c = C * exp(s[2 * k + 1]);
-                else L += s[2 * k + 1];
+                if constexpr (M::kinetics_fugacity) c[i] = C[i] * exp(s[2 * own + 1]);
+                else L[i] += s[2 * own + 1];
             }
-            const R I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
-            s.set(2 * k, c / I), s.set(2 * k + 1, I);
-            const int place = M::collider_place(k);
-            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C);
-            else rest += C;
         }
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const R I = exp_within(at_most(at_least(-L[i], -FARTHEST), FARTHEST));
+            L[i] = I, c[i] = c[i] / I;
+        }
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const int own = k + i * CREW, place = M::collider_place(own);
+            s.set(2 * own, c[i]), s.set(2 * own + 1, L[i]);
+            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C[i]);
+            else rest += C[i];
+        }
+        return rest;
+    }
+    POINT_FN void species(const int rank) const {
+        R rest = R(0.0);
+        int k = rank;
+        if constexpr (M::NS > CREW) {
+            UNROLL_BY(1)
+            for (; k + CREW < M::NS; k += 2 * CREW) rest += species_from<2>(k);
+        }
+        if (k < M::NS) rest += species_from<1>(k);
         s.set(At::REST + rank, rest);
         if (rank == 0) s.set(At::ONE, R(1.0)), s.set(At::ONE + 1, R(1.0)), s.set(At::ZERO, R(0.0));
     }
@@ -216,13 +273,12 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
         }
     }
-    template <bool APART>
-    POINT_FN void leave(const R scale, const R before, const R after, const unsigned to, const unsigned reverse) const {
+    // to the row for its rate, and where directions are APART that of the other one
+    template <bool APART> POINT_FN void leave(const R scale, const R before, const R after, const unsigned to) const {
         if constexpr (!APART) s.set(to, scale * (before - after));
-        else s.set(to, scale * before), s.set(reverse, scale * after);
+        else s.set(to, scale * before), s.set(to + M::RATE_REVERSE, scale * after);
     }
-    // to: the row for its rate, reverse: for that of the other direction, where they are APART
-    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to, const unsigned reverse) const {
+    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to) const {
         const Word left(now.left), right(now.right);
         const unsigned a = left.low, b = left.high(), flags = right.low;
         R scale = R(now.A);
@@ -230,36 +286,39 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         R before = s[a] * s[b], after = s[right.low] * s[right.high()];
         if (flags & RARE) {
             const Word more(now.more);
-            const unsigned third = more.low & 0xffff, sides = more.high();
-            if (flags & (FALLOFF | PLOG | CHEBYSHEV))
-                scale = scale * tabled_coefficient(now, flags, more.low >> 16, third);
+            const unsigned sides = more.high();
+            if (flags & (FALLOFF | PLOG | CHEBYSHEV)) scale = scale * tabled_coefficient(now, flags);
             if constexpr (M::RATE_OTHERS > 0)
                 if (flags & OTHER) {
-                    other<APART>(m.reaction_others + third, scale, a);
+                    other<APART>(m.reaction_others + sides, scale, a);
                     return;
                 }
-            if (flags & THIRD) scale = scale * s[third];
+            if (flags & THIRD) scale = scale * s[more.low & 0xffff];
             if (flags & REACTANT) {
                 const unsigned c = sides & 1023;
                 scale = scale * s[c + 1], before = before * s[c];
             }
             if (flags & PRODUCT) after = after * s[sides >> 10];
         }
-        leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to, reverse);
+        leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to);
     }
     // Two steps at a time, so that a warp need not wait for each result: what the one leaves would keep back what the
-    // other reads. False where they are not of one kind, or do more that is rare than to count with a collider. The
-    // rows of the second are ON behind those of the first.
-    template <bool APART, unsigned ON>
-    POINT_FN bool two_steps(const CrewStep *now, const unsigned to, const unsigned reverse) const {
+    // other reads. False where they are not of one kind, or of one that is rare; falloffs are Troe's.
+    template <bool APART> POINT_FN bool two_steps(const CrewStep *now, const unsigned to) const {
         const unsigned flags = Word(now[0].right).low;
-        if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~THIRD)) return false;
+        if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~(THIRD | FALLOFF))) return false;
         R scale[2] = {R(now[0].A), R(now[1].A)}, before[2], after[2];
         const auto times = [&](const auto &of) {
             UNROLL
             for (int j = 0; j < 2; ++j) scale[j] = scale[j] * of(j);
         };
         if (flags & EXPONENT) times([&](const int j) { return exponential(now[j].b, now[j].E); });
+        if constexpr (M::RATE_FALLOFFS > 0)
+            if (flags & FALLOFF) {
+                R k[2];
+                if (!troe(now, k)) return false;
+                times([&](const int j) { return k[j]; });
+            }
         if (flags & THIRD) times([&](const int j) { return s[Word(now[j].more).low & 0xffff]; });
         UNROLL
         for (int j = 0; j < 2; ++j) {
@@ -268,7 +327,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             scale[j] = scale[j] * (s[left.low + 1] * s[left.high() + 1]);
         }
         UNROLL
-        for (int j = 0; j < 2; ++j) leave<APART>(scale[j], before[j], after[j], to + j * ON, reverse + j * ON);
+        for (int j = 0; j < 2; ++j) leave<APART>(scale[j], before[j], after[j], to + j);
         return true;
     }
 };
@@ -307,29 +366,25 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     for (int portion = 0; portion < PORTIONS; ++portion) {
         const double *block = blocks.arrived(portion);
         if (portion + 1 < PORTIONS) blocks.start(portion + 1);
-        // a portion takes every so manieth eight of the steps, halves of it take turns
-        const bool second = APART && portion >= M::RATE_PORTIONS;
-        constexpr unsigned ON = APART ? 2 * CREW : CREW; // rows from a step's to that of the warp's next
-        unsigned to = At::RATES + rank + (second ? CREW : 0);
-        const unsigned reverse = second ? -CREW : CREW; // from there
-        const double *const lists = block + CrewBlocks<APART, M>::LISTS;
-        const CrewStep *now = (const CrewStep *)block;
+        const Word head(*block);
+        const CrewStep *now = (const CrewStep *)(block + 2);
+        unsigned to = head.high();
         UNROLL_BY(1)
-        for (int i = CREW * portion + rank; i < M::RATE_STEPS;) {
+        for (int left = head.low; left > 0;) {
             int count = 2;
-            if (i + CREW * PORTIONS >= M::RATE_STEPS || !crew.template two_steps<APART, ON>(now, to, to + reverse)) {
-                crew.template step<APART>(*now, to, to + reverse);
+            if (left < 2 || !crew.template two_steps<APART>(now, to)) {
+                crew.template step<APART>(*now, to);
                 count = 1;
             }
-            now += count, to += count * ON, i += count * (CREW * PORTIONS);
+            now += count, to += count, left -= count;
         }
         crew_barrier();
-        CrewLists listed(lists);
+        CrewLists<R> listed(s, block + CrewBlocks<APART, M>::LISTS);
         UNROLL
         for (int i = 0; i < OWN; ++i)
             if (i * CREW + rank < M::NS) {
-                made[i] = listed.added(s, made[i]);
-                if constexpr (APART) gone[i] = listed.added(s, gone[i]);
+                made[i] = listed.added(made[i]);
+                if constexpr (APART) gone[i] = listed.added(gone[i]);
             }
         crew_barrier();
     }
