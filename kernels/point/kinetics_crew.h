@@ -1,7 +1,9 @@
 // Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
 // needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
-// wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
-// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
+// wait in shared memory until each species' are added up, in the table's order. Where directions are apart there are
+// twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory and for its
+// own results more than for arithmetic units: so it has two points a lane, and takes two species, two reactions of a
+// kind, and four rates of a sum at a time.
 #pragma once
 
 // A number of 32 bits and one of 20, of a double that is a whole number
