@@ -8,7 +8,8 @@
 //   FACE_BOX_KERNEL_THEN(name, Record, body, more, threads[, blocks])      true, more follows
 //
 // `more` is for what few cells need and takes long. On a device the threads of a block share these cells, so that none
-// waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared memory.
+// waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared
+// memory.
 //
 //   FACE_BOX_KERNEL_NEAR(name, Record, body, rows, threads[, blocks])      body<number>(a, near, d, cell, count):
 //
@@ -89,11 +90,12 @@ class NearTile {
         return place < low ? low : place > high ? high : place;
     }
 
-  public:
+public:
     // here: of this thread. All threads of a block make theirs.
     template <class Record> POINT_FN NearTile(const Record &a, const Place &here, const NearRows &rows) {
         extern __shared__ double shared_memory[];
-        const int thread = threadIdx.x, x = thread % NEAR_X, y = thread / NEAR_X % NEAR_Y, z = thread / (NEAR_X * NEAR_Y);
+        const int thread = threadIdx.x, x = thread % NEAR_X, y = thread / NEAR_X % NEAR_Y,
+                  z = thread / (NEAR_X * NEAR_Y);
         for (int i = thread; i < NEAR_CELLS; i += NEAR_X * NEAR_Y * NEAR_Z) {
             const int k = i / NEAR_LAYER, rest = i - k * NEAR_LAYER, j = rest / NEAR_SPAN_X;
             const int cell = within(a, 0, here.at[0] - x - NEAR_HALO(0) + rest - j * NEAR_SPAN_X) +

@@ -40,8 +40,8 @@ POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5]
 }
 
 // Whether theta is 0 for certain, by products instead of the divisions that theta takes: all roughnesses are well below
-// their part of 5 %, and p does not alternate. The roughnesses are those of second differences; what sound does to rho_k
-// and rho is taken from these. All but those of p are multiplied by rho c^2.
+// their part of 5 %, and p does not alternate. The roughnesses are those of second differences; what sound does to
+// rho_k and rho is taken from these. All but those of p are multiplied by rho c^2.
 template <class R> struct Bends {
     R low, mid, high;
     POINT_FN auto below(const double most, const R floor, const double inv_threshold) const {

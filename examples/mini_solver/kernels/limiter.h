@@ -284,8 +284,7 @@ template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, 
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
-template <class R, class Arguments>
-POINT_FN void limit(const Arguments &a, const int d, const int t, const int count) {
+template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;

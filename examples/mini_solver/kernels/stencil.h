@@ -5,8 +5,8 @@
 
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
 
-// ONLY_READ: no kernel of this source writes what it reads with `at`. A device's compiler may then move such a load ahead
-// of a store, which it cannot tell apart from it otherwise.
+// ONLY_READ: no kernel of this source writes what it reads with `at`. A device's compiler may then move such a load
+// ahead of a store, which it cannot tell apart from it otherwise.
 template <class R> POINT_FN R at(const double *row, const int t) {
 #if ONLY_READ && defined(ON_DEVICE)
     return __ldg(row + t);
