@@ -54,38 +54,27 @@ template <bool APART, class M> struct CrewBlocks {
     }
 };
 
-// Lists of rows, one behind the other, each with four at least. While four are added up the next four are on their way,
-// and the words of those behind.
-template <class R> struct CrewLists {
-    const CrewMemory &s;
+// Lists of rows, one behind the other, each with four at least. Four are on their way at a time, and the words of the
+// next four.
+struct CrewLists {
     const TwoDoubles *at;
-    TwoDoubles words, ahead;
-    R row[4];
-    POINT_FN CrewLists(const CrewMemory &s, const double *from) : s(s), at((const TwoDoubles *)from), ahead(*at) {
-        next();
-    }
-    POINT_FN void next() {
-        words = ahead, ahead = *++at;
-        UNROLL
-        for (int j = 0; j < 2; ++j) {
-            const Word now(words.v[j]);
-            row[2 * j] = s[now.low], row[2 * j + 1] = s[now.high()];
-        }
-    }
+    TwoDoubles ahead;
+    POINT_FN CrewLists(const double *from) : at((const TwoDoubles *)from), ahead(*at) {}
     // adds a list's rows to `sum`, each with its sign
-    POINT_FN R added(R sum) {
+    template <class R> POINT_FN R added(const CrewMemory &s, R sum) {
         const auto one = [](const unsigned sign) { return from_words(0x3ff00000u | (sign & 0x80000000u), 0); };
         R second = R(0.0);
         bool last;
         UNROLL_BY(1)
         do {
-            const R had[4] = {row[0], row[1], row[2], row[3]};
-            const unsigned signs[2] = {Word(words.v[0]).low, Word(words.v[1]).low};
-            next();
+            const Word now[2] = {ahead.v[0], ahead.v[1]};
+            ahead = *++at;
+            last = now[0].low & 0x20000000u;
             UNROLL
-            for (int j = 0; j < 2; ++j)
-                sum += one(signs[j]) * had[2 * j], second += one(signs[j] << 1) * had[2 * j + 1];
-            last = signs[0] & 0x20000000u;
+            for (int j = 0; j < 2; ++j) {
+                sum += one(now[j].low) * (s[now[j].low]);
+                second += one(now[j].low << 1) * (s[now[j].high()]);
+            }
         } while (!last);
         return sum + second;
     }
@@ -381,12 +370,12 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
             now += count, to += count, left -= count;
         }
         crew_barrier();
-        CrewLists<R> listed(s, block + CrewBlocks<APART, M>::LISTS);
+        CrewLists listed(block + CrewBlocks<APART, M>::LISTS);
         UNROLL
         for (int i = 0; i < OWN; ++i)
             if (i * CREW + rank < M::NS) {
-                made[i] = listed.added(made[i]);
-                if constexpr (APART) gone[i] = listed.added(gone[i]);
+                made[i] = listed.added(s, made[i]);
+                if constexpr (APART) gone[i] = listed.added(s, gone[i]);
             }
         crew_barrier();
     }
