@@ -21,7 +21,7 @@ from kernels.program import Program
 from kernels.species.cantera_yaml import cantera_data
 from kernels.species.reactions import Arrhenius, Falloff
 
-from ...errors import BackendError
+from ...errors import BackendError, MixtureError
 from . import ceilings, fortran, inputs, reactors
 from .kinetix import KinetiX
 from .properties import SAMPLE, WrongValues, fill, part
@@ -283,7 +283,8 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
 
 
 def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) -> list[Row]:
-    """Rows of a device's other programs, whose values are compared with a CPU's. WrongValues beyond TOLERANCE."""
+    """Rows of a device's other programs, of a real gas also of omega alone; values are compared with a CPU's.
+    WrongValues beyond TOLERANCE."""
     state = given_states(mixture, points, kind)
     few = part(state, 0, min(points, CHECKED))
     made = mixture.properties("creation destruction h_Y", backend="cpu", **few)
@@ -291,12 +292,13 @@ def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) 
     of_rates = dict.fromkeys(("omega", "creation", "destruction"), gross)
     of_rates["heat_release"] = np.sum(np.abs(made["h_Y"]) * gross, axis=0)
     rows = []
-    for name, what in PROGRAMS.items():
+    alone = {WANTED: ((WANTED,), GIVEN)} if mixture.options["equation"] != "ideal" else {}
+    for name, what in (alone | PROGRAMS).items():
         outputs, names = what if what else (declare.collections[name].outputs, declare.collections[name].given)
         program = Program(mixture, outputs, names, backend=backend)
         count = {a: program.plan.rows(a) for a in program.plan.arguments}
         arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}
-        fill(backend, arrays, {a: state[a] for a in names})
+        fill(backend, arrays, {a: state[a] for a in names if a in arrays})
         bound_run = program.bind(arrays)
         work = lambda run=bound_run: run(points)
         work()
@@ -350,6 +352,13 @@ def run(given, backend, say) -> Report:
                 rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
             if wanted("programs") and backend.memory == "device":
                 rows += programs(name, mixture, backend, points, given.repeats, kind)
+            if wanted("real") and backend.memory == "device":
+                try:
+                    real = Mixture.from_yaml(path, takahashi="off", critical="fill")
+                except MixtureError as error:
+                    facts.append(f"{name}: its real gas is left out: {error}")
+                else:
+                    rows += programs(f"{name}, real gas", real, backend, points, given.repeats, kind)
             if wanted("reactors") and name in reactors.IGNITIONS:
                 found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
                 of_reactors += found
@@ -373,7 +382,8 @@ NOTES = (
     "from Python, a state a call, less the time of the same calls without reactions. Bound: the slowest of the roofs; "
     "operations are counted by running the kernel on a number type "
     "that counts. On a GPU also other programs, alone, compared with a CPU's values: from T, p, Y and, if they do not "
-    "make it, rho. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
+    "make it, rho; real gas: Peng-Robinson. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at "
+    "most two C. "
     "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
     "production rates; these and a dense solve by LAPACK, and that alone; CVODE from Cantera's reactor of constant "
     f"volume, rtol {reactors.USUAL[0]:g}, which starts anew in each cell, react with rtol 1e-4. Differences: from "
