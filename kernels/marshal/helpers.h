@@ -78,9 +78,11 @@ struct HIDDEN Helpers {
     void run(const Part what, const void *given, const long count, const int threads) {
         if (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) return what(given, 0, 1, count);
         if (started + 1 < threads) start(threads);
-        set(work, what), set(record, given), set(items, count), set(parts, 4L * threads), set(done, 0L);
         const unsigned mine = number + 1;
-        set(ticket, (unsigned long)mine << 32);
+        const unsigned long first = (unsigned long)mine << 32;
+        set(ticket, first | 0xffffffff); // no part: a helper that still looks at the last copy takes none of this one
+        set(work, what), set(record, given), set(items, count), set(parts, 4L * threads), set(done, 0L);
+        set(ticket, first);
         set(number, mine);
         if (get(asleep)) syscall(SYS_futex, &number, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
         help(mine);
