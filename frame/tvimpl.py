@@ -30,7 +30,7 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
-COPIED_FROM = 2**17  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+COPIED_FROM = 3 * 2**18  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 USED = -1
 
 
