@@ -1,10 +1,10 @@
 """Block calls: the chunk loop over whole selections, with copies in, kernels and copies out side by side.
 
 A call is resolved once, and run as often as the host repeats it. The views are used in parts, one for each piece of
-the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines, all of a direction
-in one batch; the others that kernels reach are read and written where they lie, all of a direction in one launch.
-Pageable ones are packed by threads of the CPU into a pinned buffer that has parts as well: they pack the next piece
-while the calling thread queues what is to be done with this one.
+the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines; the others that
+kernels reach are read and written where they lie, all of a direction in one launch. Pageable ones are packed by threads
+of the CPU into a pinned buffer that has parts as well: they pack the next piece while the calling thread queues what is
+to be done with this one.
 """
 
 from __future__ import annotations
