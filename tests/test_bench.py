@@ -386,6 +386,7 @@ def test_small_calls(capsys):
         (["--ranks", "0"], "'0', wanted whole numbers from 1"),
         (["--host", "fortran", "--ns", "3"], "--ns 3: wanted some of 4, 10"),
         (["--memory", "pinned"], "no case is left"),
+        (["--gpus", "1,2"], "--gpus is for backend cuda."),
     ],
 )
 def test_blocks_that_cannot_be_measured(capsys, arguments, words):
