@@ -65,7 +65,7 @@ struct Place {
 };
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
     const int none[3] = {0, 0, 0};
-    const Place here(a, none);
+    const Place here{a, none};
     if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
 }
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
@@ -74,7 +74,7 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
     int below[3];
     UNROLL
     for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
-    const Place here(a, below);
+    const Place here{a, below};
     bool inside[3], wider[3];
     const int cell = here.cell(a);
     UNROLL
