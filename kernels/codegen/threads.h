@@ -59,6 +59,14 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
 // Points that take unequal times. A block has groups of 32 points in turn with the other blocks; a thread that is done
 // with a point takes the next of them. work(m, take): take() is a point, beyond the last where there is none left.
 template <class How, class Work> POINT_FN void run_in_turn(const Mixture &m, const Work &work) {
+#ifdef LANES // a block is a warp, which has all of its memory for one point
+    long next = blockIdx.x;
+    work(m, [&] {
+        const long own = next;
+        next += gridDim.x;
+        return own;
+    });
+#else
     extern __shared__ double shared_memory[];
     int *const taken = (int *)(shared_memory + How::CONSTANTS);
     const Mixture &constants = copied_constants<How>(m);
@@ -69,4 +77,5 @@ template <class How, class Work> POINT_FN void run_in_turn(const Mixture &m, con
         const int i = atomicAdd(taken, 1);
         return (i / 32 * (long)gridDim.x + blockIdx.x) * 32 + i % 32;
     });
+#endif
 }

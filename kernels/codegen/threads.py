@@ -19,11 +19,7 @@ from .plan import (
     structure_size,
 )
 
-HEADERS = {  # whether there are matrix units, a crew
-    (False, False): "numbers/thread.h",
-    (True, False): "numbers/matrix_units.h",
-    (False, True): "numbers/crew.h",
-}
+HEADERS = {"crew": "numbers/crew.h", "lanes": "numbers/lanes.h"}  # by `hold`; others have the number type of a thread
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
 
@@ -54,6 +50,11 @@ def in_turn(p: Plan) -> bool:
     return len(p.kernels) == 1 and p.kernels[0].in_turn
 
 
+def by_lanes(p: Plan) -> bool:
+    """Whether the lanes of a warp share the work of a point."""
+    return p.launch.hold == "lanes"
+
+
 def points_of_block(p: Plan) -> int:
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
@@ -63,6 +64,8 @@ def shape(p: Plan) -> Shape:
         points = points_of_block(p)
         shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
         return Shape(p.launch.threads, covers=points, shared=shared)
+    if by_lanes(p):
+        return Shape(32, covers=1, shared=8 * p.sizes["LANES_ROWS"], resident=-1)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
     if in_turn(p):
@@ -84,8 +87,9 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
         *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
+        *["#define LANES"] * by_lanes(p),
         *["#define BOXED"] * boxed,
-        include(HEADERS[how.pairs == "units", crewed(p)]) + f"typedef {'several' if crewed(p) else 'point'} real;",
+        include(HEADERS.get(how.hold) or f"numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h") + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
         "struct How {",

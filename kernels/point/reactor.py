@@ -7,7 +7,7 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 from ..declare import collection, constant, kernels, point_kernel, quantity
 from .derivatives import PAIRS
 from .equations.records import ONE_SHAPE
-from .kinetics import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
+from .kinetics import DOUBLE, LANES, NASA, SLOPE_TABLES, TABLES, VALID
 
 STATUS = (
     "0: done; 1: step limit; 2: step too small; 4: T left 200 to 6000 K; 5: input out of range (T outside 200 to 6000 "
@@ -56,8 +56,10 @@ SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not 
 DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 
-def kernel(name, reads, writes, source, constants="", **more):
-    """Of ideal gases and of cubic equations with one delta_1, whose constants differ."""
+def kernel(name, reads, writes, source, constants="", ideal_only=None, **more):
+    """Of ideal gases and of cubic equations with one delta_1, whose constants differ. ideal_only: what ideal gases have
+    in addition."""
+    ideal_only = ideal_only or {}
     for equation, when, own in (("ideal", "ideal", ""), ("cubic", ONE_SHAPE, f" {PAIRS} {SUMS}")):
         point_kernel(
             f"{equation}_{name}",
@@ -67,10 +69,9 @@ def kernel(name, reads, writes, source, constants="", **more):
             constants=f"{CONSTANTS}{own}{constants}",
             source=source,
             valid=VALID,
-            sweeps="states",
             double_only=DOUBLE,
             when={"equation": when},
-            **more,
+            **{"sweeps": "states", **more, **(ideal_only if equation == "ideal" else {})},
         )
 
 
@@ -115,6 +116,8 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         constants=" react_rtol react_atol react_most",
         alone=True,
         in_turn=True,
+        sweeps="states turns",
+        ideal_only={"lanes": LANES},
     )
     collection(
         f"react_{kind}",

@@ -19,6 +19,11 @@ template <class M> POINT_FN double shift_of(const M &m, int k) {
 }
 template <class M> POINT_FN double gas_constant(const M &m, int k) { return R_UNIVERSAL * m.inv_W[k]; }
 
+// Of those that share a point (FOR_OWN): the sum of their parts
+template <class R> POINT_FN R summed(const R part) {
+    return over_owners(part, [](const R a, const R b) { return a + b; });
+}
+
 // L(V, B); its slopes are known, so that a dual number needs none of its parts
 template <class Shape, class R> POINT_FN R departure_of(const Shape &eos, const R V, const R B, const R, const R) {
     return departure_integral(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)));
@@ -35,7 +40,8 @@ template <bool CURVED, class M, class R>
 POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s) {
     s.T = T;
     s.N = R(0.0);
-    FOR_SPECIES (k, M::NS) s.N += gas_constant(m, k) * x[k];
+    FOR_OWN (k, M::NS) s.N += gas_constant(m, k) * x[own(k)];
+    s.N = summed(s.N);
     if constexpr (!M::equation_ideal) {
         const auto eos = shape(m, Absent());
         s.V = R(1.0), s.B = R(0.0);
@@ -74,20 +80,21 @@ template <class M, class R> POINT_FN R partial_pressure(const M &, const Partial
 
 // Slopes of p and of U in T and in the partial densities: U_T = rho cv, U_x = h_k - T p_T v_k
 template <class M, class R> struct PartialSlopes {
-    R p, p_T, U_T, p_x[M::NS], U_x[M::NS];
+    R p, p_T, U_T, p_x[owned(M::NS)], U_x[owned(M::NS)];
 };
 template <class M, class R>
 POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, PartialSlopes<M, R> &o) {
     const R T = s.T, ln_T = log_for_ideal(m, T);
     o.p = partial_pressure(m, s);
     o.U_T = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        o.U_x[k] = species_ideal<false>(m, T, ln_T, k) - gas_constant(m, k) * T;
-        o.U_T += x[k] * (species_cp(m, T, k) - gas_constant(m, k));
+    FOR_OWN (k, M::NS) {
+        o.U_x[own(k)] = species_ideal<false>(m, T, ln_T, k) - gas_constant(m, k) * T;
+        o.U_T += x[own(k)] * (species_cp(m, T, k) - gas_constant(m, k));
     }
+    o.U_T = summed(o.U_T);
     if constexpr (M::equation_ideal) {
         o.p_T = s.N;
-        FOR_SPECIES (k, M::NS) o.p_x[k] = gas_constant(m, k) * T;
+        FOR_OWN (k, M::NS) o.p_x[own(k)] = gas_constant(m, k) * T;
     } else {
         const R of_w = T * s.N * (s.w_inv * s.w_inv), of_D = s.A * (s.inv_D * s.inv_D), of_L = s.A - T * s.A_T;
         o.p_T = s.N * s.w_inv - s.A_T * s.inv_D;

@@ -1,0 +1,139 @@
+"""The reactions as the lanes of a warp take them, which share a point: what reactor_lanes.h reads."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+from ..codegen.plan import LARGE
+from .kinetics_crew import _word
+
+REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
+PORTION = 128  # reactions whose slopes are in shared memory at the same time
+# Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
+# products; in ln p where coefficients go with it
+RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
+CHUNK = 16  # rates that are added up in a row, and then their sums
+MEMORY = 100 * 1024  # bytes of shared memory of a point; two at least are to fit
+
+
+@dataclasses.dataclass
+class OfLanes:
+    """values: the tables. sizes: of them LANES_ROWS is how many numbers a point has in shared memory."""
+
+    values: dict[str, list[float]]
+    sizes: dict[str, int]
+
+
+def none() -> OfLanes:
+    """Of mechanisms that have reactions of other kinds, or too many."""
+    return OfLanes({name: [0.0] for name in (REACTIONS, RATES, SLOPES)}, {"LANES_ROWS": 0})
+
+
+def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, no_collider, rows) -> OfLanes:
+    """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
+    are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
+    consume."""
+    listed = [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern]
+    pressed = coefficients > exponents + len(falloff_colliders)
+    values = OF_P + pressed
+    n = ns + 1
+    at = dict.fromkeys("A W P COMMON PAIRS END_OF_ZERO D I C E L_T THIRD K K_T K_Z V".split(), 0)
+    sizes = dict(
+        A=n * (n | 1),
+        W=ns,
+        P=ns * pressed,
+        COMMON=ns,
+        PAIRS=sum(map(len, rows)),
+        END_OF_ZERO=0,
+        **dict.fromkeys(("D", "I", "C", "E", "L_T"), ns + 2),
+        THIRD=no_collider + 1,
+        K=coefficients,
+        K_T=coefficients,
+        K_Z=coefficients - exponents,
+        V=max(values * PORTION, 3 * ns) + 1,
+    )
+    total = 0
+    for name in at:
+        at[name], total = total, total + sizes[name]
+    zero = sizes["V"] - 1  # a number of V that is 0
+    one = ns
+    place, first_pair = {}, 0  # of (collider, species) among the pairs
+    for j, of_collider in enumerate(rows):
+        for i in sorted(of_collider):
+            place[j, i] = at["PAIRS"] + first_pair
+            first_pair += 1
+    if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
+        return none()  # slopes in [M] have no place
+    words: list[float] = []
+    rates: dict[int, list[int]] = collections.defaultdict(list)  # species -> numbers of V, with their sign
+    slopes = []
+    for first in range(0, len(listed), PORTION):
+        gathered: dict[int, list[int]] = collections.defaultdict(list)
+        for r, ((left, right), row) in enumerate(listed[first : first + PORTION]):
+            _, number, k, third, reversible, *species = (round(x) if i else x for i, x in enumerate(row))
+            falloff = k - exponents
+            blended = 0 <= falloff < len(falloff_colliders)
+            collider = falloff_colliders[falloff] if blended else third
+            reactants, products = species[:left], species[left:]
+            a, b, c = reactants + [one] * (3 - left)
+            d, e, f = products + [one] * (3 - right) if reversible else [one + 1, one, one]
+            if max(a, b, c, d, e, f) > 255 or k >= 2**16:
+                return none()
+            words += [row[0], _word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
+            words += [_word(k | third << 16, collider if blended else no_collider)]
+            terms = [(j, OF_SPECIES + at_left) for at_left, j in enumerate(reactants)]
+            terms += [(j, OF_SPECIES + 3 + at_right) for at_right, j in enumerate(products)] * bool(reversible)
+            for i, nu in net[number].items():
+                sign = (nu < 0) << 15
+                rates[i] += [first + r | sign] * abs(round(nu))
+                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))  # noqa: B023
+                gathered[at["W"] + i] += own(RATE)
+                gathered[i * (n | 1) + ns] += own(OF_T)
+                for j, value in terms:
+                    gathered[i * (n | 1) + j] += own(value)
+                if collider < no_collider:
+                    gathered[place[collider, i]] += own(OF_THIRD)
+                if falloff >= len(falloff_colliders):
+                    gathered[at["P"] + i] += own(OF_P)
+        slopes += _table(gathered, zero)
+    parts: dict[int, list[int]] = {}  # sums of CHUNK rates
+    sums: dict[int, list[int]] = {}
+    behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
+    for row in others:
+        for i in net[row[1]]:
+            rates[i].append(behind)
+            behind += 1
+    for i in range(ns):
+        sums[at["W"] + i] = []
+        for start in range(0, len(rates[i]), CHUNK):
+            part = behind + len(parts)
+            parts[at["V"] + part] = rates[i][start : start + CHUNK]
+            sums[at["W"] + i].append(part)
+    unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
+    if unfit or not listed:
+        return none()
+    filled = lambda table: table + [0.0] * (LARGE + 1 - len(table))  # in the device's memory
+    return OfLanes(
+        {REACTIONS: filled(words), RATES: filled(_table(parts, zero) + _table(sums, zero)), SLOPES: filled(slopes)},
+        {f"LANES_{name}": number for name, number in at.items()}
+        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
+    )
+
+
+def _table(gathered: dict[int, list[int]], zero: int) -> list[float]:
+    """Sums, 32 at a time, those of like length together: how many rounds; of each its length, where each lane's sum
+    goes (2^20 - 1: nowhere), and pairs of numbers of V to add, with a bit for the sign. zero: the number that fills
+    up."""
+    order = sorted(gathered.items(), key=lambda item: -len(item[1]))
+    rounds = [order[i : i + 32] for i in range(0, len(order), 32)]
+    out = [float(len(rounds))]
+    for lanes in rounds:
+        length = -(-len(lanes[0][1]) // 2)
+        lanes = lanes + [(2**20 - 1, [])] * (32 - len(lanes))
+        out += [float(length), *(float(target) for target, _ in lanes)]
+        for t in range(length):
+            for _, terms in lanes:
+                low, high = (terms[2 * t : 2 * t + 2] + [zero, zero])[:2]
+                out.append(_word(low | high << 16))
+    return out
