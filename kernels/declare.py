@@ -89,9 +89,9 @@ class PointKernel(Conditional):
     it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
     those that the program makes. The constants' maker gives the sizes CREW_ROWS: numbers of a point that lie in shared
     memory, 0 where the mixture is not for crews; and CREW_BYTES: what else of a block does.
-    lanes: the constants that the body reads in addition where the lanes of a warp share a point; empty where there is
-    no such body. The first has in its sizes LANES_ROWS: how many numbers of shared memory a point needs, 0 where the
-    mixture is not for that.
+    lanes: the constants that the body reads where the lanes of a warp share a point; empty where there is no such body.
+    The first has in its sizes LANES_ROWS: how many numbers of shared memory a point needs, 0 where the mixture is not
+    for that.
     crew_kij: the structures of k_ij (Mixture.structure) for which it has that body; empty: all.
     """
 

@@ -196,8 +196,8 @@ def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):
     for kernel in kernels:
         units = pairs == "units" and mixture.ns > 1
         spared = {q for name, others in kernel.instead if units and _made(mixture, name) for q in others}
-        more = {"crew": kernel.crew or (), "lanes": kernel.lanes}.get(how.hold, ()) if how else ()
-        for name in kernel.constants + more:
+        hold = how.hold if how else ""
+        for name in kernel.lanes if hold == "lanes" else kernel.constants + ((kernel.crew or ()) if hold == "crew" else ()):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue

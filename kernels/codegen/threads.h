@@ -59,19 +59,21 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
 // Points that take unequal times. A block has groups of 32 points in turn with the other blocks; a thread that is done
 // with a point takes the next of them. work(m, take): take() is a point, beyond the last where there is none left.
 template <class How, class Work> POINT_FN void run_in_turn(const Mixture &m, const Work &work) {
-#ifdef LANES // a block is a warp, which has all of its memory for one point
-    long next = blockIdx.x;
-    work(m, [&] {
+    extern __shared__ double shared_memory[];
+    const Mixture &constants = copied_constants<How>(m);
+    if constexpr (How::CONSTANTS > 0) copies_done();
+#ifdef LANES // the warps have the points in turn
+    __syncthreads();
+    const int warps = blockDim.x / 32;
+    long next = (long)blockIdx.x * warps + threadIdx.x / 32;
+    work(constants, [&] {
         const long own = next;
-        next += gridDim.x;
+        next += (long)gridDim.x * warps;
         return own;
     });
 #else
-    extern __shared__ double shared_memory[];
     int *const taken = (int *)(shared_memory + How::CONSTANTS);
-    const Mixture &constants = copied_constants<How>(m);
     if (threadIdx.x == 0) *taken = 0;
-    if constexpr (How::CONSTANTS > 0) copies_done();
     __syncthreads();
     work(constants, [&] {
         const int i = atomicAdd(taken, 1);

@@ -20,6 +20,7 @@ from .plan import (
 )
 
 HEADERS = {"crew": "numbers/crew.h", "lanes": "numbers/lanes.h"}  # by `hold`; others have the number type of a thread
+SHARED_MEMORY = 227 * 1024  # bytes of a block, of compute capability 9.0
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
 
@@ -55,6 +56,14 @@ def by_lanes(p: Plan) -> bool:
     return p.launch.hold == "lanes"
 
 
+def block_of_lanes(p: Plan) -> tuple[int, int]:
+    """(warps of a block, bytes of shared memory): as many as there is memory for."""
+    constants = structure_size(p) if p.launch.constants == "shared" else 0
+    rows = p.sizes["LANES_ROWS"]
+    warps = max(min(p.launch.threads // 32, (SHARED_MEMORY // 8 - constants) // rows), 1)
+    return warps, 8 * (constants + warps * rows)
+
+
 def points_of_block(p: Plan) -> int:
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
@@ -65,7 +74,8 @@ def shape(p: Plan) -> Shape:
         shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
         return Shape(p.launch.threads, covers=points, shared=shared)
     if by_lanes(p):
-        return Shape(32, covers=1, shared=8 * p.sizes["LANES_ROWS"], resident=-1)
+        warps, shared = block_of_lanes(p)
+        return Shape(32 * warps, covers=warps, shared=shared, resident=-1)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
     if in_turn(p):
@@ -78,7 +88,8 @@ def render(p: Plan, boxed: bool = False) -> Source:
     how = p.launch
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
-    bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
+    threads = 32 * block_of_lanes(p)[0] if by_lanes(p) else how.threads
+    bounds = f"{threads}, {how.blocks}" if how.blocks else f"{threads}"
     body = "\n        ".join(_work(p))
     from_ = "mixture" if in_constant_memory(p) else "*a.constants"
     count = f"Arguments<{len(p.arguments)}>"
@@ -87,7 +98,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
         *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
-        *["#define LANES"] * by_lanes(p),
+        *[f"#define LANES {structure_size(p) if how.constants == 'shared' else 0}"] * by_lanes(p),
         *["#define BOXED"] * boxed,
         include(HEADERS.get(how.hold) or f"numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h") + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),

@@ -61,7 +61,12 @@ TABLES = (
 )
 # the reactions again, as a crew of warps takes them: their net rates; both directions
 CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
-LANES = f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} reaction_weights"  # of a warp
+# what the lanes of a warp read of the tables
+LANES = (
+    f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} reaction_weights reaction_shift "
+    "reaction_potentials reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
+    "reaction_defaults reaction_specials"
+)
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "

@@ -106,6 +106,7 @@ kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
 kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
+OF_STEPS = " react_rtol react_atol react_most"
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
     kernel(
@@ -113,11 +114,11 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         f"T p Y dt_{at}",
         f"T p Y status_{at} steps_{at}",
         RODAS,
-        constants=" react_rtol react_atol react_most",
+        constants=OF_STEPS,
         alone=True,
         in_turn=True,
         sweeps="states turns",
-        ideal_only={"lanes": LANES},
+        ideal_only={"lanes": f"{LANES} inv_W W inv_p_ref {NASA}{OF_STEPS}"},
     )
     collection(
         f"react_{kind}",

@@ -6,10 +6,10 @@
 
 struct LanesMemory { // numbers of the warp's point
     double *const at;
-    POINT_FN LanesMemory() : at(own_memory()) {}
-    static POINT_FN double *own_memory() {
+    POINT_FN LanesMemory(const int rows) : at(own_memory(rows)) {}
+    static POINT_FN double *own_memory(const int rows) {
         extern __shared__ double shared_memory[];
-        return shared_memory;
+        return shared_memory + LANES + rows * ((int)threadIdx.x / 32);
     }
     POINT_FN point operator[](const int i) const { return of(at[i]); }
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
@@ -25,7 +25,7 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
         const int length = whole_number(table[0]), target = whole_number(table[1 + lane]);
         const double *words = table + 33 + lane;
         double sum = 0.0;
-        UNROLL_BY(4)
+        UNROLL_BY(8)
         for (int t = 0; t < length; ++t, words += 32) {
             const unsigned two = low_word(*words);
             const double one = values[two & 0x7fff], other = values[two >> 16 & 0x7fff];
@@ -207,7 +207,7 @@ template <class R> struct LanesSlopes {
 
 template <class M, class R>
 POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<M, R> &state, R *w) {
-    const LanesMemory s;
+    const LanesMemory s(M::LANES_ROWS);
     const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
     UNROLL_BY(2)
@@ -324,7 +324,7 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
     R inverse[owned(N)]; // 1/pivot
     POINT_FN LanesSystem(const M &) {}
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
-        const LanesMemory s;
+        const LanesMemory s(M::LANES_ROWS);
         const R T = of_owner(z, NS);
         PartialSlopes<M, R> slopes;
         {
@@ -385,22 +385,39 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                 UNROLL
                 for (int t = turn; t < owned(N); ++t) {
                     const int i = 32 * t + lane_rank();
+                    factor[t] = R(0.0);
                     if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * inv);
                 }
-                UNROLL_BY(4)
-                for (int j = k + 1; j < N; ++j) {
-                    const R known = s[k * LD + j];
+                const auto columns = [&](const int j, auto count) { // all loads ahead of the stores
+                    constexpr int COUNT = count.value;
+                    R known[COUNT], mine[COUNT * owned(N)];
+                    UNROLL
+                    for (int c = 0; c < COUNT; ++c) known[c] = s[k * LD + j + c];
+                    UNROLL
+                    for (int t = turn; t < owned(N); ++t) {
+                        const int i = 32 * t + lane_rank(), row = i < N ? i * LD : 0;
+                        UNROLL
+                        for (int c = 0; c < COUNT; ++c) mine[t * COUNT + c] = s[row + j + c] - factor[t] * known[c];
+                    }
                     UNROLL
                     for (int t = turn; t < owned(N); ++t) {
                         const int i = 32 * t + lane_rank();
-                        if (i > k && i < N) s.set(i * LD + j, s[i * LD + j] - factor[t] * known);
+                        if (i > k && i < N) {
+                            UNROLL
+                            for (int c = 0; c < COUNT; ++c) s.set(i * LD + j + c, mine[t * COUNT + c]);
+                        }
                     }
-                }
+                };
+                int j = k + 1;
+                UNROLL_BY(1)
+                for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
+                UNROLL_BY(1)
+                for (; j < N; ++j) columns(j, Constant<1>());
                 __syncwarp();
             }
     }
     POINT_FN void solve(const M &, R *given) const {
-        const LanesMemory s;
+        const LanesMemory s(M::LANES_ROWS);
         const int lane = lane_rank();
         R b[owned(N)];
         UNROLL

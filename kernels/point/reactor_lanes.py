@@ -9,7 +9,7 @@ from ..codegen.plan import LARGE
 from .kinetics_crew import _word
 
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
-PORTION = 128  # reactions whose slopes are in shared memory at the same time
+PORTION = 64  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
 RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
@@ -113,9 +113,9 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
     if unfit or not listed:
         return none()
-    filled = lambda table: table + [0.0] * (LARGE + 1 - len(table))  # in the device's memory
+    slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
-        {REACTIONS: filled(words), RATES: filled(_table(parts, zero) + _table(sums, zero)), SLOPES: filled(slopes)},
+        {REACTIONS: words, RATES: _table(parts, zero) + _table(sums, zero), SLOPES: slopes},
         {f"LANES_{name}": number for name, number in at.items()}
         | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
     )
