@@ -58,10 +58,14 @@ def by_lanes(p: Plan) -> bool:
 
 def block_of_lanes(p: Plan) -> tuple[int, int]:
     """(warps of a block, bytes of shared memory): as many as there is memory for."""
-    constants = structure_size(p) if p.launch.constants == "shared" else 0
-    rows = p.sizes["LANES_ROWS"]
-    warps = max(min(p.launch.threads // 32, (SHARED_MEMORY // 8 - constants) // rows), 1)
-    return warps, 8 * (constants + warps * rows)
+    used, rows = ahead_of_lanes(p), p.sizes["LANES_ROWS"]
+    warps = max(min(p.launch.threads // 32, (SHARED_MEMORY // 8 - used) // rows), 1)
+    return warps, 8 * (used + warps * rows)
+
+
+def ahead_of_lanes(p: Plan) -> int:
+    """Units of 8 bytes of shared memory ahead of that of the points: constants, and how many points are taken."""
+    return (structure_size(p) if p.launch.constants == "shared" else 0) + 1
 
 
 def points_of_block(p: Plan) -> int:
@@ -98,7 +102,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
         *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
-        *[f"#define LANES {structure_size(p) if how.constants == 'shared' else 0}"] * by_lanes(p),
+        *[f"#define LANES {ahead_of_lanes(p)}"] * by_lanes(p),
         *["#define BOXED"] * boxed,
         include(HEADERS.get(how.hold) or f"numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h") + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),

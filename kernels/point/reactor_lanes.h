@@ -375,18 +375,27 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         factorise(s);
     }
     POINT_FN void factorise(const LanesMemory &s) {
+        // a few rows beyond those of whole turns: lanes share the columns of each
+        constexpr int FEW = N > 32 && N % 32 <= 4 ? N % 32 : 0;
+        const int lane = lane_rank();
         UNROLL
-        for (int turn = 0; turn < owned(N); ++turn)
+        for (int turn = 0; turn < owned(N); ++turn) {
+            const bool apart = FEW > 0 && turn + 1 < owned(N);
+            const int end = apart ? owned(N) - 1 : owned(N);
             UNROLL_BY(1)
             for (int k = 32 * turn; k < N && k < 32 * turn + 32; ++k) {
-                const R inv = 1.0 / s[k * LD + k];
-                if (owns(k)) inverse[turn] = inv;
-                R factor[owned(N)];
+                const R pivot = 1.0 / s[k * LD + k];
+                if (owns(k)) inverse[turn] = pivot;
+                R factor[owned(N)], few[FEW + 1];
                 UNROLL
-                for (int t = turn; t < owned(N); ++t) {
-                    const int i = 32 * t + lane_rank();
+                for (int t = turn; t < end; ++t) {
+                    const int i = 32 * t + lane;
                     factor[t] = R(0.0);
-                    if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * inv);
+                    if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * pivot);
+                }
+                if (apart) {
+                    UNROLL
+                    for (int r = 0; r < FEW; ++r) few[r] = s[(N - FEW + r) * LD + k] * pivot;
                 }
                 const auto columns = [&](const int j, auto count) { // all loads ahead of the stores
                     constexpr int COUNT = count.value;
@@ -394,14 +403,14 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                     UNROLL
                     for (int c = 0; c < COUNT; ++c) known[c] = s[k * LD + j + c];
                     UNROLL
-                    for (int t = turn; t < owned(N); ++t) {
-                        const int i = 32 * t + lane_rank(), row = i < N ? i * LD : 0;
+                    for (int t = turn; t < end; ++t) {
+                        const int i = 32 * t + lane, row = i < N ? i * LD : 0;
                         UNROLL
                         for (int c = 0; c < COUNT; ++c) mine[t * COUNT + c] = s[row + j + c] - factor[t] * known[c];
                     }
                     UNROLL
-                    for (int t = turn; t < owned(N); ++t) {
-                        const int i = 32 * t + lane_rank();
+                    for (int t = turn; t < end; ++t) {
+                        const int i = 32 * t + lane;
                         if (i > k && i < N) {
                             UNROLL
                             for (int c = 0; c < COUNT; ++c) s.set(i * LD + j + c, mine[t * COUNT + c]);
@@ -413,8 +422,19 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                 for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
                 UNROLL_BY(1)
                 for (; j < N; ++j) columns(j, Constant<1>());
+                if (apart) {
+                    __syncwarp();
+                    UNROLL
+                    for (int r = 0; r < FEW; ++r) {
+                        const int row = (N - FEW + r) * LD;
+                        UNROLL_BY(1)
+                        for (int j = k + 1 + lane; j < N; j += 32) s.set(row + j, s[row + j] - few[r] * s[k * LD + j]);
+                        if (lane == 0) s.set(row + k, few[r]);
+                    }
+                }
                 __syncwarp();
             }
+        }
     }
     POINT_FN void solve(const M &, R *given) const {
         const LanesMemory s(M::LANES_ROWS);
