@@ -4,15 +4,17 @@ import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from test_frame_objects import Host
-from test_gpu import be, is_gpu  # noqa: F401
+from test_gpu import be, bound, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import launcher, stripe as stripes
 from frame.tools.bench import kinetics as bench
 from kernels import Mixture, set_constant
+from kernels.codegen import launches
 from kernels.declare import settable
 from kernels.errors import ArgumentError
 from kernels.point import kinetics
+from kernels.program import Program
 
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
@@ -284,6 +286,31 @@ def test_cuda(be):  # noqa: F811
     again = mix.react(T[many], p[many], Y[:, many], 1e-6, backend=be)
     for name, value in there.items():
         np.testing.assert_array_equal(again[name], value[..., many], name)
+
+
+@pytest.mark.parametrize("kind", ["cv", "cp"])
+def test_lanes_of_a_warp_share_a_point(be, kind):  # noqa: F811
+    """As larger mechanisms react on a device; every kind of reaction. A point's place does not matter, nor do bad ones
+    beside it."""
+    mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+    T[3], Y[0, 4] = np.nan, -1.0
+    dt = np.full(5, 1e-7)
+    names = {"status": f"status_{kind}", "steps": f"steps_{kind}"}
+    here = mix.react(T, p, Y, dt, kind={"cv": "volume", "cp": "pressure"}[kind], backend="cpu")
+    outputs, given = ("T", "p", "Y", *names.values()), {"T": T, "p": p, "Y": Y, f"dt_{kind}": dt}
+    how = launches.Launch(threads=64, hold="lanes", pairs=3, constants="shared")
+    program = Program(mix, outputs=outputs, given=tuple(given), backend=be, how=how)
+    many = np.random.default_rng(3).integers(5, size=20_000 if is_gpu(be) else 9)
+    arrays = bound(be, program, many.size, {name: value[..., many] for name, value in given.items()})
+    program.bind(arrays)(many.size)
+    there = {name: be.to_host(arrays[names.get(name, name)])[:, : many.size] for name in here}
+    assert (here["status"] == [0, 0, 0, 5, 5]).all() and (here["steps"][:3] > 2).all()
+    for name, value in there.items():
+        wanted = np.atleast_2d(here[name])[:, many]
+        np.testing.assert_allclose(value, wanted, rtol=1e-7, atol=1e-9, err_msg=name)
+        for k in range(5):
+            own = value[:, many == k]
+            assert np.array_equal(own, np.broadcast_to(own[:, :1], own.shape), equal_nan=True), name
 
 
 def test_a_block_of_a_host():
