@@ -197,7 +197,9 @@ def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):
         units = pairs == "units" and mixture.ns > 1
         spared = {q for name, others in kernel.instead if units and _made(mixture, name) for q in others}
         hold = how.hold if how else ""
-        for name in kernel.lanes if hold == "lanes" else kernel.constants + ((kernel.crew or ()) if hold == "crew" else ()):
+        for name in (
+            kernel.lanes if hold == "lanes" else kernel.constants + ((kernel.crew or ()) if hold == "crew" else ())
+        ):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue

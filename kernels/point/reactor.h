@@ -1030,8 +1030,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         FOR_UNKNOWNS(i, N) {
             const R off = K[STAGES - 1][own(i)];
             z1[own(i)] += off;
-            const R part =
-                off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[own(i)]), fabs(z[own(i)])));
+            const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[own(i)]), fabs(z[own(i)])));
             error += part * part;
         }
         error = sqrt(summed(error) * (1.0 / N));

@@ -1,7 +1,7 @@
-// Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients. Lanes
-// share species, rate coefficients and reactions; rates and slopes of reactions wait in shared memory until those of a
-// species, or of a place of the matrix, are added up, in an order that a table knows. The system is dense: a lane has
-// rows of it. reactor_lanes.py makes the tables.
+// Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients.
+// Lanes share species, rate coefficients and reactions; rates and slopes of reactions wait in shared memory until those
+// of a species, or of a place of the matrix, are added up, in an order that a table knows. The system is dense: a lane
+// has rows of it. reactor_lanes.py makes the tables.
 #pragma once
 
 struct LanesMemory { // numbers of the warp's point
@@ -41,8 +41,7 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
 // Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
 template <bool SLOPES, class M, class R>
 POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, const R p, const R *x) {
-    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS, EXPONENTS = M::RATE_EXPONENTS,
-                  FALLOFFS = M::RATE_FALLOFFS;
+    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS, EXPONENTS = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
     const int lane = lane_rank();
     const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
     const R ln_T = ln_along.v, inv_T = inv_along.v;
@@ -91,7 +90,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     T_d.d[0] = R(1.0), p_d.d[1] = p;
     const Dual<R, 2> ln_T_d = log(T_d), inv_T_d = 1.0 / T_d;
     const auto leave = [&](const bool mine, const int j, const Dual<R, 2> k) {
-        if (mine) s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]), s.set(M::LANES_K_Z + j - EXPONENTS, k.d[1]);
+        if (mine)
+            s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]), s.set(M::LANES_K_Z + j - EXPONENTS, k.d[1]);
     };
     UNROLL_BY(1)
     for (int i = lane; i < FALLOFFS; i += 32) {
@@ -104,8 +104,8 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
             k.d[0] = s[M::LANES_K_T + base], ln_third.d[1] = R(1.0);
             leave(true, EXPONENTS + i, falloff_rate(f, T_d, ln_T_d, inv_T_d, k, ln_third));
         } else
-            s.set(M::LANES_K + EXPONENTS + i, falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base],
-                                                           R(log(at_least(third, SMALLEST)))));
+            s.set(M::LANES_K + EXPONENTS + i,
+                  falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base], R(log(at_least(third, SMALLEST)))));
     }
     if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) { // by all lanes: a table has no places of its rows
         const Dual<R, 2> ln_p_d = log(p_d);
@@ -216,7 +216,8 @@ POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<
         const auto I = [&](int k) { return s[M::LANES_I + k]; };
         const auto D = [&](int k) { return s[M::LANES_D + k]; };
         const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
-        s.set(M::LANES_V + r, (all * (I(o.a) * I(o.b) * I(o.c))) * (D(o.a) * D(o.b) * D(o.c) - D(o.d) * D(o.e) * D(o.f)));
+        s.set(M::LANES_V + r,
+              (all * (I(o.a) * I(o.b) * I(o.c))) * (D(o.a) * D(o.b) * D(o.c) - D(o.d) * D(o.e) * D(o.f)));
     }
     if constexpr (M::RATE_OTHERS > 0) {
         const LanesReacting<M, R> all(m, s, T);
@@ -258,7 +259,9 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
         for (int r = lane; r < M::LANES_PORTION && first + r < M::LANES_REACTIONS; r += 32) {
             const LanesReaction<M> o(m, first + r);
             const auto row = [&](const int of, int k) { return s[of + k]; };
-            const auto leave = [&](int value, const R slope) { s.set(M::LANES_V + value * M::LANES_PORTION + r, slope); };
+            const auto leave = [&](int value, const R slope) {
+                s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
+            };
             const bool exponent = o.k < M::RATE_EXPONENTS;
             const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
                     k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
@@ -291,13 +294,14 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
         LanesSlopes<R> to{{s, M::LANES_W, 1, 1}, {s, M::NS, 1, LD}, {s, M::LANES_P, 1, 1},
                           {s, 0, LD, 1},         {s, -1, 1, 1},     {s, -1, 1, 1}};
         const SlopeWalker<M, R, LD, LanesReacting<M, R>, LanesSlopeParts<M, R>, LanesSlopes<R>> walker{m, all, parts,
-                                                                                                         to};
+                                                                                                       to};
         const scalar *row = m.reaction_others;
         UNROLL_BY(1)
         for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
         __syncwarp();
     }
-    // the colliders' efficiencies, from their table: that of most species to COMMON, what others have more to the matrix
+    // the colliders' efficiencies, from their table: that of most species to COMMON, what others have more to the
+    // matrix
     const scalar *at = m.reaction_specials;
     int pair = M::LANES_PAIRS;
     UNROLL_BY(1)
@@ -321,7 +325,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
 // The linear systems (d - J) K = b of a step: rows of a lane in shared memory, LU without pivoting
 template <bool PRESSURE, class M, class R> struct LanesSystem {
     static constexpr int NS = M::NS, N = NS + 1, LD = N | 1; // odd: the rows of a column lie in different banks
-    R inverse[owned(N)]; // 1/pivot
+    R inverse[owned(N)];                                     // 1/pivot
     POINT_FN LanesSystem(const M &) {}
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
         const LanesMemory s(M::LANES_ROWS);
@@ -366,10 +370,10 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                 return R(m.W[k] * slope);
             };
             const int species = of_T ? 0 : own(j);
-            column(
-                j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species], of_T ? slopes.p_T : slopes.p_x[species],
-                of_T ? along.U_T.d[0] : along.U_x[species].d[0], of_T ? along.p_T.d[0] : along.p_x[species].d[0],
-                [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
+            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
+                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
+                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
+                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
         }
         __syncwarp();
         factorise(s);
@@ -443,24 +447,22 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
         UNROLL
-        for (int turn = 0; turn < owned(N); ++turn)
-            UNROLL_BY(4)
-            for (int k = 32 * turn; k < (N < 32 * turn + 32 ? N : 32 * turn + 32); ++k) {
-                const R known = of_lane(b[turn], k - 32 * turn);
-                UNROLL
-                for (int t = turn; t < owned(N); ++t)
-                    if (32 * t + lane > k && 32 * t + lane < N) b[t] -= s[(32 * t + lane) * LD + k] * known;
-            }
+        for (int turn = 0; turn < owned(N); ++turn) UNROLL_BY(4)
+        for (int k = 32 * turn; k < (N < 32 * turn + 32 ? N : 32 * turn + 32); ++k) {
+            const R known = of_lane(b[turn], k - 32 * turn);
+            UNROLL
+            for (int t = turn; t < owned(N); ++t)
+                if (32 * t + lane > k && 32 * t + lane < N) b[t] -= s[(32 * t + lane) * LD + k] * known;
+        }
         UNROLL
-        for (int turn = owned(N) - 1; turn >= 0; --turn)
-            UNROLL_BY(4)
-            for (int k = (N < 32 * turn + 32 ? N : 32 * turn + 32) - 1; k >= 32 * turn; --k) {
-                const R known = of_lane(b[turn] * inverse[turn], k - 32 * turn);
-                if (owns(k)) b[turn] = known;
-                UNROLL
-                for (int t = 0; t <= turn; ++t)
-                    if (32 * t + lane < k) b[t] -= s[(32 * t + lane) * LD + k] * known;
-            }
+        for (int turn = owned(N) - 1; turn >= 0; --turn) UNROLL_BY(4)
+        for (int k = (N < 32 * turn + 32 ? N : 32 * turn + 32) - 1; k >= 32 * turn; --k) {
+            const R known = of_lane(b[turn] * inverse[turn], k - 32 * turn);
+            if (owns(k)) b[turn] = known;
+            UNROLL
+            for (int t = 0; t <= turn; ++t)
+                if (32 * t + lane < k) b[t] -= s[(32 * t + lane) * LD + k] * known;
+        }
         UNROLL
         for (int t = 0; t < owned(N); ++t) given[t] = b[t];
     }

@@ -87,7 +87,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             for i, nu in net[number].items():
                 sign = (nu < 0) << 15
                 rates[i] += [first + r | sign] * abs(round(nu))
-                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))  # noqa: B023
+                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))
                 gathered[at["W"] + i] += own(RATE)
                 gathered[i * (n | 1) + ns] += own(OF_T)
                 for j, value in terms:
