@@ -23,6 +23,8 @@ REAL = [
     dict(equation="srk", translation="peneloux"),
     dict(equation="rk"),
     dict(kinetics="concentration"),
+    dict(equation="rkpr"),
+    dict(equation="rkpr", kinetics="fugacity"),
 ]
 ids = lambda options: "-".join(options.values()) or "pr"
 
@@ -148,7 +150,7 @@ def test_matrices_by_differences(options, tmp_path):
         assert (np.abs(np.einsum("ijn,jn->in", J, dz) - out[name]) <= 1e-11 * terms).all(), name
 
 
-@pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2]], ids=ids)
+@pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2], REAL[5]], ids=ids)
 def test_reactors_by_partial_properties(options):
     """dT/dt from other kernels: h_Y and cp at constant p; at constant volume eps_k = h_k - T p_T v_k and cv."""
     mix, (T, p, Y) = mixture(**options), states()

@@ -662,7 +662,7 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
 // sums only where the attraction of two species is a product.
 template <class M> POINT_FN constexpr bool sparse() {
     if constexpr (!with_gamma<M>()) return M::RATE_ELIMINATED > 0;
-    else if constexpr (M::kinetics_fugacity || M::by_pairs) return false;
+    else if constexpr (M::kinetics_fugacity || M::by_pairs || M::deltas_by_species) return false;
     else return M::RATE_ELIMINATED > 0 && M::kij_none;
 }
 
@@ -890,7 +890,7 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
     else {
         R a, a_T, a_TT, b, shift, Z, vol, v_free;
         cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
-        cubic_root(m, T, p, R_s, a, b, shift, Absent(), Z, vol, v_free);
+        cubic_root(m, T, p, R_s, a, b, shift, delta_of(m, Y), Z, vol, v_free);
         return 1.0 / vol;
     }
 }

@@ -6,7 +6,8 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 
 from ..declare import collection, constant, kernels, point_kernel, quantity
 from .derivatives import PAIRS
-from .equations.records import ONE_SHAPE
+from .equations.cubic import DELTA
+from .equations.records import FAMILY
 from .kinetics import DOUBLE, LANES, NASA, SLOPE_TABLES, TABLES, VALID
 
 STATUS = (
@@ -57,10 +58,10 @@ DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 
 def kernel(name, reads, writes, source, constants="", ideal_only=None, **more):
-    """Of ideal gases and of cubic equations with one delta_1, whose constants differ. ideal_only: what ideal gases have
+    """Of ideal gases and of cubic equations, whose constants differ. ideal_only: what ideal gases have
     in addition."""
     ideal_only = ideal_only or {}
-    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ONE_SHAPE, f" {PAIRS} {SUMS}")):
+    for equation, when, own in (("ideal", "ideal", ""), ("cubic", FAMILY, f" {PAIRS} {SUMS} {DELTA}")):
         point_kernel(
             f"{equation}_{name}",
             header="point/reactor.h",
