@@ -56,6 +56,14 @@ def by_lanes(p: Plan) -> bool:
     return p.launch.hold == "lanes"
 
 
+def copied(p: Plan) -> int:
+    """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for the
+    points of two warps."""
+    size = structure_size(p)
+    fit = not by_lanes(p) or size + 1 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
+    return size if p.launch.constants == "shared" and fit else 0
+
+
 def block_of_lanes(p: Plan) -> tuple[int, int]:
     """(warps of a block, bytes of shared memory): as many as there is memory for."""
     used, rows = ahead_of_lanes(p), p.sizes["LANES_ROWS"]
@@ -65,7 +73,7 @@ def block_of_lanes(p: Plan) -> tuple[int, int]:
 
 def ahead_of_lanes(p: Plan) -> int:
     """Units of 8 bytes of shared memory ahead of that of the points: constants, and how many points are taken."""
-    return (structure_size(p) if p.launch.constants == "shared" else 0) + 1
+    return copied(p) + 1
 
 
 def points_of_block(p: Plan) -> int:
@@ -81,7 +89,7 @@ def shape(p: Plan) -> Shape:
         warps, shared = block_of_lanes(p)
         return Shape(32 * warps, covers=warps, shared=shared, resident=-1)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
-    shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
+    shared = held + 8 * copied(p)
     if in_turn(p):
         return Shape(p.launch.threads, shared=shared + 8, resident=-1)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
@@ -110,7 +118,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
         "struct How {",
         f"    static constexpr int THREADS = {points_of_block(p)};",
-        f"    static constexpr int CONSTANTS = {structure_size(p) if how.constants == 'shared' else 0};",
+        f"    static constexpr int CONSTANTS = {copied(p)};",
         f"    static constexpr bool COLUMNS = {str(bool(columns(p))).lower()};",
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
