@@ -17,18 +17,21 @@ from .launcher import Launcher
 from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
 PARTS = 3  # pieces under way on a device
+PIECES = 7  # of a block that is no larger than the views
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 
 
 class BlockCall:
     """inputs, outputs: (view, Block) pairs. launcher: what makes the outputs from the inputs. order: one of the inputs'
-    views, which the launcher does not read: points of similar numbers there are worked on side by side.
+    views, which the launcher does not read: points of similar numbers there are worked on side by side. head: run(n)
+    that works on the first n points where the host's arrays lie: with these results the way out is busy while copies
+    bring the next piece.
 
     An address of the host's memory is used only in the call that names it: `holds` says whether that memory is still
     reached as it was found.
     """
 
-    def __init__(self, impl, launcher: Launcher, inputs, outputs, order=None):
+    def __init__(self, impl, launcher: Launcher, inputs, outputs, order=None, head=None):
         self._impl, self._launcher, self._order = impl, launcher, order
         self._marshal, self._pipe = impl.marshal, impl.pipe
         self._inputs, self._geometry = inputs, (*outputs, *inputs)[-1][1]
@@ -40,8 +43,9 @@ class BlockCall:
         # data of the device have no other way that could run beside the kernels: one queue, whole chunks
         parts = max(1, min(PARTS, impl.chunk // LEAST)) if device and self._hosts and not self._checked else 1
         self._width = impl.chunk // parts // 32 * 32 if parts > 1 else impl.chunk
-        shares = -(-self.total // (2 * PARTS) // 32) * 32
-        self._piece = min(self._width, max(LEAST, shares)) if parts > 1 else self._width
+        number = max(-(-self.total // self._width), min(PIECES, self.total // LEAST)) if parts > 1 else 1
+        self._piece = -(-self.total // number // 32) * 32 if parts > 1 else self._width
+        self._head = head if parts > 1 else None
         self._asked = [
             (block, reach)
             for block, reach in self._found
@@ -65,6 +69,7 @@ class BlockCall:
             )
             for part in range(parts)
         ]
+        self._ahead = self._pipe.step(OUT, parts - 1)
         # with one queue and nothing between, three calls do a piece: small blocks are bound by what surrounds them
         plain = not (device or self._checked or self._rests or order)
         self._three = (self._in.run, launcher.run[0], self._out.run) if plain else None
@@ -93,9 +98,13 @@ class BlockCall:
             return
         pipe.begin()
         under_way: list[tuple[int, int, int]] = []
-        parts = len(self._steps)
+        parts, begin = len(self._steps), 0
         try:
-            for number, first in enumerate(range(0, self.total, self._piece)):
+            if self._head:
+                begin = min(self._piece, self.total)
+                with self._ahead:
+                    impl.timed(KERNELS, "", self._launcher.name, begin, 0, self._head, begin)
+            for number, first in enumerate(range(begin, self.total, self._piece)):
                 part, count = number % parts, min(self._piece, self.total - first)
                 if self._out.packed and number >= parts:
                     self._unpack(*under_way.pop(0))

@@ -30,7 +30,7 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
-COPIED_FROM = 2**20  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+COPIED_FROM = 2**17  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 USED = -1
 
 
@@ -513,7 +513,7 @@ class TVImpl:
     def _bound(self, launcher: Launcher, inputs, outputs, order, brought):
         """A block call, and whether it may still be made: what lies where is as it was found, and check mode too."""
         run, hosts = (None, []) if order else self._resident(launcher, inputs, outputs)
-        if run is None:
+        if run is None or (hosts and hosts[0].whole and hosts[0].points >= COPIED_FROM):
             self.forget()  # an input that this call lacks must not come from an earlier one
             self._check_block(launcher, brought, outputs)
             by = self.view(order[0][0]) if order else None
@@ -522,7 +522,7 @@ class TVImpl:
                 self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
             for view, block in out:
                 self._check_variables(view, block.n[3], view.rows)
-            call = BlockCall(self, launcher, into, out, by)
+            call = BlockCall(self, launcher, into, out, by, run)
             return call.run, call.holds
         backend, total, pins = self.backend, outputs[0][1].points, self.backend.pins
         asked = [block for block in hosts if not backend.pinned(*block.range)]
@@ -622,7 +622,7 @@ class TVImpl:
         box = boxes.pop()
         if not fits or box and box[0] * box[1] * box[2] >= 2**31:
             return no
-        if hosts and not (program.touches_once and (box or hosts[0].points < COPIED_FROM)):
+        if hosts and not program.touches_once:
             return no
         # with any box: a later call may have a shorter one, and what the first calls compiled should be all
         if not device and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
 import functools
@@ -14,7 +15,8 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, packs, plan as plans, threads
 from .errors import ArgumentError, BackendError, refuse
 
-ACROSS = 1  # blocks of a multiprocessor where arrays lie across the link: some read while others write
+ACROSS = 3  # blocks of a multiprocessor where arrays lie across the link: some read while others write
+LINE = 128  # bytes that a device asks for at once across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 
 
@@ -130,21 +132,35 @@ class Program:
         words = [0 if there is None else self.backend.address(there)] + [
             word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
         ]
-        words += box
+        skipped = self._before_a_line(views) if across and not box else 0
+        words += [skipped, *box] if self.plan.how else box
         shape = threads.shape(self.plan) if self.plan.how else Shape()
         if across:  # shared memory for no more than so many
             shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
-        most = min((length for _, length in layout), default=0)
+        most = min((length for _, length in layout), default=0) + skipped
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
         if not self.settable:
-            return run
+            return _after(skipped, run) if skipped else run
 
         def run_with_constants(items):
             declare.require_values(self.settable, self.name)
-            run(items)
+            run(items + skipped)
 
         return run_with_constants
+
+    def _before_a_line(self, views) -> int:
+        """Numbers from where a line begins to the first one of an array: as most rows of these have it."""
+        if threads.crewed(self.plan):
+            return 0
+        size = self.dtype.itemsize
+        firsts = [self.backend.address(view) + row * view.strides[0] for view in views for row in range(view.shape[0])]
+        return collections.Counter(first % LINE // size for first in firsts).most_common(1)[0][0]
 
     def __repr__(self):
         made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"
         return f"Program({self.name}: {made}; {len(self.kernels)} kernels, {self.backend})"
+
+
+def _after(skipped: int, run):
+    """run(items) for a launch whose first block leaves out so many threads."""
+    return lambda items: run(items + skipped)

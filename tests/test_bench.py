@@ -10,7 +10,7 @@ import pytest
 from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
-from frame.errors import BackendError
+from frame.errors import ArgumentError, BackendError
 from frame.tools import bench
 from frame.tools.bench import (
     blocks,
@@ -407,6 +407,15 @@ def test_a_rank_that_dies_is_told(monkeypatch):
     with pytest.raises(BackendError, match=r"a rank ended \(status -9\); it said: nothing"):
         ranks.ask("facts")
     ranks.end()
+
+
+@pytest.mark.parametrize("seen, wanted", [("", "0101"), ("3,5", "3535"), ("3,5,7,9", "3535")])
+def test_ranks_go_around_the_gpus(monkeypatch, seen, wanted):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    assert "".join(blocks.one_gpu(rank, 2)["CUDA_VISIBLE_DEVICES"] for rank in range(4)) == wanted
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    with pytest.raises(ArgumentError, match="--gpus 2: CUDA_VISIBLE_DEVICES has 3"):
+        blocks.one_gpu(0, 2)
 
 
 def test_operations_of_a_formula():

@@ -39,7 +39,6 @@ def frame(request, programs, monkeypatch, registry):
     else:
         monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
         monkeypatch.setattr(cuda, "machine_code", programs)
-        monkeypatch.setattr(cuda, "batch_copies", lambda: None)
         backend = cuda.CudaBackend(0)
     monkeypatch.setattr("frame.blocks.LEAST", 32)
     if request.param in (0, 1):  # with the others, small whole arrays are worked on across the link

@@ -157,6 +157,8 @@ class Backend(abc.ABC):
         """Facts for `python -m frame info`."""
 
     # ---- arrays
+    line = 1  # float64 values of a line of memory, where neighbours that work together should touch few of them
+
     @abc.abstractmethod
     def pad(self, n: int) -> int:
         """Row length to allocate for n points."""
@@ -238,10 +240,11 @@ class Backend(abc.ABC):
         """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
-    def copier(self, own: list[int], host: list[int], in_: bool):
-        """copy(own_at, host_at, nbytes): queues a copy of so many bytes between each of the device's addresses
-        own + own_at and the host's at the same place of the list, host + host_at (in_: to the device). The host's
-        memory is staging, or memory for which `copied` holds."""
+    def copier(self, ends: list[tuple[int, int, int, int, int]], in_: bool):
+        """copy(own_at, host_at, nbytes): queues copies of so many bytes of each row between device and host (in_: to
+        the device), `own_at` and `host_at` behind the rows' beginning. ends: for each array the device's address, bytes
+        from one row to the next there, the host's address, the same there, rows. The host's memory is staging, or
+        memory for which `copied` holds."""
         raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
 
     def pin(self, address: int, nbytes: int) -> None:

@@ -9,7 +9,6 @@ makes or uses with CuPy are in order with the launches. No verb waits for the de
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import json
 import os
@@ -28,9 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parents[1]
 # FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
 MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
-MOST = 2**31 - 1  # blocks of a launch
+MOST = 2**31 - 1  # blocks of a launch, bytes between the rows of a copy
 CLOCK, MEMORY_CLOCK, BUS, SINGLE_TO_DOUBLE = 13, 36, 37, 87  # of CUDA's device attributes: kHz, kHz, bits, ratio
-IN_STREAM_ORDER = 1  # of a batch of copies: when their sources are read
 LINK = 2**25  # bytes of a copy that measures the link
 
 
@@ -52,18 +50,6 @@ def device_count() -> int:
         return runtime.getDeviceCount()
     except runtime.CUDARuntimeError:
         return 0
-
-
-@functools.cache
-def batch_copies():
-    """The driver's call for many copies at once, which spares each of them its start; None before CUDA 13."""
-    try:
-        call = ctypes.CDLL("libcuda.so.1").cuMemcpyBatchAsync_v2
-    except (OSError, AttributeError):
-        return None
-    address, size = ctypes.c_void_p, ctypes.c_size_t
-    call.argtypes = [address, address, address, size, address, address, size, address]
-    return call
 
 
 def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
@@ -262,6 +248,8 @@ class CudaTarget(Backend):
 
     def describe(self):
         return {"name": "cuda", "arch": self.arch, "nvrtc": nvrtc.version()}
+
+    line = 16
 
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
@@ -507,28 +495,18 @@ class CudaBackend(CudaTarget):
     def copy_rows(self, to, to_pitch, source, source_pitch, width, rows, in_):
         kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
         self.use()
-        self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, self.stream)
+        stream, pitches = self.stream, (to_pitch, source_pitch)
+        if rows > 1 and width <= min(pitches) and max(pitches) <= MOST:
+            self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, stream)
+            return
+        for row in range(rows):
+            self._runtime.memcpyAsync(to + row * to_pitch, source + row * source_pitch, width, kind, stream)
 
-    def copier(self, own, host, in_):
-        runtime, number, batch = self._runtime, len(own), batch_copies()
-        kind = runtime.memcpyHostToDevice if in_ else runtime.memcpyDeviceToHost
-        there, here = np.array(own, np.int64), np.array(host, np.int64)
-        words = np.empty((3, number), np.int64)  # targets, sources, sizes
-        to, source = (words[0], words[1]) if in_ else (words[1], words[0])
-        attributes = np.array([IN_STREAM_ORDER, 0, 0, 0, 0, 0, 0, 0], np.int32)  # and an index, 0: it is for all
-        given = (*(row.ctypes.data for row in words), number, attributes.ctypes.data, attributes.ctypes.data + 24, 1)
-
-        def copy(own_at, host_at, nbytes, keep=(words, attributes)):
-            self.use()
-            np.add(there, own_at, out=to)
-            np.add(here, host_at, out=source)
-            words[2], stream = nbytes, self.stream
-            if batch is None or not stream:
-                for target, begin in zip(words[0].tolist(), words[1].tolist()):
-                    runtime.memcpyAsync(target, begin, nbytes, kind, stream)
-                return
-            status = batch(*given, stream)  # has read the words when it returns
-            refuse(status != 0, f"backend cuda: the driver refuses a batch of copies (status {status}).", BackendError)
+    def copier(self, ends, in_):
+        def copy(own_at, host_at, nbytes):
+            for own, own_pitch, host, host_pitch, rows in ends:
+                there, here = (own + own_at, own_pitch), (host + host_at, host_pitch)
+                self.copy_rows(*(there if in_ else here), *(here if in_ else there), nbytes, rows, in_)
 
         return copy
 

@@ -16,6 +16,7 @@ struct Array {
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
+    long skipped;
 #ifdef BOXED
     Box box;
 #endif
@@ -30,7 +31,9 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
 }
 
-template <class How, class Work> POINT_FN void run_program(const Mixture &m, const long n, const Work &work) {
+// The first block leaves out its first `skipped` threads: arrays across a link are then met where their lines begin.
+template <class How, class Work>
+POINT_FN void run_program(const Mixture &m, const long n, const long skipped, const Work &work) {
     extern __shared__ double shared_memory[];
     const Mixture &constants = copied_constants<How>(m);
     outside *const column = (outside *)(shared_memory + How::CONSTANTS) + threadIdx.x;
@@ -44,7 +47,8 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
     if constexpr (How::PERSISTENT) {
         all_copied();
         UNROLL_BY(1)
-        for (long first = blockIdx.x * long(How::THREADS); first < n; first += gridDim.x * long(How::THREADS)) {
+        for (long first = blockIdx.x * long(How::THREADS) - skipped; first < n;
+             first += gridDim.x * long(How::THREADS)) {
             work(constants, first, column, [&] {
                 if constexpr (How::COLUMNS) {
                     copies_done();
@@ -53,7 +57,7 @@ template <class How, class Work> POINT_FN void run_program(const Mixture &m, con
             });
             if constexpr (How::COLUMNS) __syncwarp(); // other lanes of the warp may still read this column
         }
-    } else work(constants, blockIdx.x * long(How::THREADS), column, all_copied);
+    } else work(constants, blockIdx.x * long(How::THREADS) - skipped, column, all_copied);
 }
 
 // Points that take unequal times. A block has groups of 32 points (single ones where a warp has a point) in turn with

@@ -123,11 +123,12 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
         # a function of its own, for pointers to be __restrict__
-        f"POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const Box &box{arguments}) {{",
+        "POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, "
+        f"const Box &box{arguments}) {{",
         *(_in_turn(p, body) if in_turn(p) else _of_points(body)),
         f"typedef {count} ProgramArguments;",
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
-        f"    points_of_a_thread({from_}, items, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
+        f"    points_of_a_thread({from_}, items - a.skipped, a.skipped, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
     return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
 
@@ -137,7 +138,7 @@ def _of_points(body: str) -> list[str]:
         "    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {",
         f"        (void)column;\n        {body}",
         "    };",
-        "    run_program<How>(constants, n, work);\n}",
+        "    run_program<How>(constants, n, skipped, work);\n}",
     ]
 
 

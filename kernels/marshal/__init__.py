@@ -184,15 +184,13 @@ class Marshal:
         )
 
     def copier(self, name: str, pairs):
-        """copy(start, count, column): as `Moves.run`, by copy engines, all in one batch."""
-        own: list[int] = []
-        host: list[int] = []
+        """copy(start, count, column): as `Moves.run`, by copy engines, an array at a time."""
+        ends = []
         for block, view in pairs:
             first, there, row, rows = self.words(block, view)[:4]
-            size, pitch = block.size, block.size * block.strides[3]  # the size is the same for all
-            own += [there + v * size * row for v in range(rows)]
-            host += [first + v * pitch for v in range(rows)]
-        queue = self.backend.copier(own, host, name == "gather")
+            size = block.size  # the same for all
+            ends.append((there, size * row, first, size * block.strides[3], rows))
+        queue = self.backend.copier(ends, name == "gather")
         return lambda start, count, column: queue(size * column, size * start, size * count)
 
     def moves(self, name: str, pairs, past: bool = False, points: int = 0, ours: bool = False) -> Moves:

@@ -68,6 +68,7 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
     KERNEL(name, Moves, 256) { move_points<Inner, in>(a, items); }
 #else
 #include <fenv.h>
+#include "marshal/helpers.h"
 #include "numbers/past.h"
 
 // n elements that lie `step` apart, of the block or, `in`, on their way to the view; N: n, where it is known, else 0
@@ -148,17 +149,26 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
     if (a.past) done_past();
 }
 
+static Helpers helpers;
+
+template <class Inner, bool in>
+void move_part(const void *record, const long part, const long parts, const long items) {
+    const long low = items * part / parts & ~7, high = items * (part + 1) / parts & ~7;
+    move_points<Inner, in>(*(const Moves *)record, low, (part + 1 == parts ? items : high) - low);
+}
+
 // clang-format off
-// Threads are shared with the host, which may have set traps: a conversion to float may overflow.
+// OpenMP's threads are shared with the host, which may have set traps: a conversion to float may overflow. What goes
+// past the caches is for a device: no kernel follows that needs these cores.
 #define MOVE_KERNEL(name, Inner, in)                                                                                   \
     KERNEL(name, Moves, 256) {                                                                                         \
         if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
+        if (record->past) return helpers.run(move_part<Inner, in>, record, items, threads), 0;                         \
         _Pragma("omp parallel for schedule(static) num_threads(threads)")                                              \
         for (int part = 0; part < threads; ++part) {                                                                   \
             fenv_t host;                                                                                               \
             feholdexcept(&host), fesetenv(FE_DFL_ENV);                                                                 \
-            const long low = items * part / threads & ~7, high = items * (part + 1) / threads & ~7;                    \
-            move_points<Inner, in>(*record, low, (part + 1 == threads ? items : high) - low);                          \
+            move_part<Inner, in>(record, part, threads, items);                                                        \
             fesetenv(&host);                                                                                           \
         }                                                                                                              \
         return 0;                                                                                                      \

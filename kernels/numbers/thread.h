@@ -395,11 +395,12 @@ struct Place {
     const Box &box;
     bool in;
     long at;
-    // first: the first point of the block
+    // first: the first point of the block; points below 0 are as those beyond the last
     POINT_FN Place(long first, long n, const Box &box) : own(first + threadIdx.x), n(n), box(box) {
-        in = own < n;
+        in = is_point(own);
         at = box.at(in ? own : n - 1);
     }
+    POINT_FN bool is_point(long p) const { return (unsigned long)p < (unsigned long)n; }
     // the point of another thread of the warp
     POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
 };
@@ -466,10 +467,10 @@ template <bool GIVEN = false> struct Field {
     POINT_FN void set(int s, point x) const { store_if(place.in, base + s * stride + place.at, outside(x.v)); }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
-        return {base + place.box.at(t < place.n ? t : place.n - 1), stride};
+        return {base + place.box.at(place.is_point(t) ? t : place.n - 1), stride};
     }
     POINT_FN OtherResult to_lane(int lane) const {
-        return {base + place.box.at(place.of_lane(lane)), stride, place.of_lane(lane) < place.n};
+        return {base + place.box.at(place.of_lane(lane)), stride, place.is_point(place.of_lane(lane))};
     }
 };
 

@@ -84,8 +84,8 @@ class Staged:
     @property
     def singly(self) -> Staged:
         """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
-        alone = {"entries": 1} if self.line else {}
-        return dataclasses.replace(self, paired=False, ring=1, apart=0, **alone)
+        entries = 1 if self.line else self.entries
+        return dataclasses.replace(self, paired=False, ring=1, apart=0, entries=entries)
 
     def __str__(self):
         told = [f"{self.warps} warps"]

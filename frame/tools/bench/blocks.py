@@ -55,9 +55,10 @@ class Case:
         numbers = (*self.shape, *FRINGES[self.fringe], self.ns, self.chunk, seconds)
         return " ".join(["case", self.way, self.memory, *map(str, numbers)])
 
-    def told(self, ranks: int) -> str:
+    def told(self, ranks: int, gpus: int = 1) -> str:
         box = "x".join(map(str, self.shape))
-        return f"{box}, fringe {self.fringe}, {self.memory}, {self.way}, {ranks} rank{'s' * (ranks > 1)}"
+        on = f" on {gpus} GPUs" * (gpus > 1)
+        return f"{box}, fringe {self.fringe}, {self.memory}, {self.way}, {ranks} rank{'s' * (ranks > 1)}{on}"
 
 
 def add_arguments(parser) -> None:
@@ -69,6 +70,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--memory", type=words(MEMORIES), default=["pageable", "pinned"], metavar="NAME,...")
     parser.add_argument("--ways", type=words(WAYS), default=["block"], metavar="NAME,...", help=", ".join(WAYS))
     parser.add_argument("--ranks", type=_numbers, default=[1], metavar="N,...")
+    parser.add_argument("--gpus", type=_numbers, default=[1], metavar="N,...", help="that the ranks share (default: 1)")
     parser.add_argument("--chunks", type=_numbers, default=None, metavar="N,...", help="default: 131072; CPU 8192")
     parser.add_argument("--threads", type=int, help="that pack pageable memory, a rank (default: its cores)")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a sample (default: 0.2)")
@@ -148,10 +150,18 @@ class Rank:
         self._process.wait()
 
 
+def one_gpu(rank: int, gpus: int) -> dict[str, str]:
+    """The environment in which a rank sees its GPU alone: the ranks go around."""
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(gpus)))
+    if len(seen.split(",")) < gpus:
+        raise ArgumentError(f"--gpus {gpus}: CUDA_VISIBLE_DEVICES has {seen}.")
+    return {"CUDA_VISIBLE_DEVICES": seen.split(",")[rank % gpus]}
+
+
 class Ranks:
     """So many processes of one backend. host: "python" or "fortran"."""
 
-    def __init__(self, number: int, given, backend: str, environment, host: str):
+    def __init__(self, number: int, given, backend: str, environment, host: str, gpus: int = 1):
         command = (
             [fortran_host(), MIXTURES_FOLDER]
             if host == "fortran"
@@ -165,7 +175,8 @@ class Ranks:
         self.each = []
         for k, share in enumerate(shares):
             traced = {"FRAME_TRACE": f"{given.trace}-{k}"} if given.trace else {}
-            self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced}))
+            own = one_gpu(k, gpus) if gpus > 1 else {}
+            self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced, **own}))
 
     def ask(self, line: str) -> list[list[str]]:
         for rank in self.each:
@@ -225,8 +236,10 @@ def measure(given, say) -> Report:
 
         backend = "cuda" if backends.has_driver() else "cpu"
     rows, facts = [], []
-    for number in given.ranks:
-        found, told = _with_ranks(given, backend, number, say)
+    for number, gpus in itertools.product(given.ranks, given.gpus):
+        if number < gpus:
+            continue
+        found, told = _with_ranks(given, backend, number, gpus, say)
         rows += found
         facts += [fact for fact in told if fact not in facts]
     if given.small:
@@ -241,9 +254,9 @@ def measure(given, say) -> Report:
     return Report(rows, facts, notes if backend == "cuda" else notes.split(". bound")[0] + ".")
 
 
-def _with_ranks(given, backend: str, number: int, say) -> tuple[list[Row], list[str]]:
+def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[Row], list[str]]:
     environment, facts, folder = {}, [], None
-    if backend == "cuda" and number > 1 and given.mps == "auto":
+    if backend == "cuda" and number > gpus and given.mps == "auto":
         why = mps.hindrance()
         if why:
             facts.append(f"{number} ranks without CUDA's multi-process service: {why}")
@@ -252,16 +265,16 @@ def _with_ranks(given, backend: str, number: int, say) -> tuple[list[Row], list[
             environment = mps.environment(folder)
             facts.append(f"{number} ranks by CUDA's multi-process service")
     plain = argparse.Namespace(**{**vars(given), "trace": None})
-    ours = link = Ranks(number, given, backend, environment, given.host)
+    ours = link = Ranks(number, given, backend, environment, given.host, gpus)
     if backend == "cuda" and given.host == "fortran":
-        link = Ranks(number, plain, backend, environment, "python")
+        link = Ranks(number, plain, backend, environment, "python", gpus)
     beside = None if backend == "cpu" or given.no_cpu else Ranks(number, plain, "cpu", {}, given.host)
     try:
         facts += [" ".join(link.ask("facts")[0])] * (number == given.ranks[0])
         rows = []
         for case in cases(given, backend):
-            say(case.told(number))
-            rows.append(_row(given, case, number, ours, link, beside))
+            say(case.told(number, gpus))
+            rows.append(_row(given, case, number, gpus, ours, link, beside))
         return rows, facts
     finally:
         for ranks in filter(None, dict.fromkeys((ours, link, beside))):
@@ -270,7 +283,7 @@ def _with_ranks(given, backend: str, number: int, say) -> tuple[list[Row], list[
             mps.stop(folder)
 
 
-def _row(given, case: Case, number: int, ours: Ranks, link: Ranks, beside: Ranks | None) -> Row:
+def _row(given, case: Case, number: int, gpus: int, ours: Ranks, link: Ranks, beside: Ranks | None) -> Row:
     line = case.words(given.seconds)
     for ranks in dict.fromkeys((ours, link)):
         ranks.ask(line)
@@ -285,7 +298,9 @@ def _row(given, case: Case, number: int, ours: Ranks, link: Ranks, beside: Ranks
         if beside:
             times["beside"].append(beside.pace("go"))
     pace = {name: case.points / statistics.median(taken) for name, taken in times.items() if taken}
-    row = Row("blocks", case.told(number), case.ns, case.points, ours.backend, case.points / pace["ours"], pace["ours"])
+    row = Row(
+        "blocks", case.told(number, gpus), case.ns, case.points, ours.backend, case.points / pace["ours"], pace["ours"]
+    )
     row.case += f", chunk {case.chunk}" * (case.way != "block")
     if beside:
         row.rival, row.rival_points_per_s = f"{number} on the CPU", pace["beside"]
