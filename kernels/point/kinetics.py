@@ -63,9 +63,9 @@ TABLES = (
 CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
 # what the lanes of a warp read of the tables
 LANES = (
-    f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} reaction_weights reaction_shift "
+    f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} {reactor_lanes.EFFICIENCIES} "
+    "reaction_weights reaction_shift "
     "reaction_potentials reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
-    "reaction_defaults reaction_specials"
 )
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
@@ -301,6 +301,7 @@ def mechanism(species, options) -> Constants:
         [r.net for r in reactions],
         *(ns, pairs, others, len(exponents.places) + len(falloffs) + len(plogs) + len(chebyshevs)),
         *(len(exponents.places), [collider for *_, collider in blended], most, rows),
+        [(_usual(row), {s: e - _usual(row) for s, e in enumerate(row) if e != _usual(row)}) for row in weights],
     )
     sizes |= of_lanes.sizes
     sizes |= {"RATES_WRITTEN": written}

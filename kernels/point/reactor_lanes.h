@@ -15,27 +15,40 @@ struct LanesMemory { // numbers of the warp's point
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
 };
 
-// Sums by a table from `from` on: use(target, sum). Returns where the table ends.
-template <class Use>
+// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has two
+// numbers to add, with their signs, and with the last ones of a sum where it goes. Words are read AHEAD of their use.
+// Returns where the table ends.
+template <int AHEAD, class Use>
 POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
-    const int lane = lane_rank(), rounds = whole_number(*table++);
-    const double *const values = s.at + from;
+    const int length = whole_number(*table);
+    const double *const words = table + 1 + lane_rank(), *const values = s.at + from;
+    double next[AHEAD], sum = 0.0;
+    UNROLL
+    for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
     UNROLL_BY(1)
-    for (int round = 0; round < rounds; ++round) {
-        const int length = whole_number(table[0]), target = whole_number(table[1 + lane]);
-        const double *words = table + 33 + lane;
-        double sum = 0.0;
-        UNROLL_BY(8)
-        for (int t = 0; t < length; ++t, words += 32) {
-            const unsigned two = low_word(*words);
+    for (int t = 0; t < length; t += AHEAD) {
+        double parts[AHEAD];
+        int to[AHEAD];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            const unsigned two = low_word(next[i]);
             const double one = values[two & 0x7fff], other = values[two >> 16 & 0x7fff];
-            sum += two & 0x8000 ? -one : one;
-            sum += two >> 31 ? -other : other;
+            parts[i] = (two & 0x8000 ? -one : one) + (two >> 31 ? -other : other);
+            to[i] = high_word(next[i]) & 0xfffff;
         }
-        if (target < (1 << 20) - 1) use(target, sum);
-        table += 33 + 32 * length;
+        const int following = t + AHEAD < length ? t + AHEAD : t;
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * (following + i)];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            sum += parts[i];
+            if (to[i] != 0xfffff) {
+                use(to[i], sum);
+                sum = 0.0;
+            }
+        }
     }
-    return table;
+    return table + 1 + 32 * length;
 }
 
 // Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
@@ -235,9 +248,9 @@ POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<
     }
     __syncwarp();
     const auto take = [&](const int target, const double sum) { s.at[target] = sum; };
-    const double *next = gathered(s, M::LANES_V, m.lanes_rates, take);
+    const double *next = gathered<4>(s, M::LANES_V, m.lanes_rates, take);
     __syncwarp();
-    gathered(s, M::LANES_V, next, take);
+    gathered<4>(s, M::LANES_V, next, take);
     __syncwarp();
     const R start = 0.0 * (p / T);
     FOR_OWN (k, M::NS) w[own(k)] = (s[M::LANES_W + k] + start) * m.W[k];
@@ -284,7 +297,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
         }
         __syncwarp();
-        table = gathered(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
+        table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
         __syncwarp();
     }
     if constexpr (M::RATE_OTHERS > 0) {
@@ -300,26 +313,21 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
         for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
         __syncwarp();
     }
-    // the colliders' efficiencies, from their table: that of most species to COMMON, what others have more to the
-    // matrix
-    const scalar *at = m.reaction_specials;
-    int pair = M::LANES_PAIRS;
-    UNROLL_BY(1)
-    for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-        const int rows = whole_number(at[0]), specials = whole_number(at[1]);
-        const scalar *const special = at + 2 + rows;
-        UNROLL_BY(1)
-        for (int r = lane; r < rows; r += 32)
-            s.at[M::LANES_COMMON + whole_number(at[2 + r])] += m.reaction_defaults[j] * s.at[pair + r];
-        UNROLL_BY(1)
-        for (int t = lane; t < rows * specials; t += 32) {
-            const int r = t / specials, n = t - r * specials;
-            s.at[whole_number(at[2 + r]) * ((M::NS + 1) | 1) + whole_number(special[2 * n])] +=
-                special[2 * n + 1] * s.at[pair + r];
+    // the colliders' efficiencies: that of most species to COMMON, what others have more to the matrix
+    const double *const words = m.lanes_efficiencies + 1 + lane;
+    const int length = whole_number(m.lanes_efficiencies[0]);
+    double sum = 0.0;
+    UNROLL_BY(4)
+    for (int t = 0; t < length; ++t) {
+        const double word = words[64 * t];
+        const int to = high_word(word) & 0xfffff;
+        sum += words[64 * t + 32] * s.at[low_word(word)];
+        if (to != 0xfffff) {
+            s.at[to] += sum;
+            sum = 0.0;
         }
-        __syncwarp();
-        pair += rows, at = special + 2 * specials;
     }
+    __syncwarp();
 }
 
 // The linear systems (d - J) K = b of a step: rows of a lane in shared memory, LU without pivoting
@@ -389,7 +397,6 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
             UNROLL_BY(1)
             for (int k = 32 * turn; k < N && k < 32 * turn + 32; ++k) {
                 const R pivot = 1.0 / s[k * LD + k];
-                if (owns(k)) inverse[turn] = pivot;
                 R factor[owned(N)], few[FEW + 1];
                 UNROLL
                 for (int t = turn; t < end; ++t) {
@@ -423,7 +430,11 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                 };
                 int j = k + 1;
                 UNROLL_BY(1)
-                for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
+                for (; j + 8 <= N; j += 8) columns(j, Constant<8>());
+                if (j + 4 <= N) {
+                    columns(j, Constant<4>());
+                    j += 4;
+                }
                 UNROLL_BY(1)
                 for (; j < N; ++j) columns(j, Constant<1>());
                 if (apart) {
@@ -437,32 +448,64 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
                     }
                 }
                 __syncwarp();
+                if (owns(k)) s.set(k * LD + k, pivot); // no other lane reads it before the next barrier
             }
         }
+        __syncwarp();
+    }
+    // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
+    template <int COUNT, bool UPPER>
+    POINT_FN void eliminated(const LanesMemory &s, const int turn, const int k, R *b) const {
+        const int lane = lane_rank();
+        R x[COUNT];
+        UNROLL
+        for (int c = 0; c < COUNT; ++c) x[c] = of_lane(b[turn], k + c - 32 * turn);
+        UNROLL
+        for (int n = 0; n < COUNT; ++n) {
+            const int c = UPPER ? COUNT - 1 - n : n;
+            UNROLL
+            for (int e = 0; e < COUNT; ++e)
+                if (UPPER ? e > c : e < c) x[c] -= s[(k + c) * LD + k + e] * x[e];
+            if (UPPER) x[c] = x[c] * s[(k + c) * LD + k + c];
+        }
+        UNROLL
+        for (int t = 0; t < owned(N); ++t) {
+            const int i = 32 * t + lane;
+            if (UPPER ? i < k : i >= k + COUNT && i < N) {
+                UNROLL
+                for (int c = 0; c < COUNT; ++c) b[t] -= s[i * LD + k + c] * x[c];
+            }
+        }
+        UNROLL
+        for (int c = 0; c < COUNT; ++c)
+            if (owns(k + c)) b[turn] = x[c];
     }
     POINT_FN void solve(const M &, R *given) const {
+        constexpr int WHOLE_TURNS = N / 32, LEFT = N % 32, FOURS = LEFT / 4 * 4;
         const LanesMemory s(M::LANES_ROWS);
-        const int lane = lane_rank();
         R b[owned(N)];
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
+        const auto forward = [&](const int turn, const int fours, const int end) {
+            UNROLL_BY(1)
+            for (int k = 32 * turn; k < 32 * turn + fours; k += 4) eliminated<4, false>(s, turn, k, b);
+            UNROLL_BY(1)
+            for (int k = 32 * turn + fours; k < end; ++k) eliminated<1, false>(s, turn, k, b);
+        };
+        const auto back = [&](const int turn, const int fours, const int end) {
+            UNROLL_BY(1)
+            for (int k = end - 1; k >= 32 * turn + fours; --k) eliminated<1, true>(s, turn, k, b);
+            UNROLL_BY(1)
+            for (int k = 32 * turn + fours - 4; k >= 32 * turn; k -= 4) eliminated<4, true>(s, turn, k, b);
+        };
         UNROLL
-        for (int turn = 0; turn < owned(N); ++turn) UNROLL_BY(4)
-        for (int k = 32 * turn; k < (N < 32 * turn + 32 ? N : 32 * turn + 32); ++k) {
-            const R known = of_lane(b[turn], k - 32 * turn);
-            UNROLL
-            for (int t = turn; t < owned(N); ++t)
-                if (32 * t + lane > k && 32 * t + lane < N) b[t] -= s[(32 * t + lane) * LD + k] * known;
+        for (int turn = 0; turn < WHOLE_TURNS; ++turn) forward(turn, 32, 32 * turn + 32);
+        if constexpr (LEFT > 0) {
+            forward(WHOLE_TURNS, FOURS, N);
+            back(WHOLE_TURNS, FOURS, N);
         }
         UNROLL
-        for (int turn = owned(N) - 1; turn >= 0; --turn) UNROLL_BY(4)
-        for (int k = (N < 32 * turn + 32 ? N : 32 * turn + 32) - 1; k >= 32 * turn; --k) {
-            const R known = of_lane(b[turn] * inverse[turn], k - 32 * turn);
-            if (owns(k)) b[turn] = known;
-            UNROLL
-            for (int t = 0; t <= turn; ++t)
-                if (32 * t + lane < k) b[t] -= s[(32 * t + lane) * LD + k] * known;
-        }
+        for (int turn = WHOLE_TURNS - 1; turn >= 0; --turn) back(turn, 32, 32 * turn + 32);
         UNROLL
         for (int t = 0; t < owned(N); ++t) given[t] = b[t];
     }

@@ -9,6 +9,8 @@ from ..codegen.plan import LARGE
 from .kinetics_crew import _word
 
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
+EFFICIENCIES = "lanes_efficiencies"
+NOWHERE = 2**20 - 1  # not the last of a sum
 PORTION = 64  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
@@ -27,13 +29,13 @@ class OfLanes:
 
 def none() -> OfLanes:
     """Of mechanisms that have reactions of other kinds, or too many."""
-    return OfLanes({name: [0.0] for name in (REACTIONS, RATES, SLOPES)}, {"LANES_ROWS": 0})
+    return OfLanes({name: [0.0] for name in (REACTIONS, RATES, SLOPES, EFFICIENCIES)}, {"LANES_ROWS": 0})
 
 
-def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, no_collider, rows) -> OfLanes:
+def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, no_collider, rows, weights) -> OfLanes:
     """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
     are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
-    consume."""
+    consume. weights: of each collider (what most species count, {species: how much more})."""
     listed = [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern]
     pressed = coefficients > exponents + len(falloff_colliders)
     values = OF_P + pressed
@@ -63,6 +65,13 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
         for i in sorted(of_collider):
             place[j, i] = at["PAIRS"] + first_pair
             first_pair += 1
+    efficient: dict[int, list[tuple[int, float]]] = collections.defaultdict(list)
+    for (j, i), pair in place.items():
+        usual, more = weights[j]
+        if usual:
+            efficient[at["COMMON"] + i].append((pair, usual))
+        for k, weight in more.items():
+            efficient[i * (n | 1) + k].append((pair, weight))
     if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
         return none()  # slopes in [M] have no place
     words: list[float] = []
@@ -96,7 +105,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
                     gathered[place[collider, i]] += own(OF_THIRD)
                 if falloff >= len(falloff_colliders):
                     gathered[at["P"] + i] += own(OF_P)
-        slopes += _table(gathered, zero)
+        slopes += _table(gathered, zero, 8)
     parts: dict[int, list[int]] = {}  # sums of CHUNK rates
     sums: dict[int, list[int]] = {}
     behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
@@ -115,25 +124,45 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
         return none()
     slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
-        {REACTIONS: words, RATES: _table(parts, zero) + _table(sums, zero), SLOPES: slopes},
+        {
+            REACTIONS: words,
+            RATES: _table(parts, zero, 4) + _table(sums, zero, 4),
+            SLOPES: slopes,
+            EFFICIENCIES: _weighted(efficient),
+        },
         {f"LANES_{name}": number for name, number in at.items()}
         | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
     )
 
 
-def _table(gathered: dict[int, list[int]], zero: int) -> list[float]:
-    """Sums, 32 at a time, those of like length together: how many rounds; of each its length, where each lane's sum
-    goes (2^20 - 1: nowhere), and pairs of numbers of V to add, with a bit for the sign. zero: the number that fills
-    up."""
-    order = sorted(gathered.items(), key=lambda item: -len(item[1]))
-    rounds = [order[i : i + 32] for i in range(0, len(order), 32)]
-    out = [float(len(rounds))]
-    for lanes in rounds:
-        length = -(-len(lanes[0][1]) // 2)
-        lanes = lanes + [(2**20 - 1, [])] * (32 - len(lanes))
-        out += [float(length), *(float(target) for target, _ in lanes)]
-        for t in range(length):
-            for _, terms in lanes:
-                low, high = (terms[2 * t : 2 * t + 2] + [zero, zero])[:2]
-                out.append(_word(low | high << 16))
+def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]:
+    """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
+    side. A word: two numbers of V with their signs, and with the last of a sum where it goes. zero: the number that
+    fills up."""
+    out = {}
+    for target, terms in gathered.items():
+        terms = terms + [zero] * (len(terms) % 2)
+        out[target] = [a | b << 16 for a, b in zip(terms[::2], terms[1::2])]
+    lanes = _dealt(out, zero | zero << 16, ahead)
+    return [float(len(lanes[0])), *(_word(*word) for words in zip(*lanes) for word in words)]
+
+
+def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
+    """As _table, of numbers of the memory times weights, which follow a row of words."""
+    lanes = _dealt(sums, (0, 0.0), 1)
+    out = [float(len(lanes[0]))]
+    for row in zip(*lanes):
+        out += [_word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
     return out
+
+
+def _dealt(sums: dict, nothing, ahead: int) -> list[list]:
+    """Of 32 lanes the items, each with the target where it is the last of a sum, else NOWHERE. The longest sums first, to
+    the lane with the least to do."""
+    lanes: list[list] = [[] for _ in range(32)]
+    for target, items in sorted(sums.items(), key=lambda pair: -len(pair[1])):
+        if items:
+            own = min(lanes, key=len)
+            own += [(item, NOWHERE) for item in items[:-1]] + [(items[-1], target)]
+    length = -(-max(map(len, lanes)) // ahead) * ahead or ahead
+    return [own + [(nothing, NOWHERE)] * (length - len(own)) for own in lanes]

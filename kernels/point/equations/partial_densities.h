@@ -2,8 +2,8 @@
 // U of a cubic metre, ln gamma_k and its slopes. All follow from the residual Helmholtz energy of a cubic metre,
 //   F(T, x) = -T N ln w - A L(V, B),  V = 1 + sum s_k x_k (s: volume translation), B = sum b_k x_k, w = V - B,
 //   N = sum R_k x_k, A = sum a_kj x_k x_j, L the integral of dV/D from V on, D = (V + delta1 B)(V + delta2 B),
-// with R_k T ln gamma_k = dF/dx_k. Where delta1 is one of each species, L and D go with delta1 + delta2 too, and so with
-// each density. Of cubic equations and of ideal gases.
+// with R_k T ln gamma_k = dF/dx_k. Where delta1 is one of each species, L and D go with delta1 + delta2 too, and so
+// with each density. Of cubic equations and of ideal gases.
 #pragma once
 #include "numbers/dual.h"
 #include "point/derivatives.h"
