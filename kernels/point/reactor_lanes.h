@@ -80,7 +80,7 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
         s.set(M::LANES_L_T + NS + lane, R(0.0)), s.set(M::LANES_V + M::LANES_ZERO, R(0.0));
     }
     rest = summed(rest);
-    UNROLL_BY(1)
+    UNROLL_BY(4)
     for (int j = lane; j < EXPONENTS; j += 32) {
         const scalar b = m.reaction_exponents[2 * j], E = m.reaction_exponents[2 * j + 1];
         if constexpr (SLOPES) {
@@ -262,6 +262,7 @@ template <class M, class R>
 POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, const R *x, const R p) {
     const R T = reacting_temperature(T_given);
     const int lane = lane_rank();
+    __syncwarp(); // the last step's matrix may still be read
     UNROLL_BY(4)
     for (int i = lane; i < M::LANES_END_OF_ZERO; i += 32) s.at[i] = 0.0;
     lanes_coefficients<true>(m, s, T, p, x);
