@@ -57,8 +57,8 @@ def by_lanes(p: Plan) -> bool:
 
 
 def copied(p: Plan) -> int:
-    """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for the
-    points of two warps."""
+    """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for
+    the points of two warps."""
     size = structure_size(p)
     fit = not by_lanes(p) or size + 1 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
     return size if p.launch.constants == "shared" and fit else 0

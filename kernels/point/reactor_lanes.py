@@ -157,8 +157,8 @@ def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
 
 
 def _dealt(sums: dict, nothing, ahead: int) -> list[list]:
-    """Of 32 lanes the items, each with the target where it is the last of a sum, else NOWHERE. The longest sums first, to
-    the lane with the least to do."""
+    """Of 32 lanes the items, each with the target where it is the last of a sum, else NOWHERE. The longest sums come
+    first, to the lane with the least to do."""
     lanes: list[list] = [[] for _ in range(32)]
     for target, items in sorted(sums.items(), key=lambda pair: -len(pair[1])):
         if items:
