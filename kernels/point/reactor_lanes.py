@@ -119,6 +119,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             part = behind + len(parts)
             parts[at["V"] + part] = rates[i][start : start + CHUNK]
             sums[at["W"] + i].append(part)
+        sums[at["W"] + i] = sums[at["W"] + i] or [zero]  # of species without reactions
     unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
     if unfit or not listed:
         return none()
