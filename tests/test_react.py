@@ -299,8 +299,8 @@ def test_cuda(be):  # noqa: F811
 
 @pytest.mark.parametrize("kind", ["cv", "cp"])
 def test_lanes_of_a_warp_share_a_point(be, kind):  # noqa: F811
-    """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not matter,
-    nor do bad ones beside it."""
+    """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
+    matter, nor do bad ones beside it."""
     if kind == "cv":
         mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
     else:  # argon takes part in nothing
