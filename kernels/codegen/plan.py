@@ -36,7 +36,8 @@ class Launch:
 
     threads: of a block. hold: where species inputs stay between sweeps, "registers" (every species loop unrolled),
     "shared" memory, or nowhere ("reload"); "crew": not a thread a point, the warps of a block share the work of points;
-    "lanes": the lanes of a warp, which is a block, share that of one.
+    "lanes": the lanes of a warp share that of one, and a block has as many warps, up to `threads`, as there is shared
+    memory for.
     unroll: of species loops that are not unrolled entirely; of a crew, the points of a lane. blocks: of a
     multiprocessor, which limits registers (0: no limit). pairs: rows of a panel of a pair matrix, or "units" for the
     matrix units. constants: read from "constant", "shared" or "device" memory. persistent: only `blocks` a

@@ -163,7 +163,7 @@ template <class M> struct LanesReaction {
     }
 };
 
-// What other_reaction's bodies read and add to, for a point of a warp
+// Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
 template <class M, class R> struct LanesListed {
     const LanesMemory &s;
     const int from;
@@ -197,7 +197,7 @@ template <class M, class R> struct LanesSlopeParts {
     } d;
     const LanesListed<M, R> L_T, inv_third;
 };
-// += by the lane that owns the row. Numbers of a row lie side by side, rows ROW apart
+// += by the lane that owns number i / row; number i is at `from` + i `apart`, or nowhere where `from` is negative
 template <class R> struct LanesSums {
     const LanesMemory &s;
     const int from, row, apart;
