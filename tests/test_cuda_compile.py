@@ -136,8 +136,8 @@ def test_collections_compile(ns, name, part):
 
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
-    """Three values at most: that is cheaper than the threads that two more registers would cost. Six where what
-    Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
+    """Three values and a half at most: that is cheaper than the threads that two more registers would cost. Six where
+    what Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
     c, plans = declare.collections[name], {}
     for ns, precision in ((1, "double"), (4, "double"), (10, "double"), (20, "double"), (13, "single"), (20, "single")):
         for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
@@ -146,7 +146,7 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
                 records = declare.resolve(c.outputs, c.given, mix.options)
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
     for what, r in build_all(plans).items():
-        assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 24), (what, r)
+        assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 28), (what, r)
 
 
 @pytest.mark.parametrize("part", ["first", "some", "others"])

@@ -944,8 +944,13 @@ template <bool PRESSURE, class M, class R> struct Integration {
         const R rho = density_of(m, T, p, Y);
         FOR_OWN (k, NS) z[own(k)] = rho * Y[k];
         if (owns(NS)) z[own(NS)] = T;
+        begin(m, rho, p > 0.0 && p < 1e300, dt_given);
+    }
+
+    // from z; rho: its density
+    POINT_FN void begin(const M &m, const R rho, const Flag fit, const R dt_given) {
         dt = dt_given;
-        const auto fit = p > 0.0 && p < 1e300;
+        const R T = of_owner(z, NS);
         auto good = fit && T >= REACT_COLDEST && T <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
         good = good && rho > 0.0 && rho < 1e300;
         R wrong = R(0.0);

@@ -144,8 +144,8 @@ class Cubic:
 
 
 CUBICS: dict[str, Cubic] = {}
-# all of them, those with delta_1 by species
-FAMILY, BY_SPECIES = Names(), Names()
+# all of them, those with delta_1 by species, and those with one for all
+FAMILY, BY_SPECIES, ONE_SHAPE = Names(), Names(), Names()
 
 
 def add(record: Cubic) -> None:
@@ -154,8 +154,7 @@ def add(record: Cubic) -> None:
     if record.name not in CUBICS:
         CUBICS[record.name] = record
         FAMILY.append(record.name)
-        if record.by_species:
-            BY_SPECIES.append(record.name)
+        (BY_SPECIES if record.by_species else ONE_SHAPE).append(record.name)
         option("equation", {record.name: record.about()}, "equation of state", needs={record.name: record.needs})
 
 
