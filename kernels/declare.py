@@ -89,6 +89,9 @@ class PointKernel(Conditional):
     it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
     those that the program makes. The constants' maker gives the sizes CREW_ROWS: numbers of a point that lie in shared
     memory, 0 where the mixture is not for crews; and CREW_BYTES: what else of a block does.
+    lanes: the constants that the body reads where the lanes of a warp share a point; empty where there is no such body.
+    The first has in its sizes LANES_ROWS: how many numbers of shared memory a point needs, 0 where the mixture is not
+    for that.
     crew_kij: the structures of k_ij (Mixture.structure) for which it has that body; empty: all.
     """
 
@@ -111,6 +114,7 @@ class PointKernel(Conditional):
     order: tuple[str, ...] = ()
     crew: tuple[str, ...] | None = None
     crew_kij: tuple[str, ...] = ()
+    lanes: tuple[str, ...] = ()
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -455,6 +459,7 @@ def point_kernel(
     instead=None,
     crew=None,
     crew_kij="",
+    lanes="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -483,6 +488,7 @@ def point_kernel(
         _split(reads),
         None if crew is None else _split(crew),
         _split(crew_kij),
+        _split(lanes),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     refuse(

@@ -45,6 +45,7 @@ struct alignas(16) float4 { float x, y, z, w; };
 template <class T> static inline void __stcs(T *to, T value) { *to = value; }
 #define __shared__
 alignas(128) double shared_memory[32*1024];
+static const int unknown_at_first = [] { for (double &x : shared_memory) x = __builtin_nan(""); return 0; }();
 // Threads that meet at barriers are fibres: each runs up to its barrier, then gives way to the next one of its block.
 // Two blocks of teams (team.h) run at the same time, in turns.
 enum { READY, AT_BARRIER, AT_WARP, AT_PART, ENDED };

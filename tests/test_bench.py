@@ -191,7 +191,11 @@ def of_reactors(backend, monkeypatch, folder):
         monkeypatch.setitem(counts, backend.memory, 64)
     path = dict(kinetics.files(folder))["h2o2"]
     mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-    return reactors.rows("h2o2", mixture, path, backend, 1, ceilings.measure(backend, 1e-3), kinetics.took)
+    along = reactors.along_ignition(path, *reactors.IGNITIONS["h2o2"][:3])
+    what = ("h2o2", mixture, path, along, backend, 1)
+    rows = reactors.matrices(*what, ceilings.measure(backend, 1e-3), kinetics.took)
+    row, said = reactors.react(*what, kinetics.took)
+    return [*rows, row], said
 
 
 def test_reactors(monkeypatch, tmp_path):

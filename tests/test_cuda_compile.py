@@ -246,6 +246,14 @@ def test_reactors_compile(what, tmp_path):
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
+def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
+    mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), declare.collections["react_volume"]
+    plan = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    r = build(plan, c.name)
+    assert plan.how.hold == "lanes" and not r["spill_stores"] and r["stack"] <= 128, (plan.how, r)
+    assert threads.shape(plan).covers >= 4 and threads.shape(plan).shared <= 227 * 1024
+
+
 def relevant(plan):
     """A kernel's name and what of its source depends on the options: the flags that its header's bodies look at."""
     (kernel,) = plan.kernels

@@ -4,15 +4,17 @@ import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from test_frame_objects import Host
-from test_gpu import be, is_gpu  # noqa: F401
+from test_gpu import be, bound, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import launcher, stripe as stripes
 from frame.tools.bench import kinetics as bench
 from kernels import Mixture, set_constant
+from kernels.codegen import launches
 from kernels.declare import settable
 from kernels.errors import ArgumentError
 from kernels.point import kinetics
+from kernels.program import Program
 
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
@@ -152,7 +154,19 @@ def test_equilibrium_of_a_real_gas(options):
 )
 def test_what_a_closed_reactor_keeps(kind, options):
     """Elements to rounding; density, or pressure's bits; energy or enthalpy to 10 rtol of RT a step's worth."""
-    mix, (T, p, Y) = mixture(**options), burning(24, X=AIR)
+    kept(mixture(**options), burning(24, X=AIR), kind)
+
+
+@pytest.mark.parametrize("kind", ["volume", "pressure"])
+def test_what_one_with_a_shape_by_species_keeps(kind, tmp_path):
+    """Equation rkpr: delta_1 moves with the composition."""
+    file = tmp_path / "few.yaml"
+    file.write_text(mechanisms.text(FEW))
+    kept(Mixture.from_yaml(file, "real", equation="rkpr"), reactor_states(24), kind)
+
+
+def kept(mix, state, kind):
+    T, p, Y = state
     before = mix.properties("rho e h", T=T, p=p, Y=Y)
     out = mix.react(T, p, Y, 1e-5, kind=kind)
     assert (out["status"] == 0).all() and (out["steps"] > 0).all()
@@ -263,9 +277,6 @@ def test_refused():
     mix = mixture(**IDEAL)
     with pytest.raises(ArgumentError, match="kind = 'volum', did you mean 'volume'"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, kind="volum")
-    rkpr = Mixture.from_yaml(mechanisms.path(), "real", equation="rkpr")
-    with pytest.raises(ArgumentError, match="missing status_cv .not there for equation = 'rkpr'"):
-        rkpr.react(1e3, 1e5, "H2:1", 1e-6)
     with pytest.raises(ArgumentError, match="no single precision"):
         mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
     with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
@@ -284,6 +295,34 @@ def test_cuda(be):  # noqa: F811
     again = mix.react(T[many], p[many], Y[:, many], 1e-6, backend=be)
     for name, value in there.items():
         np.testing.assert_array_equal(again[name], value[..., many], name)
+
+
+@pytest.mark.parametrize("kind", ["cv", "cp"])
+def test_lanes_of_a_warp_share_a_point(be, kind):  # noqa: F811
+    """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
+    matter, nor do bad ones beside it."""
+    if kind == "cv":
+        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+    else:  # argon takes part in nothing
+        mix, (T, p, Y) = mixture(**IDEAL), burning(5, X=AIR)
+    T[3], Y[0, 4] = np.nan, -1.0
+    dt = np.full(5, 1e-7)
+    names = {"status": f"status_{kind}", "steps": f"steps_{kind}"}
+    here = mix.react(T, p, Y, dt, kind={"cv": "volume", "cp": "pressure"}[kind], backend="cpu")
+    outputs, given = ("T", "p", "Y", *names.values()), {"T": T, "p": p, "Y": Y, f"dt_{kind}": dt}
+    how = launches.Launch(threads=64, hold="lanes", pairs=3, constants="shared")
+    program = Program(mix, outputs=outputs, given=tuple(given), backend=be, how=how)
+    many = np.random.default_rng(3).integers(5, size=20_000 if is_gpu(be) else 9)
+    arrays = bound(be, program, many.size, {name: value[..., many] for name, value in given.items()})
+    program.bind(arrays)(many.size)
+    there = {name: be.to_host(arrays[names.get(name, name)])[:, : many.size] for name in here}
+    assert (here["status"] == [0, 0, 0, 5, 5]).all() and (here["steps"][:3] > 0).all()
+    for name, value in there.items():
+        wanted = np.atleast_2d(here[name])[:, many]
+        np.testing.assert_allclose(value, wanted, rtol=1e-7, atol=1e-9, err_msg=name)
+        for k in range(5):
+            own = value[:, many == k]
+            assert np.array_equal(own, np.broadcast_to(own[:, :1], own.shape), equal_nan=True), name
 
 
 def test_a_block_of_a_host():

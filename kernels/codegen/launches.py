@@ -25,7 +25,7 @@ import pathlib
 from typing import Any
 
 from ..errors import ArgumentError, refuse
-from .plan import Launch, in_crew
+from .plan import Launch, in_crew, in_lanes
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -35,7 +35,8 @@ COLUMNS = ("sweeps", "when", "ns", *LAUNCH, "device", "compiler", "date")
 @dataclasses.dataclass(frozen=True)
 class Row:
     """sweeps: words, see declare.PointKernel, and `only`. when: option -> values, with `precision`, `k_ij` (its
-    structure) and `crew` (whether warps can share a point's work: yes or no) as further options. how: `unroll` 0 stands
+    structure), `crew` and `lanes` (whether warps, or the lanes of one, can share a point's work: yes or no) as further
+    options. how: `unroll` 0 stands
     for the number of species. line: of the file."""
 
     sweeps: frozenset[str]
@@ -102,7 +103,8 @@ def sweeps_of(kernels) -> frozenset[str]:
 
 def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
     facts = {**mixture.options, "precision": precision, "k_ij": mixture.structure}
-    return facts | {"crew": "yes" if in_crew(kernels, mixture) else "no"}
+    yes = {"crew": in_crew(kernels, mixture), "lanes": in_lanes(kernels, mixture)}
+    return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
 
 
 def serving(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Row:

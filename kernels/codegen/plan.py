@@ -35,7 +35,9 @@ class Launch:
     """How a CUDA kernel is organised, a thread a point.
 
     threads: of a block. hold: where species inputs stay between sweeps, "registers" (every species loop unrolled),
-    "shared" memory, or nowhere ("reload"); "crew": not a thread a point, the warps of a block share the work of points.
+    "shared" memory, or nowhere ("reload"); "crew": not a thread a point, the warps of a block share the work of points;
+    "lanes": the lanes of a warp share that of one, and a block has as many warps, up to `threads`, as there is shared
+    memory for.
     unroll: of species loops that are not unrolled entirely; of a crew, the points of a lane. blocks: of a
     multiprocessor, which limits registers (0: no limit). pairs: rows of a panel of a pair matrix, or "units" for the
     matrix units. constants: read from "constant", "shared" or "device" memory. persistent: only `blocks` a
@@ -119,6 +121,11 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         f"hold 'crew': the warps of a block cannot share the work of {', '.join(k.name for k in kernels)} here.",
         VariantUnsuitable,
     )
+    refuse(
+        how is not None and how.hold == "lanes" and not in_lanes(kernels, mixture),
+        f"hold 'lanes': the lanes of a warp cannot share the work of {', '.join(k.name for k in kernels)} here.",
+        VariantUnsuitable,
+    )
     made: set[str] = set()
     reads: list[str] = []
     for kernel in kernels:
@@ -172,6 +179,14 @@ def in_crew(kernels, mixture) -> bool:
     )
 
 
+def in_lanes(kernels, mixture) -> bool:
+    """Whether the lanes of a warp can share the work of a program's point."""
+    if len(kernels) != 1 or not kernels[0].lanes:
+        return False
+    name = kernels[0].lanes[0]
+    return _made(mixture, name) and bool(mixture.constant(name).of.sizes["LANES_ROWS"])
+
+
 def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):
     """(name -> values as the struct holds them, names of those that are tables, everything made with them)"""
     values: dict[str, np.ndarray] = {}
@@ -182,7 +197,10 @@ def _constants(kernels, mixture, pairs, precision: str, how: Launch | None):
     for kernel in kernels:
         units = pairs == "units" and mixture.ns > 1
         spared = {q for name, others in kernel.instead if units and _made(mixture, name) for q in others}
-        for name in kernel.constants + ((kernel.crew or ()) if how and how.hold == "crew" else ()):
+        hold = how.hold if how else ""
+        for name in (
+            kernel.lanes if hold == "lanes" else kernel.constants + ((kernel.crew or ()) if hold == "crew" else ())
+        ):
             optional, name = name.endswith("?"), name.rstrip("?")
             if name in values or name in spared:
                 continue

@@ -19,11 +19,8 @@ from .plan import (
     structure_size,
 )
 
-HEADERS = {  # whether there are matrix units, a crew
-    (False, False): "numbers/thread.h",
-    (True, False): "numbers/matrix_units.h",
-    (False, True): "numbers/crew.h",
-}
+HEADERS = {"crew": "numbers/crew.h", "lanes": "numbers/lanes.h"}  # by `hold`; others have the number type of a thread
+SHARED_MEMORY = 227 * 1024  # bytes of a block, of compute capability 9.0
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
 
@@ -54,6 +51,31 @@ def in_turn(p: Plan) -> bool:
     return len(p.kernels) == 1 and p.kernels[0].in_turn
 
 
+def by_lanes(p: Plan) -> bool:
+    """Whether the lanes of a warp share the work of a point."""
+    return p.launch.hold == "lanes"
+
+
+def copied(p: Plan) -> int:
+    """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for
+    the points of two warps."""
+    size = structure_size(p)
+    fit = not by_lanes(p) or size + 1 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
+    return size if p.launch.constants == "shared" and fit else 0
+
+
+def block_of_lanes(p: Plan) -> tuple[int, int]:
+    """(warps of a block, bytes of shared memory): as many as there is memory for."""
+    used, rows = ahead_of_lanes(p), p.sizes["LANES_ROWS"]
+    warps = max(min(p.launch.threads // 32, (SHARED_MEMORY // 8 - used) // rows), 1)
+    return warps, 8 * (used + warps * rows)
+
+
+def ahead_of_lanes(p: Plan) -> int:
+    """Units of 8 bytes of shared memory ahead of that of the points: constants, and how many points are taken."""
+    return copied(p) + 1
+
+
 def points_of_block(p: Plan) -> int:
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
@@ -63,8 +85,11 @@ def shape(p: Plan) -> Shape:
         points = points_of_block(p)
         shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
         return Shape(p.launch.threads, covers=points, shared=shared)
+    if by_lanes(p):
+        warps, shared = block_of_lanes(p)
+        return Shape(32 * warps, covers=warps, shared=shared, resident=-1)
     held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
-    shared = held + (8 * structure_size(p) if p.launch.constants == "shared" else 0)
+    shared = held + 8 * copied(p)
     if in_turn(p):
         return Shape(p.launch.threads, shared=shared + 8, resident=-1)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
@@ -75,7 +100,8 @@ def render(p: Plan, boxed: bool = False) -> Source:
     how = p.launch
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
-    bounds = f"{how.threads}, {how.blocks}" if how.blocks else f"{how.threads}"
+    threads = 32 * block_of_lanes(p)[0] if by_lanes(p) else how.threads
+    bounds = f"{threads}, {how.blocks}" if how.blocks else f"{threads}"
     body = "\n        ".join(_work(p))
     from_ = "mixture" if in_constant_memory(p) else "*a.constants"
     count = f"Arguments<{len(p.arguments)}>"
@@ -84,13 +110,15 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"#define COLUMN_STRIDE {column_stride(p)}",
         *["#define SPECIES_HELD"] * (how.hold == "registers"),
         *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
+        *[f"#define LANES {ahead_of_lanes(p)}"] * by_lanes(p),
         *["#define BOXED"] * boxed,
-        include(HEADERS[how.pairs == "units", crewed(p)]) + f"typedef {'several' if crewed(p) else 'point'} real;",
+        include(HEADERS.get(how.hold) or f"numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h")
+        + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("codegen/threads.h"),
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
         "struct How {",
         f"    static constexpr int THREADS = {points_of_block(p)};",
-        f"    static constexpr int CONSTANTS = {structure_size(p) if how.constants == 'shared' else 0};",
+        f"    static constexpr int CONSTANTS = {copied(p)};",
         f"    static constexpr bool COLUMNS = {str(bool(columns(p))).lower()};",
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",

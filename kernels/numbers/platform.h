@@ -42,10 +42,20 @@
     UNROLL \
     for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
         if (const int s = CREW * turn + rank; s < (count))
+#elif defined(LANES) // of a warp, which has a point: lanes.h
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0; turn < ((count) + 31) / 32; ++turn) \
+        if (const int s = 32 * turn + (int)(threadIdx.x & 31); s < (count))
 #else
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
 template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
 template <class R, int N> POINT_FN void sum_over_owners(R (&)[N]) {}
+// An array of what a thread owns: owned(count) numbers, of which that of s is the own(s)-th.
+POINT_FN constexpr int owned(const int count) { return count; }
+POINT_FN int own(const int s) { return s; }
+POINT_FN bool owns(int) { return true; }
+template <class R> POINT_FN R of_owner(const R *x, const int s) { return x[s]; }
 #endif
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every

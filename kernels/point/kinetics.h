@@ -154,6 +154,18 @@ template <class R> POINT_FN R reduced_pressure(const scalar *f, const R ln_T, co
     return at_most(at_least(f[2] + f[3] * ln_T - f[4] * inv_T + ln_third, -BLENDED), BLENDED);
 }
 
+// A falloff's rate coefficient. f: of the table; base: that of the limit that it is a multiple of
+template <class R>
+POINT_FN R falloff_rate(const scalar *f, const R T, const R ln_T, const R inv_T, const R base, const R ln_third) {
+    const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third), Pr = exp(ln_Pr);
+    const int form = whole_number(f[7]);
+    R rate = f[0] * base / (1.0 + Pr);
+    if (f[6] < 1) rate = rate * Pr;
+    if (form == 3) rate = rate * exp(ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr));
+    else if (form > 0) rate = rate * exp(ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr));
+    return rate;
+}
+
 template <bool UNROLLED = false, class M, class R>
 POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = s.inv_T;
@@ -325,7 +337,7 @@ template <class R> POINT_FN R factor_of(const R x, const scalar *term, R product
 
 // product of c^order over `count` terms of species, order, and whether it is a whole stoichiometric one: those are
 // products with their sign, others are 0 where c <= 0
-template <class R> POINT_FN R factors(const R *c, const scalar *term, const int count, R product) {
+template <class R, class Species> POINT_FN R factors(const Species &c, const scalar *term, const int count, R product) {
     UNROLL_BY(1)
     for (int t = 0; t < count; ++t, term += 3) product = factor_of(c[whole_number(term[0])], term, product);
     return product;
@@ -368,8 +380,8 @@ POINT_FN OtherReaction other_reaction(const scalar *row) {
     return o;
 }
 
-template <class M, class R, class Use> struct RateWalker {
-    const Reacting<M, R> &s;
+template <class M, class R, class Use, class S = Reacting<M, R>> struct RateWalker {
+    const S &s;
     const Use &use;
     template <class Which> POINT_FN void written(const scalar factor, Which which) const {
         written_reaction(s, factor, which, use);
@@ -380,7 +392,7 @@ template <class M, class R, class Use> struct RateWalker {
     POINT_FN const scalar *other(const scalar *row) const {
         const OtherReaction o = other_reaction(row);
         const R k = row[0] * s.k[whole_number(row[2])] * s.third[whole_number(row[3])],
-                there = factors(s.c, o.f, o.forward, k);
+                there = factors<R>(s.c, o.f, o.forward, k);
         R back = 0.0 * there;
         if (row[4] > 0) {
             R ln = row[5] + row[6] * s.inv_T;

@@ -10,7 +10,7 @@ import numpy as np
 from ..declare import Constants, constants, option, point_kernel, quantity
 from ..species import GAS_CONSTANT as R
 from ..species.reactions import Arrhenius, Chebyshev, Falloff, Plog, Reaction
-from . import kinetics_crew
+from . import kinetics_crew, reactor_lanes
 from .equations.records import FAMILY
 from .ideal_gas import NASA
 
@@ -61,6 +61,12 @@ TABLES = (
 )
 # the reactions again, as a crew of warps takes them: their net rates; both directions
 CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
+# what the lanes of a warp read of the tables
+LANES = (
+    f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} {reactor_lanes.EFFICIENCIES} "
+    "reaction_weights reaction_shift "
+    "reaction_potentials reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
+)
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
@@ -291,6 +297,13 @@ def mechanism(species, options) -> Constants:
     if not written:
         _sort(pairs, most)
     factors, members = _written(pairs) if written else ([], "")
+    of_lanes = reactor_lanes.tables(
+        [r.net for r in reactions],
+        *(ns, pairs, others, len(exponents.places) + len(falloffs) + len(plogs) + len(chebyshevs)),
+        *(len(exponents.places), [collider for *_, collider in blended], most, rows),
+        [(_usual(row), {s: e - _usual(row) for s, e in enumerate(row) if e != _usual(row)}) for row in weights],
+    )
+    sizes |= of_lanes.sizes
     sizes |= {"RATES_WRITTEN": written}
     sizes |= {f"RATE_PAIRS_{a}{b}": 0 if written else len(pairs[a, b]) for a, b in PATTERNS}
     return Constants(
@@ -313,6 +326,7 @@ def mechanism(species, options) -> Constants:
             reaction_elimination=elimination or [0.0],
             reaction_weights=flat(weights[:, [*order[0], order[1][0]]]),
             **of_crew.values,
+            **of_lanes.values,
         ),
         sizes=sizes,
         members=members
@@ -446,4 +460,4 @@ def _other_row(r: Reaction, head, shift):
     return [*head, *left, *map(len, lists), *(x for some in lists for term in some for x in term)]
 
 
-constants(" ".join(dict.fromkeys(f"{TABLES} {CREW} {CREW_APART} {SLOPE_TABLES}".split())), mechanism)
+constants(" ".join(dict.fromkeys(f"{TABLES} {CREW} {CREW_APART} {LANES} {SLOPE_TABLES}".split())), mechanism)

@@ -8,7 +8,11 @@
 
 constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as this, so that k/[M] is a number
 
+#ifdef LANES
+#define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
+#else
 #define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
+#endif
 
 // Whether a thread of a GPU has matrices of species in registers: every index is known to the compiler then.
 template <class M> POINT_FN constexpr bool in_registers() {
@@ -21,6 +25,7 @@ template <class M> POINT_FN constexpr bool in_registers() {
 
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
+#ifndef LANES
 // Net production [kg/m3/s]
 template <class M, class R>
 POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> &state, R *w) {
@@ -36,6 +41,7 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) w[k] = w[k] * m.W[k];
 }
+#endif
 
 // Net production w_i and its slopes: J[i LD + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
 // in [M]; p in ln p.
@@ -52,19 +58,19 @@ template <class M, class R> struct SlopeParts {
     R E[M::NS], L_T[M::NS], inv_third[M::RATE_COLLIDERS + 1];
 };
 
-// The walker that fills them. s: activities
-template <class M, class R, int LD> struct SlopeWalker {
+// The walker that fills them. s: activities. S, Parts, O: Reacting, SlopeParts, Slopes, or what looks like them
+template <class M, class R, int LD, class S, class Parts, class O> struct SlopeWalker {
     static constexpr int NS = M::NS;
     const M &m;
-    const Reacting<M, R> &s;
-    const SlopeParts<M, R> &parts;
-    Slopes<M, R, LD> &o;
+    const S &s;
+    const Parts &parts;
+    O &o;
 
     // q of a reaction by its parts: all but the collider and k; the collider's number; k's number; r and its slope in T
     template <class Net>
     POINT_FN void rate(const R bare, const int number, const int collider, const R back_T, const R back,
                        const Net &net) const {
-        const Dual<R, 2> &own = parts.d.k[number];
+        const Dual<R, 2> own = parts.d.k[number];
         const bool multiplied = collider < M::RATE_COLLIDERS;
         const R third = multiplied ? s.third[collider] : R(1.0), by_k = bare * third, q = by_k * own.v,
                 q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
@@ -238,7 +244,7 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     }
     UNROLL_IF(in_registers<M>())
     for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
-    walk_reactions(m, SlopeWalker<M, R, LD>{m, s, parts, o});
+    walk_reactions(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
 }
 
 // d[M]/dc_k is the collider's common efficiency, and of some species more or less: use(i, k, slope) for what these add,
@@ -367,13 +373,15 @@ template <class R> struct Changes {
 template <bool PRESSURE, class M, class R>
 POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w) {
     R heat = R(0.0);
-    FOR_SPECIES (k, M::NS) heat += s.U_x[k] * w[k];
+    FOR_OWN (k, M::NS) heat += s.U_x[own(k)] * w[own(k)];
+    heat = summed(heat);
     if constexpr (PRESSURE) {
         R work = R(0.0), stiffness = R(0.0);
-        FOR_SPECIES (k, M::NS) {
-            work += s.p_x[k] * w[k];
-            stiffness += s.p_x[k] * x[k];
+        FOR_OWN (k, M::NS) {
+            work += s.p_x[own(k)] * w[own(k)];
+            stiffness += s.p_x[own(k)] * x[own(k)];
         }
+        work = summed(work), stiffness = summed(stiffness);
         const R Tp_T = T * s.p_T, inv = 1.0 / (s.U_T * stiffness + Tp_T * s.p_T);
         return {R(-((heat * stiffness + Tp_T * work) * inv)), R((s.p_T * heat - s.U_T * work) * inv)};
     } else return {R(-(heat / s.U_T)), R(0.0)};
@@ -400,16 +408,47 @@ POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const Partia
                                  PartialSlopes<M, Dual<R>> &along) {
     constexpr int NS = M::NS;
     const Changes<R> c = changes_of<PRESSURE>(m, T, x, s, w);
-    FOR_SPECIES (k, NS) f[k] = PRESSURE ? w[k] + x[k] * c.theta : w[k];
-    f[NS] = c.T;
-    Dual<R> xs[NS], at;
+    FOR_OWN (k, NS) f[own(k)] = PRESSURE ? w[own(k)] + x[own(k)] * c.theta : w[own(k)];
+    if (owns(NS)) f[own(NS)] = c.T;
+    Dual<R> xs[owned(NS)], at;
     at = moving(T, c.T);
-    FOR_SPECIES (k, NS) xs[k] = moving(x[k], f[k]);
+    FOR_OWN (k, NS) xs[own(k)] = moving(x[own(k)], f[own(k)]);
     Partial<M, Dual<R>> state;
     partial_state<true>(m, at, xs, state);
     partial_slopes(m, xs, state, along);
     return c;
 }
+
+// Column j of J, for T that of number NS, by set(i, slope). w_j(k): slope of w_k; U_j, p_j: those of U and p; U_change,
+// p_change: how U_j and p_j change along f; x, U_x, p_x of all species.
+template <bool PRESSURE, class M, class R> struct JacobianColumn {
+    R T, p_T, U_T, stiffness;
+    Changes<R> c;
+    template <class X, class Slope, class Set>
+    POINT_FN void operator()(const int j, const X &x, const X &U_x, const X &p_x, const Slope &w_j, const R U_j,
+                             const R p_j, const R U_change, const R p_change, const Set &set) const {
+        constexpr int NS = M::NS;
+        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        R heat = U_change, theta = R(0.0);
+        FOR_SPECIES (k, NS) heat += U_x[k] * w_j(k);
+        if constexpr (PRESSURE) {
+            R work = p_change;
+            FOR_SPECIES (k, NS) work += p_x[k] * w_j(k);
+            if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            set(NS, R(-((heat * stiffness + Tp_T * work) * inv)));
+            theta = (p_T * heat - U_T * work) * inv;
+        } else set(NS, R(-(heat * inv)));
+        FOR_SPECIES (i, NS) {
+            R slope = w_j(i);
+            if constexpr (PRESSURE) {
+                slope += x[i] * theta;
+                if (i == j) slope += c.theta;
+            }
+            set(i, slope);
+        }
+    }
+};
 
 // f = dz/dt and J = df/dz, row i (of f) column j (of z) at i N + j, N = NS + 1.
 template <bool PRESSURE, class M, class R>
@@ -429,30 +468,15 @@ POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, 
     if constexpr (PRESSURE) {
         FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
     }
-    const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * stiffness + Tp_T * s.p_T : s.U_T);
-    const auto column = [&](int j, const auto &w_j, const R U_j, const R p_j, const R U_change, const R p_change) {
-        R heat = U_change, theta = R(0.0);
-        FOR_SPECIES (k, NS) heat += s.U_x[k] * w_j(k);
-        if constexpr (PRESSURE) {
-            R work = p_change;
-            FOR_SPECIES (k, NS) work += s.p_x[k] * w_j(k);
-            if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
-            else heat -= (p_j + U_j) * c.theta;
-            J[NS * N + j] = -((heat * stiffness + Tp_T * work) * inv);
-            theta = (s.p_T * heat - s.U_T * work) * inv;
-        } else J[NS * N + j] = -(heat * inv);
-        FOR_SPECIES (i, NS) {
-            R slope = w_j(i);
-            if constexpr (PRESSURE) {
-                slope += x[i] * theta;
-                if (i == j) slope += c.theta;
-            }
-            J[i * N + j] = slope;
-        }
-    };
+    const JacobianColumn<PRESSURE, M, R> column{T, s.p_T, s.U_T, stiffness, c};
+    const R *const U_x = s.U_x, *const p_x = s.p_x;
     FOR_SPECIES (j, NS)
-        column(j, [&](int i) { return w_x[i * NS + j]; }, s.U_x[j], s.p_x[j], along.U_x[j].d[0], along.p_x[j].d[0]);
-    column(NS, [&](int i) { return w_T[i]; }, s.U_T, s.p_T, along.U_T.d[0], along.p_T.d[0]);
+        column(
+            j, x, U_x, p_x, [&](int i) { return w_x[i * NS + j]; }, U_x[j], p_x[j], along.U_x[j].d[0],
+            along.p_x[j].d[0], [&](int i, const R slope) { J[i * N + j] = slope; });
+    column(
+        NS, x, U_x, p_x, [&](int i) { return w_T[i]; }, s.U_T, s.p_T, along.U_T.d[0], along.p_T.d[0],
+        [&](int i, const R slope) { J[i * N + NS] = slope; });
 }
 
 // ---- as quantities
@@ -638,7 +662,7 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
 // sums only where the attraction of two species is a product.
 template <class M> POINT_FN constexpr bool sparse() {
     if constexpr (!with_gamma<M>()) return M::RATE_ELIMINATED > 0;
-    else if constexpr (M::kinetics_fugacity || M::by_pairs) return false;
+    else if constexpr (M::kinetics_fugacity || M::by_pairs || M::deltas_by_species) return false;
     else return M::RATE_ELIMINATED > 0 && M::kij_none;
 }
 
@@ -845,12 +869,19 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         b[NS] = v[AT_T];
     }
 };
+#ifdef LANES
+#include "point/reactor_lanes.h"
+template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
+    typedef LanesSystem<PRESSURE, M, R> type;
+};
+#else
 template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
     typedef DenseSystem<PRESSURE, M, R> type;
 };
 template <bool PRESSURE, class M, class R> struct SystemOf<true, PRESSURE, M, R> {
     typedef SparseSystem<PRESSURE, M, R> type;
 };
+#endif
 
 template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
     R W, R_s;
@@ -859,7 +890,7 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
     else {
         R a, a_T, a_TT, b, shift, Z, vol, v_free;
         cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
-        cubic_root(m, T, p, R_s, a, b, shift, Absent(), Z, vol, v_free);
+        cubic_root(m, T, p, R_s, a, b, shift, delta_of(m, Y), Z, vol, v_free);
         return 1.0 / vol;
     }
 }
@@ -894,43 +925,47 @@ template <bool PRESSURE, class M, class R> struct Integration {
     static constexpr int NS = M::NS, N = NS + 1, STAGES = 6;
     typedef decltype(R(0.0) < R(0.0)) Flag;
     typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
-    R z[N]; // partial densities and T; where the status is not 0, what was reached
+    R z[owned(N)]; // partial densities and T; where the status is not 0, what was reached
     R t, h, dt, atol, steps, status;
     Flag active;
     POINT_FN Integration(const M &m) : system(m) {}
 
     POINT_FN static void changes(const M &constants, const R *at, R *into) {
         const M &m = afresh(constants);
-        const Changes<R> by = reactor<PRESSURE>(m, at[NS], at, into);
+        const Changes<R> by = reactor<PRESSURE>(m, of_owner(at, NS), at, into);
         if constexpr (PRESSURE) {
-            FOR_SPECIES (k, NS) into[k] += at[k] * by.theta;
+            FOR_OWN (k, NS) into[own(k)] += at[own(k)] * by.theta;
         }
-        into[NS] = by.T;
+        if (owns(NS)) into[own(NS)] = by.T;
     }
 
     template <class Fractions>
     POINT_FN void begin(const M &m, const R T, const R p, const Fractions &Y, const R dt_given) {
         const R rho = density_of(m, T, p, Y);
-        FOR_SPECIES (k, NS) z[k] = rho * Y[k];
-        z[NS] = T;
+        FOR_OWN (k, NS) z[own(k)] = rho * Y[k];
+        if (owns(NS)) z[own(NS)] = T;
         begin(m, rho, p > 0.0 && p < 1e300, dt_given);
     }
 
     // from z; rho: its density
     POINT_FN void begin(const M &m, const R rho, const Flag fit, const R dt_given) {
         dt = dt_given;
-        auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
+        const R T = of_owner(z, NS);
+        auto good = fit && T >= REACT_COLDEST && T <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
         good = good && rho > 0.0 && rho < 1e300;
-        FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;
+        R wrong = R(0.0);
+        FOR_OWN (k, NS) wrong += select(z[own(k)] >= LEAST_FRACTION * rho, R(0.0), R(1.0));
+        good = good && summed(wrong) < 0.5;
         const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
         atol = m.react_atol * rho;
-        R f[N], size = R(0.0);
+        R f[owned(N)], size = R(0.0);
         t = R(0.0);
         changes(m, z, f);
         FOR_UNKNOWNS(i, N) {
-            const R part = f[i] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[i]));
+            const R part = f[own(i)] / ((i < NS ? atol : R(atol_T)) + rtol * fabs(z[own(i)]));
             size += part * part;
         }
+        size = summed(size);
         h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
         active = good && dt > 0.0;
         status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
@@ -971,7 +1006,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
                                        -6.058818238834054};
         const double rtol = m.react_rtol, atol_T = 10.0 * rtol;
         const R until = dt * (1.0 - 1e-12);
-        R z1[N], f[N], K[STAGES][N];
+        R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
         int row = 0; // of a and c
@@ -979,38 +1014,39 @@ template <bool PRESSURE, class M, class R> struct Integration {
         for (int s = 0; s < STAGES; ++s) {
             if (s > 0) {
                 FOR_UNKNOWNS(i, N) {
-                    R sum = z[i];
+                    R sum = z[own(i)];
                     UNROLL_BY(1)
-                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][i];
-                    z1[i] = sum;
+                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][own(i)];
+                    z1[own(i)] = sum;
                 }
-                z1[NS] = at_most(at_least(z1[NS], REACT_COLDEST), REACT_HOTTEST);
+                if (owns(NS)) z1[own(NS)] = at_most(at_least(z1[own(NS)], REACT_COLDEST), REACT_HOTTEST);
                 changes(m, z1, f);
             }
             FOR_UNKNOWNS(i, N) {
                 R sum = R(0.0);
                 UNROLL_BY(1)
-                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][i];
-                K[s][i] = f[i] + sum * inv_h;
+                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][own(i)];
+                K[s][own(i)] = f[own(i)] + sum * inv_h;
             }
             system.solve(m, K[s]);
             row += s;
         }
         R error = R(0.0);
         FOR_UNKNOWNS(i, N) {
-            const R off = K[STAGES - 1][i];
-            z1[i] += off;
-            const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[i]), fabs(z[i])));
+            const R off = K[STAGES - 1][own(i)];
+            z1[own(i)] += off;
+            const R part = off / ((i < NS ? atol : R(atol_T)) + rtol * larger(fabs(z1[own(i)]), fabs(z[own(i)])));
             error += part * part;
         }
-        error = sqrt(error * (1.0 / N));
+        error = sqrt(summed(error) * (1.0 / N));
         error = select(error < 1e100, at_least(error, 1e-10), R(1e10));
         const auto taken = active && error <= 1.0;
-        FOR_UNKNOWNS(i, N) z[i] = select(taken, z1[i], z[i]);
+        FOR_UNKNOWNS(i, N) z[own(i)] = select(taken, z1[own(i)], z[own(i)]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
         h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
-        const auto gone = taken && !(z[NS] > REACT_COLDEST && z[NS] < REACT_HOTTEST);
+        const R T = of_owner(z, NS);
+        const auto gone = taken && !(T > REACT_COLDEST && T < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
         active = active && !gone && t < until;
         const auto stuck = active && !(t + h > t);
@@ -1021,18 +1057,20 @@ template <bool PRESSURE, class M, class R> struct Integration {
 
     template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, const Fractions &Y) {
         status = select(active, R(double(TOO_MANY_STEPS)), status);
-        R sum = z[0];
-        FOR_SPECIES (k, NS - 1) sum += z[k + 1];
+        R sum = R(0.0);
+        FOR_OWN (k, NS) sum += z[own(k)];
+        sum = summed(sum);
+        const R reached = of_owner(z, NS);
         const auto moved = steps > 0.0, done = status <= double(REACTED);
         const R inverse = 1.0 / sum, none = R(NOT_A_NUMBER);
         if constexpr (!PRESSURE) {
             Partial<M, R> state;
-            partial_state<false>(m, z[NS], z, state);
+            partial_state<false>(m, reached, z, state);
             p = select(moved, partial_pressure(m, state), p);
         }
-        T = select(done, select(moved, z[NS], T), none);
+        T = select(done, select(moved, reached, T), none);
         p = select(done, p, none);
-        FOR_SPECIES (k, NS) Y.set(k, select(done, select(moved, z[k] * inverse, R(Y[k])), none));
+        FOR_OWN (k, NS) Y.set(k, select(done, select(moved, z[own(k)] * inverse, R(Y[k])), none));
     }
 };
 

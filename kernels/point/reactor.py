@@ -6,8 +6,9 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 
 from ..declare import collection, constant, kernels, point_kernel, quantity
 from .derivatives import PAIRS
-from .equations.records import ONE_SHAPE
-from .kinetics import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
+from .equations.cubic import DELTA
+from .equations.records import FAMILY
+from .kinetics import DOUBLE, LANES, NASA, SLOPE_TABLES, TABLES, VALID
 
 STATUS = (
     "0: done; 1: step limit; 2: step too small; 4: T left 200 to 6000 K; 5: input out of range (T outside 200 to 6000 "
@@ -56,9 +57,11 @@ SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not 
 DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 
-def kernel(name, reads, writes, source, constants="", **more):
-    """Of ideal gases and of cubic equations with one delta_1, whose constants differ."""
-    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ONE_SHAPE, f" {PAIRS} {SUMS}")):
+def kernel(name, reads, writes, source, constants="", ideal_only=None, **more):
+    """Of ideal gases and of cubic equations, whose constants differ. ideal_only: what ideal gases have
+    in addition."""
+    ideal_only = ideal_only or {}
+    for equation, when, own in (("ideal", "ideal", ""), ("cubic", FAMILY, f" {PAIRS} {SUMS} {DELTA}")):
         point_kernel(
             f"{equation}_{name}",
             header="point/reactor.h",
@@ -67,10 +70,9 @@ def kernel(name, reads, writes, source, constants="", **more):
             constants=f"{CONSTANTS}{own}{constants}",
             source=source,
             valid=VALID,
-            sweeps="states",
             double_only=DOUBLE,
             when={"equation": when},
-            **more,
+            **{"sweeps": "states", **more, **(ideal_only if equation == "ideal" else {})},
         )
 
 
@@ -105,6 +107,7 @@ kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
 kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
+OF_STEPS = " react_rtol react_atol react_most"
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
     kernel(
@@ -112,9 +115,11 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         f"T p Y dt_{at}",
         f"T p Y status_{at} steps_{at}",
         RODAS,
-        constants=" react_rtol react_atol react_most",
+        constants=OF_STEPS,
         alone=True,
         in_turn=True,
+        sweeps="states turns",
+        ideal_only={"lanes": f"{LANES} inv_W W inv_p_ref {NASA}{OF_STEPS}"},
     )
     collection(
         f"react_{kind}",

@@ -359,10 +359,15 @@ def run(given, backend, say) -> Report:
                     facts.append(f"{name}: its real gas is left out: {error}")
                 else:
                     rows += programs(f"{name}, real gas", real, backend, points, given.repeats, kind)
-            if wanted("reactors") and name in reactors.IGNITIONS:
-                found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
-                of_reactors += found
-                facts.append(fact)
+            if (wanted("matrices") or wanted("react")) and name in reactors.IGNITIONS:
+                along = reactors.along_ignition(path, *reactors.IGNITIONS[name][:3])
+                what = (name, mixture, path, along, backend, given.repeats)
+                if wanted("matrices"):
+                    of_reactors += reactors.matrices(*what, roofs, took)
+                if wanted("react"):
+                    row, fact = reactors.react(*what, took)
+                    of_reactors.append(row)
+                    facts.append(fact)
     rows += of_reactors
     facts += [f"{points} points a pass, {kind} states, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
     if any(row.rival == Cantera.name for row in rows):

@@ -140,15 +140,11 @@ def matrices_checked(mixture, state, J, implicit, f, dt, gas, which, label) -> t
     return float(off), left_over
 
 
-def rows(case: str, mixture, path, backend, repeats: int, roofs, took) -> tuple[list[Row], str]:
-    """Rows of one mechanism of IGNITIONS, and what is to be said of them. path: its file; took: seconds of a rival."""
-    import cantera as ct
-
+def react(case: str, mixture, path, along: dict, backend, repeats: int, took) -> tuple[Row, str]:
+    """Points that react, of one mechanism of IGNITIONS, and what is to be said of it. path: its file; along: states of
+    its ignition; took: seconds of a rival."""
     fuel, T, p, dt = IGNITIONS[case]
-    along = along_ignition(path, fuel, T, p)
-    kind = backend.memory
-    found = _matrices(case, mixture, path, repeated(along, MATRICES[kind]), dt, backend, repeats, roofs, took, ct)
-    cells = repeated(along, CELLS[kind])
+    cells = repeated(along, CELLS[backend.memory])
     tight, usual = Cvode(path, TIGHT), Cvode(path, USUAL)
     every = some(cells)
     few = {name: x[..., every] for name, x in cells.items()}
@@ -180,18 +176,20 @@ def rows(case: str, mixture, path, backend, repeats: int, roofs, took) -> tuple[
         bench="kinetics", case=f"{case}, react over {dt:g} s", ns=mixture.ns, points=ours.n, backend=str(backend)
     )
     row |= dict(seconds=ours.n / pace, points_per_s=pace, rival=Cvode.name, rival_points_per_s=other)
-    found.append(Row(**row, ratio=pace / other, max_rel_diff=float(of_ours.max())))
     groups = steps[: ours.n // 8 * 8].reshape(-1, 8)
     say = (
         f"{case}: {fuel} from {T:g} K, {p / 1e5:g} bar; react took {steps.mean():.1f} steps a cell, a group of 8 "
         f"{groups.max(1).mean():.1f}; largest error of T (a 100th where a step ignites) {of_ours.max():.1e}, "
         f"of CVODE as timed {of_theirs.max():.1e}"
     )
-    return found, say
+    return Row(**row, ratio=pace / other, max_rel_diff=float(of_ours.max())), say
 
 
-def _matrices(case, mixture, path, state, dt, backend, repeats, roofs, took, ct) -> list[Row]:
-    """The Jacobian, and a linearly implicit step."""
+def matrices(case: str, mixture, path, along: dict, backend, repeats: int, roofs, took) -> list[Row]:
+    """The Jacobian, and a linearly implicit step, as `react`."""
+    import cantera as ct
+
+    dt, state = IGNITIONS[case][3], repeated(along, MATRICES[backend.memory])
     state = state | {"rho": mixture.properties("rho", backend="cpu", **state)["rho"]}
     n, size = state["T"].size, mixture.ns + 1
     which = some(state)

@@ -1,0 +1,513 @@
+// Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients.
+// Lanes share species, rate coefficients and reactions; rates and slopes of reactions wait in shared memory until those
+// of a species, or of a place of the matrix, are added up, in an order that a table knows. The system is dense: a lane
+// has rows of it. reactor_lanes.py makes the tables.
+#pragma once
+
+struct LanesMemory { // numbers of the warp's point
+    double *const at;
+    POINT_FN LanesMemory(const int rows) : at(own_memory(rows)) {}
+    static POINT_FN double *own_memory(const int rows) {
+        extern __shared__ double shared_memory[];
+        return shared_memory + LANES + rows * ((int)threadIdx.x / 32);
+    }
+    POINT_FN point operator[](const int i) const { return of(at[i]); }
+    POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
+};
+
+// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has two
+// numbers to add, with their signs, and with the last ones of a sum where it goes. Words are read AHEAD of their use.
+// Returns where the table ends.
+template <int AHEAD, class Use>
+POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
+    const int length = whole_number(*table);
+    const double *const words = table + 1 + lane_rank(), *const values = s.at + from;
+    double next[AHEAD], sum = 0.0;
+    UNROLL
+    for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
+    UNROLL_BY(1)
+    for (int t = 0; t < length; t += AHEAD) {
+        double parts[AHEAD];
+        int to[AHEAD];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            const unsigned two = low_word(next[i]);
+            const double one = values[two & 0x7fff], other = values[two >> 16 & 0x7fff];
+            parts[i] = (two & 0x8000 ? -one : one) + (two >> 31 ? -other : other);
+            to[i] = high_word(next[i]) & 0xfffff;
+        }
+        const int following = t + AHEAD < length ? t + AHEAD : t;
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * (following + i)];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            sum += parts[i];
+            if (to[i] != 0xfffff) {
+                use(to[i], sum);
+                sum = 0.0;
+            }
+        }
+    }
+    return table + 1 + 32 * length;
+}
+
+// Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
+template <bool SLOPES, class M, class R>
+POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, const R p, const R *x) {
+    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS, EXPONENTS = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
+    const int lane = lane_rank();
+    const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
+    const R ln_T = ln_along.v, inv_T = inv_along.v;
+    R rest = R(0.0);
+    __syncwarp();
+    FOR_OWN (k, NS) {
+        const R c = x[own(k)] * m.inv_W[k];
+        R L;
+        if constexpr (SLOPES) {
+            const Dual<R> moved = potential<true>(m, along, ln_along, inv_along, k);
+            L = moved.v;
+            s.set(M::LANES_L_T + k, moved.d[0]);
+        } else L = potential<true>(m, T, ln_T, inv_T, k);
+        const R I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
+        s.set(M::LANES_C + k, c), s.set(M::LANES_I + k, I), s.set(M::LANES_D + k, c / I);
+        if constexpr (SLOPES) s.set(M::LANES_E + k, 1.0 / I);
+        if (M::collider_place(k) >= M::RATE_WEIGHTED) rest += c;
+    }
+    if (lane < 2) { // a factor 1, a product 0
+        const R what = R(lane ? 0.0 : 1.0);
+        s.set(M::LANES_C + NS + lane, what), s.set(M::LANES_I + NS + lane, what);
+        s.set(M::LANES_D + NS + lane, what), s.set(M::LANES_E + NS + lane, what);
+        s.set(M::LANES_L_T + NS + lane, R(0.0)), s.set(M::LANES_V + M::LANES_ZERO, R(0.0));
+    }
+    rest = summed(rest);
+    UNROLL_BY(4)
+    for (int j = lane; j < EXPONENTS; j += 32) {
+        const scalar b = m.reaction_exponents[2 * j], E = m.reaction_exponents[2 * j + 1];
+        if constexpr (SLOPES) {
+            const Dual<R> k = exp(b * ln_along - E * inv_along);
+            s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]);
+        } else s.set(M::LANES_K + j, exp(b * ln_T - E * inv_T));
+    }
+    __syncwarp();
+    UNROLL_BY(1)
+    for (int j = lane; j < COLLIDERS; j += 32) {
+        const scalar *w = m.reaction_weights + j * (M::RATE_WEIGHTED + 1);
+        R sum = w[M::RATE_WEIGHTED] * rest;
+        UNROLL_BY(4)
+        for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[t] * s[M::LANES_C + M::collider_species(t)];
+        s.set(M::LANES_THIRD + j, sum);
+    }
+    if (lane == 0) s.set(M::LANES_THIRD + COLLIDERS, R(1.0));
+    __syncwarp();
+    Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
+    T_d.d[0] = R(1.0), p_d.d[1] = p;
+    const Dual<R, 2> ln_T_d = log(T_d), inv_T_d = 1.0 / T_d;
+    const auto leave = [&](const bool mine, const int j, const Dual<R, 2> k) {
+        if (mine)
+            s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]), s.set(M::LANES_K_Z + j - EXPONENTS, k.d[1]);
+    };
+    UNROLL_BY(1)
+    for (int i = lane; i < FALLOFFS; i += 32) {
+        const scalar *f = m.reaction_falloffs + 15 * i;
+        const int base = whole_number(f[1]);
+        const R third = s[M::LANES_THIRD + whole_number(f[5])];
+        if constexpr (SLOPES) {
+            const R some = at_least(third, LEAST_THIRD);
+            Dual<R, 2> k = still<2>(s[M::LANES_K + base]), ln_third = still<2>(log(some));
+            k.d[0] = s[M::LANES_K_T + base], ln_third.d[1] = R(1.0);
+            leave(true, EXPONENTS + i, falloff_rate(f, T_d, ln_T_d, inv_T_d, k, ln_third));
+        } else
+            s.set(M::LANES_K + EXPONENTS + i,
+                  falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base], R(log(at_least(third, SMALLEST)))));
+    }
+    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) { // by all lanes: a table has no places of its rows
+        const Dual<R, 2> ln_p_d = log(p_d);
+        const R ln_p = ln_p_d.v;
+        const scalar *at = m.reaction_plogs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_PLOGS; ++i) {
+            const int j = EXPONENTS + FALLOFFS + i;
+            const bool mine = lane == i % 32;
+            if constexpr (SLOPES) leave(mine, j, plog_rate(at, ln_T_d, inv_T_d, ln_p_d));
+            else {
+                const R k = plog_rate(at, ln_T, inv_T, ln_p);
+                if (mine) s.set(M::LANES_K + j, k);
+            }
+        }
+        at = m.reaction_chebyshevs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
+            const int j = EXPONENTS + FALLOFFS + M::RATE_PLOGS + i;
+            const bool mine = lane == i % 32;
+            if constexpr (SLOPES) leave(mine, j, chebyshev_rate<M>(at, inv_T_d, ln_p_d));
+            else {
+                const R k = chebyshev_rate<M>(at, inv_T, ln_p);
+                if (mine) s.set(M::LANES_K + j, k);
+            }
+        }
+    }
+    __syncwarp();
+}
+
+// A reaction by its row: factor; rows of three reactants and three products; coefficient, colliders: that which
+// multiplies, that of the blending
+template <class M> struct LanesReaction {
+    scalar factor;
+    int a, b, c, d, e, f, k, third, of;
+    POINT_FN LanesReaction(const M &m, const int r) {
+        const scalar *const row = m.lanes_reactions + 3 * r;
+        const unsigned low = low_word(row[1]), high = high_word(row[1]), which = low_word(row[2]);
+        factor = row[0];
+        a = low & 255, b = low >> 8 & 255, c = low >> 16 & 255, d = low >> 24, e = high & 255, f = high >> 8 & 255;
+        k = which & 0xffff, third = which >> 16, of = high_word(row[2]) & 0xffff;
+    }
+};
+
+// Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
+template <class M, class R> struct LanesListed {
+    const LanesMemory &s;
+    const int from;
+    POINT_FN R operator[](const int k) const { return s[from + k]; }
+};
+template <class M, class R> struct LanesPotentials {
+    const M &m;
+    const R T, ln_T, inv_T;
+    POINT_FN R operator[](const int k) const { return potential<true>(m, T, ln_T, inv_T, k); }
+};
+template <class M, class R> struct LanesReacting {
+    const LanesListed<M, R> c, third, k;
+    const LanesPotentials<M, R> L;
+    const R inv_T;
+    POINT_FN LanesReacting(const M &m, const LanesMemory &s, const R T)
+        : c{s, M::LANES_C}, third{s, M::LANES_THIRD}, k{s, M::LANES_K}, L{m, T, R(log(T)), R(1.0 / T)}, inv_T(L.inv_T) {
+    }
+};
+template <class M, class R> struct LanesCoefficients {
+    const LanesMemory &s;
+    POINT_FN Dual<R, 2> operator[](const int j) const {
+        Dual<R, 2> k = still<2>(s[M::LANES_K + j]);
+        k.d[0] = s[M::LANES_K_T + j];
+        if (j >= M::RATE_EXPONENTS) k.d[1] = s[M::LANES_K_Z + j - M::RATE_EXPONENTS];
+        return k;
+    }
+};
+template <class M, class R> struct LanesSlopeParts {
+    struct {
+        const LanesCoefficients<M, R> k;
+    } d;
+    const LanesListed<M, R> L_T, inv_third;
+};
+// += by the lane that owns number i / row; number i is at `from` + i `apart`, or nowhere where `from` is negative
+template <class R> struct LanesSums {
+    const LanesMemory &s;
+    const int from, row, apart;
+    struct Sum {
+        double *to;
+        POINT_FN void operator+=(const R x) const {
+            if (to) *to += x.v;
+        }
+        POINT_FN void operator-=(const R x) const {
+            if (to) *to -= x.v;
+        }
+    };
+    POINT_FN Sum operator[](const int i) const {
+        return {from >= 0 && owns(i / row) ? s.at + from + i * apart : (double *)0};
+    }
+};
+template <class R> struct LanesSlopes {
+    const LanesSums<R> w, T, p, J, G, third;
+};
+
+template <class M, class R>
+POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<M, R> &state, R *w) {
+    const LanesMemory s(M::LANES_ROWS);
+    const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
+    lanes_coefficients<false>(m, s, T, p, x);
+    UNROLL_BY(2)
+    for (int r = lane_rank(); r < M::LANES_REACTIONS; r += 32) {
+        const LanesReaction<M> o(m, r);
+        const auto I = [&](int k) { return s[M::LANES_I + k]; };
+        const auto D = [&](int k) { return s[M::LANES_D + k]; };
+        const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
+        s.set(M::LANES_V + r,
+              (all * (I(o.a) * I(o.b) * I(o.c))) * (D(o.a) * D(o.b) * D(o.c) - D(o.d) * D(o.e) * D(o.f)));
+    }
+    if constexpr (M::RATE_OTHERS > 0) {
+        const LanesReacting<M, R> all(m, s, T);
+        int to = M::LANES_V + M::LANES_REACTIONS;
+        const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int, const scalar nu) {
+                if (owns(0)) s.set(to, nu * q);
+                ++to;
+            });
+        };
+        const RateWalker<M, R, decltype(use), LanesReacting<M, R>> walker{all, use};
+        const scalar *row = m.reaction_others;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+    }
+    __syncwarp();
+    const auto take = [&](const int target, const double sum) { s.at[target] = sum; };
+    const double *next = gathered<4>(s, M::LANES_V, m.lanes_rates, take);
+    __syncwarp();
+    gathered<4>(s, M::LANES_V, next, take);
+    __syncwarp();
+    const R start = 0.0 * (p / T);
+    FOR_OWN (k, M::NS) w[own(k)] = (s[M::LANES_W + k] + start) * m.W[k];
+}
+
+// Sums of slopes over the reactions: in the matrix's rows those in c_j, and in T; at W the rates; others in [M] of the
+// pairs (collider, species), and in ln p
+template <class M, class R>
+POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, const R *x, const R p) {
+    const R T = reacting_temperature(T_given);
+    const int lane = lane_rank();
+    __syncwarp(); // the last step's matrix may still be read
+    UNROLL_BY(4)
+    for (int i = lane; i < M::LANES_END_OF_ZERO; i += 32) s.at[i] = 0.0;
+    lanes_coefficients<true>(m, s, T, p, x);
+    const double *table = m.lanes_slopes;
+    UNROLL_BY(1)
+    for (int first = 0; first < M::LANES_REACTIONS; first += M::LANES_PORTION) {
+        UNROLL_BY(1)
+        for (int r = lane; r < M::LANES_PORTION && first + r < M::LANES_REACTIONS; r += 32) {
+            const LanesReaction<M> o(m, first + r);
+            const auto row = [&](const int of, int k) { return s[of + k]; };
+            const auto leave = [&](int value, const R slope) {
+                s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
+            };
+            const bool exponent = o.k < M::RATE_EXPONENTS;
+            const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
+                    k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
+            const R third = s[M::LANES_THIRD + o.third], all = o.factor * k * third;
+            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = row(M::LANES_C, o.c);
+            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = row(M::LANES_D, o.f);
+            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * row(M::LANES_I, o.c);
+            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * row(M::LANES_D, o.c), after = Dd * De * Df;
+            const R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) + row(M::LANES_L_T, o.f) -
+                           row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b) - row(M::LANES_L_T, o.c);
+            const R bare = (o.factor * I) * (before - after), scaled = all * I, by_k = bare * third, in_z = by_k * k_z;
+            leave(0, by_k * k);
+            leave(1, by_k * k_T - scaled * after * of_L);
+            if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
+            else leave(2, bare * k);
+            leave(3, all * (cb * cc)), leave(4, all * (ca * cc)), leave(5, all * (ca * cb));
+            leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
+            leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
+            leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
+            if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
+        }
+        __syncwarp();
+        table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
+        __syncwarp();
+    }
+    if constexpr (M::RATE_OTHERS > 0) {
+        const LanesReacting<M, R> all(m, s, T);
+        const LanesSlopeParts<M, R> parts{{{s}}, {s, M::LANES_L_T}, {s, M::LANES_THIRD}};
+        constexpr int LD = (M::NS + 1) | 1;
+        LanesSlopes<R> to{{s, M::LANES_W, 1, 1}, {s, M::NS, 1, LD}, {s, M::LANES_P, 1, 1},
+                          {s, 0, LD, 1},         {s, -1, 1, 1},     {s, -1, 1, 1}};
+        const SlopeWalker<M, R, LD, LanesReacting<M, R>, LanesSlopeParts<M, R>, LanesSlopes<R>> walker{m, all, parts,
+                                                                                                       to};
+        const scalar *row = m.reaction_others;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+        __syncwarp();
+    }
+    // the colliders' efficiencies: that of most species to COMMON, what others have more to the matrix
+    const double *const words = m.lanes_efficiencies + 1 + lane;
+    const int length = whole_number(m.lanes_efficiencies[0]);
+    double sum = 0.0;
+    UNROLL_BY(4)
+    for (int t = 0; t < length; ++t) {
+        const double word = words[64 * t];
+        const int to = high_word(word) & 0xfffff;
+        sum += words[64 * t + 32] * s.at[low_word(word)];
+        if (to != 0xfffff) {
+            s.at[to] += sum;
+            sum = 0.0;
+        }
+    }
+    __syncwarp();
+}
+
+// The linear systems (d - J) K = b of a step: rows of a lane in shared memory, LU without pivoting
+template <bool PRESSURE, class M, class R> struct LanesSystem {
+    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1; // odd: the rows of a column lie in different banks
+    R inverse[owned(N)];                                     // 1/pivot
+    POINT_FN LanesSystem(const M &) {}
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        const LanesMemory s(M::LANES_ROWS);
+        const R T = of_owner(z, NS);
+        PartialSlopes<M, R> slopes;
+        {
+            Partial<M, R> state;
+            partial_state<true>(m, T, z, state);
+            partial_slopes(m, z, state, slopes);
+        }
+        lanes_slopes(m, s, T, z, slopes.p);
+        R w[owned(NS)];
+        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
+        PartialSlopes<M, Dual<R>> along;
+        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
+        R stiffness = R(0.0);
+        FOR_OWN (k, NS) {
+            s.set(M::LANES_V + k, z[own(k)]);
+            s.set(M::LANES_V + NS + k, slopes.U_x[own(k)]), s.set(M::LANES_V + 2 * NS + k, slopes.p_x[own(k)]);
+            stiffness += slopes.p_x[own(k)] * z[own(k)];
+        }
+        if constexpr (PRESSURE) stiffness = summed(stiffness);
+        __syncwarp();
+        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
+        const R inv_p = 1.0 / slopes.p;
+        struct Listed {
+            const LanesMemory &s;
+            const int from;
+            POINT_FN R operator[](const int k) const { return s[from + k]; }
+        };
+        const Listed x{s, M::LANES_V}, U_x{s, M::LANES_V + NS}, p_x{s, M::LANES_V + 2 * NS};
+        FOR_OWN (j, N) {
+            const bool of_T = j == NS;
+            const R by_p = pressed ? inv_p * (of_T ? slopes.p_T : slopes.p_x[of_T ? 0 : own(j)]) : R(0.0);
+            const scalar inv_W = of_T ? 1.0 : m.inv_W[of_T ? 0 : j];
+            const auto w_j = [&](int k) {
+                R slope = s[k * LD + j];
+                if (!of_T) slope += s[M::LANES_COMMON + k];
+                slope = slope * inv_W;
+                if constexpr (pressed) slope += s[M::LANES_P + k] * by_p;
+                return R(m.W[k] * slope);
+            };
+            const int species = of_T ? 0 : own(j);
+            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
+                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
+                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
+                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
+        }
+        __syncwarp();
+        factorise(s);
+    }
+    POINT_FN void factorise(const LanesMemory &s) {
+        // a few rows beyond those of whole turns: lanes share the columns of each
+        constexpr int FEW = N > 32 && N % 32 <= 4 ? N % 32 : 0;
+        const int lane = lane_rank();
+        UNROLL
+        for (int turn = 0; turn < owned(N); ++turn) {
+            const bool apart = FEW > 0 && turn + 1 < owned(N);
+            const int end = apart ? owned(N) - 1 : owned(N);
+            UNROLL_BY(1)
+            for (int k = 32 * turn; k < N && k < 32 * turn + 32; ++k) {
+                const R pivot = 1.0 / s[k * LD + k];
+                R factor[owned(N)], few[FEW + 1];
+                UNROLL
+                for (int t = turn; t < end; ++t) {
+                    const int i = 32 * t + lane;
+                    factor[t] = R(0.0);
+                    if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * pivot);
+                }
+                if (apart) {
+                    UNROLL
+                    for (int r = 0; r < FEW; ++r) few[r] = s[(N - FEW + r) * LD + k] * pivot;
+                }
+                const auto columns = [&](const int j, auto count) { // all loads ahead of the stores
+                    constexpr int COUNT = count.value;
+                    R known[COUNT], mine[COUNT * owned(N)];
+                    UNROLL
+                    for (int c = 0; c < COUNT; ++c) known[c] = s[k * LD + j + c];
+                    UNROLL
+                    for (int t = turn; t < end; ++t) {
+                        const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+                        UNROLL
+                        for (int c = 0; c < COUNT; ++c) mine[t * COUNT + c] = s[row + j + c] - factor[t] * known[c];
+                    }
+                    UNROLL
+                    for (int t = turn; t < end; ++t) {
+                        const int i = 32 * t + lane;
+                        if (i > k && i < N) {
+                            UNROLL
+                            for (int c = 0; c < COUNT; ++c) s.set(i * LD + j + c, mine[t * COUNT + c]);
+                        }
+                    }
+                };
+                int j = k + 1;
+                UNROLL_BY(1)
+                for (; j + 8 <= N; j += 8) columns(j, Constant<8>());
+                if (j + 4 <= N) {
+                    columns(j, Constant<4>());
+                    j += 4;
+                }
+                UNROLL_BY(1)
+                for (; j < N; ++j) columns(j, Constant<1>());
+                if (apart) {
+                    __syncwarp();
+                    UNROLL
+                    for (int r = 0; r < FEW; ++r) {
+                        const int row = (N - FEW + r) * LD;
+                        UNROLL_BY(1)
+                        for (int j = k + 1 + lane; j < N; j += 32) s.set(row + j, s[row + j] - few[r] * s[k * LD + j]);
+                        if (lane == 0) s.set(row + k, few[r]);
+                    }
+                }
+                __syncwarp();
+                if (owns(k)) s.set(k * LD + k, pivot); // no other lane reads it before the next barrier
+            }
+        }
+        __syncwarp();
+    }
+    // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
+    template <int COUNT, bool UPPER>
+    POINT_FN void eliminated(const LanesMemory &s, const int turn, const int k, R *b) const {
+        const int lane = lane_rank();
+        R x[COUNT];
+        UNROLL
+        for (int c = 0; c < COUNT; ++c) x[c] = of_lane(b[turn], k + c - 32 * turn);
+        UNROLL
+        for (int n = 0; n < COUNT; ++n) {
+            const int c = UPPER ? COUNT - 1 - n : n;
+            UNROLL
+            for (int e = 0; e < COUNT; ++e)
+                if (UPPER ? e > c : e < c) x[c] -= s[(k + c) * LD + k + e] * x[e];
+            if (UPPER) x[c] = x[c] * s[(k + c) * LD + k + c];
+        }
+        UNROLL
+        for (int t = 0; t < owned(N); ++t) {
+            const int i = 32 * t + lane;
+            if (UPPER ? i < k : i >= k + COUNT && i < N) {
+                UNROLL
+                for (int c = 0; c < COUNT; ++c) b[t] -= s[i * LD + k + c] * x[c];
+            }
+        }
+        UNROLL
+        for (int c = 0; c < COUNT; ++c)
+            if (owns(k + c)) b[turn] = x[c];
+    }
+    POINT_FN void solve(const M &, R *given) const {
+        constexpr int WHOLE_TURNS = N / 32, LEFT = N % 32, FOURS = LEFT / 4 * 4;
+        const LanesMemory s(M::LANES_ROWS);
+        R b[owned(N)];
+        UNROLL
+        for (int t = 0; t < owned(N); ++t) b[t] = given[t];
+        const auto forward = [&](const int turn, const int fours, const int end) {
+            UNROLL_BY(1)
+            for (int k = 32 * turn; k < 32 * turn + fours; k += 4) eliminated<4, false>(s, turn, k, b);
+            UNROLL_BY(1)
+            for (int k = 32 * turn + fours; k < end; ++k) eliminated<1, false>(s, turn, k, b);
+        };
+        const auto back = [&](const int turn, const int fours, const int end) {
+            UNROLL_BY(1)
+            for (int k = end - 1; k >= 32 * turn + fours; --k) eliminated<1, true>(s, turn, k, b);
+            UNROLL_BY(1)
+            for (int k = 32 * turn + fours - 4; k >= 32 * turn; k -= 4) eliminated<4, true>(s, turn, k, b);
+        };
+        UNROLL
+        for (int turn = 0; turn < WHOLE_TURNS; ++turn) forward(turn, 32, 32 * turn + 32);
+        if constexpr (LEFT > 0) {
+            forward(WHOLE_TURNS, FOURS, N);
+            back(WHOLE_TURNS, FOURS, N);
+        }
+        UNROLL
+        for (int turn = WHOLE_TURNS - 1; turn >= 0; --turn) back(turn, 32, 32 * turn + 32);
+        UNROLL
+        for (int t = 0; t < owned(N); ++t) given[t] = b[t];
+    }
+};

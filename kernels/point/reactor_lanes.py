@@ -1,0 +1,169 @@
+"""The reactions as the lanes of a warp take them, which share a point: what reactor_lanes.h reads."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+from ..codegen.plan import LARGE
+from .kinetics_crew import _word
+
+REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
+EFFICIENCIES = "lanes_efficiencies"
+NOWHERE = 2**20 - 1  # not the last of a sum
+PORTION = 64  # reactions whose slopes are in shared memory at the same time
+# Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
+# products; in ln p where coefficients go with it
+RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
+CHUNK = 16  # rates that are added up in a row, and then their sums
+MEMORY = 100 * 1024  # bytes of shared memory of a point; two at least are to fit
+
+
+@dataclasses.dataclass
+class OfLanes:
+    """values: the tables. sizes: of them LANES_ROWS is how many numbers a point has in shared memory."""
+
+    values: dict[str, list[float]]
+    sizes: dict[str, int]
+
+
+def none() -> OfLanes:
+    """Of mechanisms that have reactions of other kinds, or too many."""
+    return OfLanes({name: [0.0] for name in (REACTIONS, RATES, SLOPES, EFFICIENCIES)}, {"LANES_ROWS": 0})
+
+
+def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, no_collider, rows, weights) -> OfLanes:
+    """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
+    are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
+    consume. weights: of each collider (what most species count, {species: how much more})."""
+    listed = [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern]
+    pressed = coefficients > exponents + len(falloff_colliders)
+    values = OF_P + pressed
+    n = ns + 1
+    at = dict.fromkeys("A W P COMMON PAIRS END_OF_ZERO D I C E L_T THIRD K K_T K_Z V".split(), 0)
+    sizes = dict(
+        A=n * (n | 1),
+        W=ns,
+        P=ns * pressed,
+        COMMON=ns,
+        PAIRS=sum(map(len, rows)),
+        END_OF_ZERO=0,
+        **dict.fromkeys(("D", "I", "C", "E", "L_T"), ns + 2),
+        THIRD=no_collider + 1,
+        K=coefficients,
+        K_T=coefficients,
+        K_Z=coefficients - exponents,
+        V=max(values * PORTION, 3 * ns) + 1,
+    )
+    total = 0
+    for name in at:
+        at[name], total = total, total + sizes[name]
+    zero = sizes["V"] - 1  # a number of V that is 0
+    one = ns
+    place, first_pair = {}, 0  # of (collider, species) among the pairs
+    for j, of_collider in enumerate(rows):
+        for i in sorted(of_collider):
+            place[j, i] = at["PAIRS"] + first_pair
+            first_pair += 1
+    efficient: dict[int, list[tuple[int, float]]] = collections.defaultdict(list)
+    for (j, i), pair in place.items():
+        usual, more = weights[j]
+        if usual:
+            efficient[at["COMMON"] + i].append((pair, usual))
+        for k, weight in more.items():
+            efficient[i * (n | 1) + k].append((pair, weight))
+    if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
+        return none()  # slopes in [M] have no place
+    words: list[float] = []
+    rates: dict[int, list[int]] = collections.defaultdict(list)  # species -> numbers of V, with their sign
+    slopes = []
+    for first in range(0, len(listed), PORTION):
+        gathered: dict[int, list[int]] = collections.defaultdict(list)
+        for r, ((left, right), row) in enumerate(listed[first : first + PORTION]):
+            _, number, k, third, reversible, *species = (round(x) if i else x for i, x in enumerate(row))
+            falloff = k - exponents
+            blended = 0 <= falloff < len(falloff_colliders)
+            collider = falloff_colliders[falloff] if blended else third
+            reactants, products = species[:left], species[left:]
+            a, b, c = reactants + [one] * (3 - left)
+            d, e, f = products + [one] * (3 - right) if reversible else [one + 1, one, one]
+            if max(a, b, c, d, e, f) > 255 or k >= 2**16:
+                return none()
+            words += [row[0], _word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
+            words += [_word(k | third << 16, collider if blended else no_collider)]
+            terms = [(j, OF_SPECIES + at_left) for at_left, j in enumerate(reactants)]
+            terms += [(j, OF_SPECIES + 3 + at_right) for at_right, j in enumerate(products)] * bool(reversible)
+            for i, nu in net[number].items():
+                sign = (nu < 0) << 15
+                rates[i] += [first + r | sign] * abs(round(nu))
+                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))
+                gathered[at["W"] + i] += own(RATE)
+                gathered[i * (n | 1) + ns] += own(OF_T)
+                for j, value in terms:
+                    gathered[i * (n | 1) + j] += own(value)
+                if collider < no_collider:
+                    gathered[place[collider, i]] += own(OF_THIRD)
+                if falloff >= len(falloff_colliders):
+                    gathered[at["P"] + i] += own(OF_P)
+        slopes += _table(gathered, zero, 8)
+    parts: dict[int, list[int]] = {}  # sums of CHUNK rates
+    sums: dict[int, list[int]] = {}
+    behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
+    for row in others:
+        for i in net[row[1]]:
+            rates[i].append(behind)
+            behind += 1
+    for i in range(ns):
+        sums[at["W"] + i] = []
+        for start in range(0, len(rates[i]), CHUNK):
+            part = behind + len(parts)
+            parts[at["V"] + part] = rates[i][start : start + CHUNK]
+            sums[at["W"] + i].append(part)
+        sums[at["W"] + i] = sums[at["W"] + i] or [zero]  # of species without reactions
+    unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
+    if unfit or not listed:
+        return none()
+    slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
+    return OfLanes(
+        {
+            REACTIONS: words,
+            RATES: _table(parts, zero, 4) + _table(sums, zero, 4),
+            SLOPES: slopes,
+            EFFICIENCIES: _weighted(efficient),
+        },
+        {f"LANES_{name}": number for name, number in at.items()}
+        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
+    )
+
+
+def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]:
+    """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
+    side. A word: two numbers of V with their signs, and with the last of a sum where it goes. zero: the number that
+    fills up."""
+    out = {}
+    for target, terms in gathered.items():
+        terms = terms + [zero] * (len(terms) % 2)
+        out[target] = [a | b << 16 for a, b in zip(terms[::2], terms[1::2])]
+    lanes = _dealt(out, zero | zero << 16, ahead)
+    return [float(len(lanes[0])), *(_word(*word) for words in zip(*lanes) for word in words)]
+
+
+def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
+    """As _table, of numbers of the memory times weights, which follow a row of words."""
+    lanes = _dealt(sums, (0, 0.0), 1)
+    out = [float(len(lanes[0]))]
+    for row in zip(*lanes):
+        out += [_word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
+    return out
+
+
+def _dealt(sums: dict, nothing, ahead: int) -> list[list]:
+    """Of 32 lanes the items, each with the target where it is the last of a sum, else NOWHERE. The longest sums come
+    first, to the lane with the least to do."""
+    lanes: list[list] = [[] for _ in range(32)]
+    for target, items in sorted(sums.items(), key=lambda pair: -len(pair[1])):
+        if items:
+            own = min(lanes, key=len)
+            own += [(item, NOWHERE) for item in items[:-1]] + [(items[-1], target)]
+    length = -(-max(map(len, lanes)) // ahead) * ahead or ahead
+    return [own + [(nothing, NOWHERE)] * (length - len(own)) for own in lanes]
