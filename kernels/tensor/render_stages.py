@@ -40,13 +40,12 @@ class Writer:
             own: dict[str, int] = {}
             for d, s in zip(h.kept, h.strides):
                 own[r.indices[d]] = own.get(r.indices[d], 0) + s
-            return Access(f"h_{r.name}", own, "", True, str(self.plan.room) if self.plan.together > 1 else "")
+            return Access(f"h_{r.name}", own, "", True)
         a = self.plan.arrays[r.name]
         all_steps = steps(r, a, self.plan.batch, far=True)
         self.pointers.setdefault(r, f"p{len(self.pointers)}")
         own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
-        each = f"a.step_{r.name}" if self.plan.together > 1 and a.place is not None else ""
-        return Access(self.pointers[r], own, f"a.ld_{r.name}", False, each)
+        return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
 
     def pointer_lines(self, walk: bool, only=None) -> list[str]:
         """Of every reference to an argument, or of some, at this team's entry. walk: of those that have the index of
@@ -154,21 +153,18 @@ class Writer:
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
         if self.how.apart:  # in pieces
-            turned = joined([*loops, Loop(run // plan.piece, (plan.piece, plan.piece))])
-            runs *= run // plan.piece
-        split = (
-            f"const int slot = x / {runs}, in = x % {runs}; (void)slot; " if plan.together > 1 else "const int in = x; "
-        )
-        split += " ".join(digits(turned, "in", "x"))
-        both = self.access(s.out).of("slot"), x.of("slot")
-        ends = f"{both[0]} + {offset(turned, 'x', 1, to)}, {both[1]} + {offset(turned, 'x', 0, x)}"
-        all_ = f"{runs} * here" if plan.together > 1 else str(runs)
+            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
+            runs *= run // plan.grain
+        split = " ".join(digits(turned, "x", "x"))
+        ends = f"{to.pointer} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
         if self.how.apart:
-            copy = f"copy_piece<{self.how.apart}>({ends});"
-            return [f"// {s}", f"for (int x = me; x < {all_}; x += {self.team}) {{ {split} {copy} }}"]
+            return [
+                f"// {s}",
+                f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}",
+            ]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {all_}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -208,21 +204,16 @@ class Writer:
     def lines(self, number: int, step: Step) -> list[str]:
         """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
         made = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
-        m, rows, several = made[0].m, made[0].rows, self.plan.together > 1
-        count = f"{m} * here" if several else str(m)
+        m, rows = made[0].m, made[0].rows
         lines = [
             f"// {'; '.join(map(str, step.statements))}",
-            f"UNROLL_BY(1) for (int x = me; x < {count}; x += {rows * self.team}) {{",
+            f"UNROLL_BY(1) for (int x = me; x < {m}; x += {rows * self.team}) {{",
         ]
         for row in range(rows):
             x = f"x + {row * self.team}"
-            whole = not several and m % (rows * self.team) == 0 or row == 0
-            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {count}'};")
-            lines.append(f"const int x{row} = {x if whole else f'min({x}, {count} - 1)'};")
-            split = (
-                f"slot{row} = x{row} / {m}, in{row} = x{row} % {m}" if several else f"slot{row} = 0, in{row} = x{row}"
-            )
-            lines.append(f"const int {split}; (void)slot{row};")
+            whole = m % (rows * self.team) == 0 or row == 0
+            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {m}'};")
+            lines.append(f"const int x{row} = {x if whole else f'min({x}, {m} - 1)'};")
         for k, one in enumerate(made):
             result = "given" if k < len(made) - 1 else "sum"
             lines += [f"scalar {result}[{rows}][{one.n}];", "{", *one.text(result), "}"]
@@ -433,7 +424,7 @@ class Writer:
             []
             if how.apart
             else [
-                f"if (me == 0) gate_expect(gate, {numbers}{' * here' if plan.together > 1 else ''});",
+                f"if (me == 0) gate_expect(gate, {numbers});",
                 "__syncwarp();",
             ]
         )
@@ -461,10 +452,7 @@ class Writer:
             ]
         else:
             team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
-            team = f" * {plan.together}L" if plan.together > 1 else team
             lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
-            if plan.together > 1:
-                lines.append(f"const int here = int(min({plan.together}L, items - g));")
         lines += self.begins()
         lines += list(self.once.values()) if how.ring == 1 else []
         lines += slots if how.ring > 1 else []
@@ -564,8 +552,7 @@ def launch(plan, arrays, values, n: int, members: str):
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
-    covers = stages.entries * stages.together
-    shape = Shape(32 * how.warps * stages.entries, covers, stages.bytes, -1 if how.ring > 1 else 0)
+    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
     render_lines.fill(module, plan, stages.matrices, arrays)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(

@@ -16,18 +16,12 @@ from .text import Reference, Statement
 
 @dataclasses.dataclass
 class Access:
-    """Where a reference is read: a pointer to what the team has, and the step of each index; `each`: the step between
-    entries of a block that has several, "" where they share it."""
+    """Where a reference is read: a pointer to what the team has, and the step of each index."""
 
     pointer: str
     steps: dict[str, int]
     ld: str
     shared: bool
-    each: str = ""
-
-    def of(self, slot: str) -> str:
-        """The pointer of one of a block's entries."""
-        return f"{self.pointer} + {slot} * {self.each}" if self.each else self.pointer
 
 
 def digits(loops: tuple[Loop, ...], number: str, letter: str) -> list[str]:

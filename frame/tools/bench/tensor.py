@@ -102,7 +102,7 @@ def device_cases() -> list[Case]:
                 round(POINTS / n**3),
                 t.options,
                 (*einsums, *products),
-                n == 12 or key == "ax_one",
+                True,
             )
     for key, name in (("eqn1", "Eqn.(1)"), ("eqn1_add", "Eqn.(1) +=")):
         t = named.TEXTS[key]
