@@ -11,7 +11,8 @@ from .errors import wanted
 class Block:
     """Cells of this rank, with a fringe of FRINGE cells in each direction of the flow.
 
-    cells, extent: without and with the fringe, in x, y, z. stride: of x, y, z in cells. arrays: name -> (rows, at least
+    cells, extent: without and with the fringe, in x, y, z. span: the extent in memory, where a row of cells in x takes
+    whole lines of it and its own cells begin with one. stride: of x, y, z in cells. arrays: name -> (rows, at least
     `size` points), of the backend.
     """
 
@@ -21,8 +22,11 @@ class Block:
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = ranks.cells
         self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
-        self.size = int(np.prod(self.extent))
-        self.stride = (1, self.extent[0], self.extent[0] * self.extent[1])
+        line = backend.line
+        self.span = (-(-self.extent[0] // line) * line, *self.extent[1:])
+        self._lead = -self.fringe[0] % line
+        self.size = int(np.prod(self.span))
+        self.stride = (1, self.span[0], self.span[0] * self.span[1])
         self.arrays = {}
 
     def allocate(self, rows):
@@ -41,8 +45,9 @@ class Block:
             self._metrics()
         for name, count in rows.items():
             # the last pack reads beyond the last cell: there is room, and finite numbers
-            self.arrays[name] = self.backend.empty((count, self.backend.pad(self.size + 64)))
-            self.arrays[name][...] = 1.0
+            whole = self.backend.empty((count, self.backend.pad(self.size + self._lead + 64)))
+            whole[...] = 1.0
+            self.arrays[name] = whole[:, self._lead :]
 
     def _metrics(self):
         """1/widths and 1/spacings along each direction, fringe included; what packs read beyond them is finite."""
@@ -107,10 +112,10 @@ class Block:
     # ---- arrays
     def view(self, name):
         """An array as (rows, nz, ny, nx), fringe included."""
-        nx, ny, nz = self.extent
+        nx, ny, nz = self.span
         array = self.arrays[name]
         view = (array if array.ndim == 2 else array[None])[:, : self.size]
-        return view.reshape((view.shape[0], nz, ny, nx))
+        return view.reshape((view.shape[0], nz, ny, nx))[..., : self.extent[0]]
 
     def interior(self, name):
         """The block's own cells of an array, as (rows, nz, ny, nx)."""

@@ -30,8 +30,7 @@ class Limiter:
             for d in range(block.dimensions):
                 self.exchange.fill(d)
         with self.timers.timed("limiter"):
-            for d in range(block.dimensions):
-                self._limit(*block.box(d, 0, 1), direction=d)
+            self._limit(*block.box(), **{"from": 0, "to": block.dimensions, "below": 0, "above": 1})
 
 
 def arrays(ns, dimensions) -> dict:

@@ -71,7 +71,7 @@ class Side:
         lo[d], hi[d] = place, place + 1
         self._faces = lo, hi
         self._across = [e for e in (2, 1, 0) if e != d]
-        plane = [block.extent[e] for e in self._across]  # the slab's layers, as kernels/sides.h numbers them
+        plane = [block.span[e] for e in self._across]  # the slab's layers, as kernels/sides.h numbers them
         self._shape, self._points = (FRINGE, *plane), FRINGE * int(np.prod(plane))
         rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
         self._slab = {k: backend.empty((r, backend.pad(self._points + 64))) for k, r in rows.items()}
@@ -121,8 +121,10 @@ class Side:
                 c = low + (c - low) % (high - low)
             else:
                 c = np.clip(c, low, high)  # a formula need not make sense beyond the domain
+            if e == 0 and e != self.d:  # memory behind the fringe is as its last cell
+                c = np.pad(c, [(0, 0), (0, 0), (0, self.block.span[0] - self.block.extent[0])], "edge")
             out.append(c)
-        shape = [1 if e == self.d else self.block.extent[e] for e in (2, 1, 0)]
+        shape = [1 if e == self.d else self.block.span[e] for e in (2, 1, 0)]
         plane = self._shape[1:]
         return [np.broadcast_to(c, shape).reshape(plane) for c in out]
 

@@ -13,15 +13,20 @@ from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
-FACES = "from:whole to:whole below:whole above:whole"  # directions, and how much wider the box is in each
-OVER_FACES = ("sensor", "convective", "viscous")  # kernels of several directions
+# directions, how much wider the box is in each, and where the tiles begin
+FACES = "from:whole to:whole below:whole above:whole before:whole"
+OVER_FACES = ("sensor", "convective", "viscous", "limit")  # kernels of several directions
+# kernels that look again at the few cells which ask for it: what follows
+THEN = {"sensor": "theta_at", "convective": "upwind", "bounds": "shares_of"}
+NEAR = {"viscous": ("velocities", 3, 2)}  # rows in shared memory: the function that says which, how many, their halo
+ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
 # On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "sensor": ((5, 1, 1), 5, 4),
-    "convective": ((5, 1, 1), 4, None),
-    "viscous": ((4, 2, 1), 7, None),
+    "sensor": ((5, 1, 1), 6, 4),
+    "convective": ((5, 1, 1), 5, None),
+    "viscous": ((5, 2, 1), 4, None),
     "update": ((5, 2, 1), 4, 2),
     "bounds": ((5, 1, 1), 5, 2),
     "limit": ((5, 1, 1), 8, 4),
@@ -70,7 +75,7 @@ KERNELS = {
         "inv_dx:real:3 scale:real",
         "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
-    "limit": ("limiter.h", f"{LIMITED} eps_k", "direction:whole", "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
+    "limit": ("limiter.h", f"{LIMITED} eps_k", FACES, "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
     "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
     "side_temperature": ("sides.h", "given slab_T slab_T_h", BESIDE, ""),
     "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
@@ -104,9 +109,19 @@ def source(name, switches, inv_W) -> Source:
     together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
     ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
-    lines = [f"#define FACES_APART {int(ns > MANY)}", '#include "numbers/box.h"', f"constexpr int NS = {ns};"]
+    lines = [f"#define FACES_APART {int(ns > MANY)}"]
+    for other in together:
+        if other in NEAR:
+            _, rows, halo = NEAR[other]
+            lines += [f"#define NEAR_{axis} {2**n}" for axis, n in zip("XYZ", tile_of(other, switches))]
+            lines += [
+                f"#define NEAR_ROWS {rows}",
+                f"#define NEAR_HALO(d) ((d) < {switches['DIMENSIONS']} ? {halo} : 0)",
+            ]
+    lines += ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
-    lines += [f"#define NS_GT_1 {int(ns > 1)}", f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
+    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
+    lines.append(f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}")
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     for other in together:
@@ -114,8 +129,12 @@ def source(name, switches, inv_W) -> Source:
         lines.append(structure(f"{other}_arguments", members(other, switches), types))
     lines.append(f'#include "{header}"')
     for other in together:
-        kind = "FACE_" if other in OVER_FACES else ""
-        lines.append(f"{kind}BOX_KERNEL({other}_box, {other}_arguments, {other}, {bounds(other, ns)})")
+        kind, bodies = "FACE_BOX_KERNEL" if other in OVER_FACES else "BOX_KERNEL", other
+        if other in THEN:
+            kind, bodies = f"{kind}_THEN", f"{other}, {THEN[other]}"
+        if other in NEAR:
+            kind, bodies = f"{kind}_NEAR", f"{other}, {NEAR[other][0]}"
+        lines.append(f"{kind}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
@@ -126,15 +145,35 @@ def bounds(name, ns) -> str:
     return str(2 ** sum(tile)) + (f", {blocks}" if blocks else "")
 
 
+def tile_of(name, switches) -> tuple:
+    """log2 of the cells of a large box's tile in x, y, z. Of a kernel in NEAR the machine code knows it: it has none in
+    directions that the flow does not have."""
+    tile = list(TILES.get(name, TILE)[0])
+    for d in range(2, switches["DIMENSIONS"] - 1, -1) if name in NEAR else ():
+        tile[d - 1] += tile[d]
+        tile[d] = 0
+    return tuple(tile)
+
+
+def shared(name, tile) -> int:
+    """Bytes of shared memory that a block takes: TO_DO and NEAR_CELLS in numbers/box.h."""
+    if name in NEAR:
+        _, rows, halo = NEAR[name]
+        return 8 * rows * math.prod(2**n + 2 * halo for n in tile)
+    return 8 + 24 * 2 ** sum(tile) if name in THEN else 0
+
+
 @functools.lru_cache(4096)
-def tiling(cells, wanted):
+def tiling(cells, wanted, fixed=False):
     """(members of the record, items of the launch) for a box of so many cells in x, y, z. wanted: log2 of the cells of
-    a large box's tile; where the box is thinner, the tile is longer elsewhere."""
-    most = [(n - 1).bit_length() for n in cells]
-    tile = [min(pair) for pair in zip(wanted, most)]
-    for d in range(3):
-        tile[d] += min(sum(wanted) - sum(tile), most[d] - tile[d])
-    tile[2] += sum(wanted) - sum(tile)  # threads without a cell
+    a large box's tile; where the box is thinner, the tile is longer elsewhere, unless it is fixed."""
+    tile = list(wanted)
+    if not fixed:
+        most = [(n - 1).bit_length() for n in cells]
+        tile = [min(pair) for pair in zip(wanted, most)]
+        for d in range(3):
+            tile[d] += min(sum(wanted) - sum(tile), most[d] - tile[d])
+        tile[2] += sum(wanted) - sum(tile)  # threads without a cell
     tiles = [-(-n // 2**t) for n, t in zip(cells, tile)]
     by_tiles = [-(-(2**38) // n) for n in tiles[:2]]
     return dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles), math.prod(tiles) * 2 ** sum(wanted)
@@ -160,9 +199,10 @@ class Stencil:
                 filled[name] = self.backend.address(array)
                 filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
                 keep.append(array)
-        wanted = TILES.get(self.name, TILE)[0]
+        wanted = tile_of(self.name, self._switches)
         apart = self.name in OVER_FACES and self._ns > MANY
-        launch = self._module.bind(f"{self.name}_box", Shape(2 ** sum(wanted)), filled, keep=keep)
+        shape = Shape(2 ** sum(wanted), shared=shared(self.name, wanted))
+        launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 
         def run(lo, hi, **numbers):
             if apart and numbers["to"] > numbers["from"] + 1:
@@ -172,9 +212,12 @@ class Stencil:
             cells = [max(high - low, 0) for low, high in zip(lo, hi)]
             if not all(cells):
                 return
+            if "to" in numbers:
+                line = self.backend.line
+                numbers["before"] = -(-numbers["below"] // line) * line
             for d in range(numbers.get("from", 0), numbers.get("to", 0)):
-                cells[d] += numbers["below"] + numbers["above"]
-            how, items = tiling(tuple(cells), wanted)
+                cells[d] += numbers["below" if d else "before"] + numbers["above"]
+            how, items = tiling(tuple(cells), wanted, self.name in NEAR)
             for name, value in dict(numbers, lo=lo, hi=hi, **how).items():
                 filled[name] = value
             launch(items)

@@ -157,6 +157,8 @@ class Backend(abc.ABC):
         """Facts for `python -m frame info`."""
 
     # ---- arrays
+    line = 1  # float64 values of a line of memory, where neighbours that work together should touch few of them
+
     @abc.abstractmethod
     def pad(self, n: int) -> int:
         """Row length to allocate for n points."""

@@ -249,6 +249,8 @@ class CudaTarget(Backend):
     def describe(self):
         return {"name": "cuda", "arch": self.arch, "nvrtc": nvrtc.version()}
 
+    line = 16
+
     def pad(self, n: int) -> int:
         return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
 

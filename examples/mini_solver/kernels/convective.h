@@ -39,34 +39,41 @@ POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5]
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
 
-// Whether theta is 0 for certain, without the divisions that theta takes: all roughnesses are well below their part of
-// 5 %, and p does not alternate.
-template <class R> POINT_FN auto is_below(const R (&q)[5], const R floor, const double most) {
-    const R low = q[0] - 2.0 * q[1] + q[2], mid = q[1] - 2.0 * q[2] + q[3], high = q[2] - 2.0 * q[3] + q[4];
-    return fabs(low - 2.0 * mid + high) <= most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
+// Whether theta is 0 for certain, by products instead of the divisions that theta takes: all roughnesses are well below
+// their part of 5 %, and p does not alternate. The roughnesses are those of second differences; what sound does to
+// rho_k and rho is taken from these. All but those of p are multiplied by rho c^2.
+template <class R> struct Bends {
+    R low, mid, high;
+    POINT_FN auto below(const double most, const R floor, const double inv_threshold) const {
+        return inv_threshold * fabs(low - 2.0 * mid + high) <=
+               most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
+    }
+};
+template <class R> POINT_FN Bends<R> bends(const double *row, const int t, const int s) {
+    R q[5];
+    neighbours(row, t, s, q);
+    return {q[0] - 2.0 * q[1] + q[2], q[1] - 2.0 * q[2] + q[3], q[2] - 2.0 * q[3] + q[4]};
 }
 template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, const int d, const int t) {
     const int s = a.stride[d];
-    const double most = 0.2 / a.inv_threshold, most_mixing = 0.049 / a.inv_threshold; // 0.2^2 < 0.05
-    R p[5], q[5], rest[5], rho = R(0.0);
-    neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
+    constexpr double most = 0.2, most_mixing = 0.049; // 0.2^2 < 0.05
+    const double *row = a.Q + CELL_P * a.ld_Q;
+    const R here = at<R>(row, t), stiffness = at<R>(a.gamma_c, t) * here;
+    const Bends<R> p = bends<R>(row, t, s);
+    Bends<R> all{R(0.0), R(0.0), R(0.0)};
+    R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
-    const R by_sound = 1.0 / (at<R>(a.gamma_c, t) * p[2]);
-    const R low = p[0] - 2.0 * p[1] + p[2], mid = p[1] - 2.0 * p[2] + p[3], high = p[2] - 2.0 * p[3] + p[4];
-    auto yes = is_below(p, R(0.4 * p[2]), most) && (low * mid >= 0.0 || mid * high >= 0.0);
-    UNROLL
-    for (int m = 0; m < 5; ++m) rest[m] = -(p[m] - p[2]) * (rho * by_sound);
+    const R scale = rho * stiffness;
+    auto yes = both(p.below(most, R(0.4 * here), a.inv_threshold), larger(p.low * p.mid, p.mid * p.high) >= 0.0);
     FOR_SPECIES (k, NS) {
-        neighbours(a.Q + k * a.ld_Q, t, s, q);
-        const R share = q[2] * by_sound;
-        UNROLL
-        for (int m = 0; m < 5; ++m) {
-            rest[m] += q[m];
-            q[m] -= (p[m] - p[2]) * share;
-        }
-        if (NS > 1) yes = yes && is_below(q, R(0.02 * rho), most_mixing);
+        const R share = at<R>(a.Q + k * a.ld_Q, t);
+        Bends<R> q = bends<R>(a.Q + k * a.ld_Q, t, s);
+        q.low = stiffness * q.low - share * p.low, q.mid = stiffness * q.mid - share * p.mid,
+        q.high = stiffness * q.high - share * p.high;
+        all.low += q.low, all.mid += q.mid, all.high += q.high;
+        if (NS > 1) yes = both(yes, q.below(most_mixing, R(0.02 * scale), a.inv_threshold));
     }
-    return yes && is_below(rest, R(0.06 * rho), most);
+    return both(yes, all.below(most, R(0.06 * scale), a.inv_threshold));
 }
 
 // theta of each cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces
@@ -75,12 +82,8 @@ template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, con
 // of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
 // partial densities have to stay positive.
 template <class R, class Arguments>
-POINT_FN void sensor(const Arguments &a, const int d, const int t, const int count) {
+POINT_FN void theta_at(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
-    if (all_of(smooth<R>(a, d, t))) {
-        put(a.theta + d * a.ld_theta, t, R(0.0), count);
-        return;
-    }
     R q[5], rest[5], p[5], rho = R(0.0);
     neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
     R x = roughness(p, 0.4 * p[2]), mixing = R(0.0);
@@ -103,6 +106,13 @@ POINT_FN void sensor(const Arguments &a, const int d, const int t, const int cou
     x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(a, d, t, p, rho)));
     x = (x - 0.05) * (1.0 / 0.95);
     put(a.theta + d * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
+}
+
+// theta is 0 where that is certain; returns where it is not.
+template <class R, class Arguments>
+POINT_FN auto sensor(const Arguments &a, const int d, const int t, const int count) {
+    put(a.theta + d * a.ld_theta, t, R(0.0), count);
+    return !smooth<R>(a, d, t);
 }
 
 // WENO5-Z value at the face between q[2] and q[3], seen from q[2] (Borges et al. 2008). tiny: of the squares of q.
@@ -137,12 +147,34 @@ template <class R> POINT_FN void stencil_of(const double *row, const int t, cons
 
 constexpr double TINY = 1e-14;
 
+// At most what the sensor says of a face's two cells: together they see the six cells of its stencil.
+template <class R, class Arguments> POINT_FN R theta_of(const Arguments &a, const int d, const int t) {
+#if DISSIPATION == 1
+    const double *th = a.theta + d * a.ld_theta;
+    return larger(at<R>(th, t - a.stride[d]), at<R>(th, t));
+#else
+    (void)a, (void)d, (void)t;
+    return R(DISSIPATION == 2 ? 1.0 : 0.0);
+#endif
+}
+
 template <class R, class Arguments>
-POINT_FN void convective(const Arguments &a, const int d, const int t, const int count) {
+POINT_FN void put_flux(const Arguments &a, const int d, const int t, const int count, const R (&F)[NS], const R (&M)[3],
+                       const R FA, const R FE) {
     double *const flux = flux_of<R>(a, d);
+    FOR_SPECIES (k, NS) put(flux + k * a.ld_flux_x, t, F[k], count);
+    UNROLL
+    for (int c = 0; c < 3; ++c) put(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x, t, M[c], count);
+    put(flux + FLUX_A * a.ld_flux_x, t, FA, count);
+    put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
+}
+
+// The central flux. Returns whether the face's flux is to be blended.
+template <class R, class Arguments>
+POINT_FN auto convective(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *Q = a.Q;
-    R u[3][6], p[6], rho[6], rate[6], F[NS + 5];
+    R u[3][6], p[6], rho[6], rate[6], F[NS];
     UNROLL
     for (int c = 0; c < 3; ++c) stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, u[c]);
     stencil_of(Q + CELL_P * a.ld_Q, t, s, p);
@@ -197,56 +229,66 @@ POINT_FN void convective(const Arguments &a, const int d, const int t, const int
         FA += rate[i] * (p[l] + p[r]);
 #endif
     }
+    put_flux(a, d, t, count, F, M, FA, FE);
+    return theta_of<R>(a, d, t) > 0.0;
+}
 
-    // ---- HLLC of WENO5-Z states where the sensor asks for it
-#if DISSIPATION
-#if DISSIPATION == 2
-    const R theta = R(1.0);
-#else
-    const double *th = a.theta + d * a.ld_theta;
-    const R theta = larger(at<R>(th, t - s), at<R>(th, t)); // together they see the six cells of the stencil
-#endif
-    if (any_of(theta > 0.0)) {
-        R r[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
-        FOR_SPECIES (k, NS) {
-            stencil_of(Q + k * a.ld_Q, t, s, r);
-            Sides<R> q = reconstruct(r, TINY);
-            q.l = select(q.l >= 0.0, q.l, r[2]);
-            q.r = select(q.r >= 0.0, q.r, r[3]);
-            left[k] = q.l, right[k] = q.r;
-            mass_l += q.l, mass_r += q.r;
-        }
-        const Sides<R> U = reconstruct(u[0], TINY), V = reconstruct(u[1], TINY), W = reconstruct(u[2], TINY);
-        Sides<R> P = reconstruct(p, TINY);
-        P.l = select(P.l > 0.0, P.l, p[2]);
-        P.r = select(P.r > 0.0, P.r, p[3]);
-        // where a density vanishes, the partial densities of the cells are taken
-        const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
-        if (any_of(empty)) {
-            FOR_SPECIES (k, NS) {
-                left[k] = select(empty, at<R>(Q + k * a.ld_Q, t - s), left[k]);
-                right[k] = select(empty, at<R>(Q + k * a.ld_Q, t), right[k]);
-            }
-            mass_l = select(empty, rho[2], mass_l), mass_r = select(empty, rho[3], mass_r);
-        }
-        const Passed<R> q = hllc<R>({mass_l, U.l, V.l, W.l, P.l, at<R>(a.gamma_c, t - s)},
-                                    {mass_r, U.r, V.r, W.r, P.r, at<R>(a.gamma_c, t)});
-        FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
-        UNROLL
-        for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
-        R energy = q.E;
-#if CONSERVATIVE
-        const Sides<R> E = reconstruct(e, TINY);
-        energy += q.carried * select(q.from_left, E.l, E.r);
-#else
-        FA += theta * (q.A - FA);
-#endif
-        FE += theta * (energy - FE);
+// Of a face that has its central flux: blends it with HLLC of WENO5-Z states.
+template <class R, class Arguments>
+POINT_FN void upwind(const Arguments &a, const int d, const int t, const int count) {
+    double *const flux = flux_of<R>(a, d);
+    const int s = a.stride[d];
+    const double *Q = a.Q;
+    const R theta = theta_of<R>(a, d, t);
+    R q6[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
+    FOR_SPECIES (k, NS) {
+        stencil_of(Q + k * a.ld_Q, t, s, q6);
+        Sides<R> q = reconstruct(q6, TINY);
+        q.l = select(q.l >= 0.0, q.l, q6[2]);
+        q.r = select(q.r >= 0.0, q.r, q6[3]);
+        left[k] = q.l, right[k] = q.r;
+        mass_l += q.l, mass_r += q.r;
     }
-#endif
-    FOR_SPECIES (k, NS) put(flux + k * a.ld_flux_x, t, F[k], count);
+    Sides<R> U[3];
     UNROLL
-    for (int c = 0; c < 3; ++c) put(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x, t, M[c], count);
-    put(flux + FLUX_A * a.ld_flux_x, t, FA, count);
-    put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
+    for (int c = 0; c < 3; ++c) {
+        stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, q6);
+        U[c] = reconstruct(q6, TINY);
+    }
+    stencil_of(Q + CELL_P * a.ld_Q, t, s, q6);
+    Sides<R> P = reconstruct(q6, TINY);
+    P.l = select(P.l > 0.0, P.l, q6[2]);
+    P.r = select(P.r > 0.0, P.r, q6[3]);
+    // where a density vanishes, the partial densities of the cells are taken
+    const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
+    if (any_of(empty)) {
+        R rho_l = R(0.0), rho_r = R(0.0);
+        FOR_SPECIES (k, NS) {
+            const R l = at<R>(Q + k * a.ld_Q, t - s), r = at<R>(Q + k * a.ld_Q, t);
+            left[k] = select(empty, l, left[k]), right[k] = select(empty, r, right[k]);
+            rho_l += l, rho_r += r;
+        }
+        mass_l = select(empty, rho_l, mass_l), mass_r = select(empty, rho_r, mass_r);
+    }
+    const Passed<R> q = hllc<R>({mass_l, U[0].l, U[1].l, U[2].l, P.l, at<R>(a.gamma_c, t - s)},
+                                {mass_r, U[0].r, U[1].r, U[2].r, P.r, at<R>(a.gamma_c, t)});
+    R F[NS], M[3], FA, FE;
+    FOR_SPECIES (k, NS) load(flux + k * a.ld_flux_x + t, F[k]);
+    UNROLL
+    for (int c = 0; c < 3; ++c) load(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x + t, M[c]);
+    load(flux + FLUX_A * a.ld_flux_x + t, FA);
+    load(flux + FLUX_E * a.ld_flux_x + t, FE);
+    FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
+    UNROLL
+    for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
+    R energy = q.E;
+#if CONSERVATIVE
+    stencil_of(a.e_vol, t, s, q6);
+    const Sides<R> E = reconstruct(q6, TINY);
+    energy += q.carried * select(q.from_left, E.l, E.r);
+#else
+    FA += theta * (q.A - FA);
+#endif
+    FE += theta * (energy - FE);
+    put_flux(a, d, t, count, F, M, FA, FE);
 }

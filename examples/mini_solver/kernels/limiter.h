@@ -13,12 +13,13 @@
 // that the pressure may come near 0.
 //
 // Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
-// raises it; of all corrections at once; and 0 where any of these may be below 1. Where that row is 1 the others are
+// raises it; of all corrections at once; and 0 where any of these is below 1. Where that row is 1 the others are
 // not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0).
 #pragma once
 #include "hllc.h"
 
 enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
+constexpr double ROUGH = 1.0, SHORT = 2.0, LOUD = 4.0; // why a cell asks for its shares, summed, negative, in ANY
 constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
 constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the update
 constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
@@ -106,9 +107,9 @@ template <class R> POINT_FN R share_of(const R have, const R wanted) {
 
 // ---- a cell's shares
 template <class R, class Arguments>
-POINT_FN void species_bounds(const Arguments &a, const int t, const int count, const double step, const R rho,
-                             const R rough, const R short_of) {
-    R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0);
+POINT_FN R species_bounds(const Arguments &a, const int t, const int count, const double step, const R rho,
+                          const R rough, const R short_of) {
+    R rho_k[NS], taken[NS], lowers = R(0.0), raises = R(0.0), least = R(1.0);
     const R here = molar_density<R>(a, t);
     R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
     FOR_SPECIES (k, NS) rho_k[k] = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho, taken[k] = R(0.0);
@@ -135,14 +136,18 @@ POINT_FN void species_bounds(const Arguments &a, const int t, const int count, c
     }
     const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
     FOR_SPECIES (k, NS) {
-        const R share = share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]);
-        put(a.shares + k * a.ld_shares, t, select(asked, share, R(1.0)), count);
+        const R share = select(asked, share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]), R(1.0));
+        put(a.shares + k * a.ld_shares, t, share, count);
+        least = smaller(least, share);
     }
     // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
     // compression. What diffuses comes on top, in a fluid that it has made expand.
     lowest *= left, highest *= left;
-    put(a.shares + LOWERS * a.ld_shares, t, select(bounded, share_of<R>(n - lowest, lowers), R(1.0)), count);
-    put(a.shares + RAISES * a.ld_shares, t, select(bounded, share_of<R>(highest - n, raises), R(1.0)), count);
+    const R may_lower = select(bounded, share_of<R>(n - lowest, lowers), R(1.0)),
+            may_raise = select(bounded, share_of<R>(highest - n, raises), R(1.0));
+    put(a.shares + LOWERS * a.ld_shares, t, may_lower, count);
+    put(a.shares + RAISES * a.ld_shares, t, may_raise, count);
+    return smaller(least, smaller(may_lower, may_raise));
 }
 
 // Density and, in double flux, p/(g - 1) are concave in what is advanced: they hold for any shares of the faces'
@@ -217,7 +222,7 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 // Three cheap questions first, which are answered with yes nearly everywhere: can the species that the cell has pay for
 // all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
 // little from cell to cell to come near 0?
-template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, const int t, const int count) {
+template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, const int t, const int count) {
     const double step = a.scale * a.length[0];
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
@@ -256,17 +261,30 @@ template <class R, class Arguments> POINT_FN void bounds(const Arguments &a, con
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.2 * p, rough, R(0.0));
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
-    put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), R(0.0)), count);
-    if (!any_of(!calm)) return;
-    species_bounds(a, t, count, step, rho, rough, short_of);
-    R share = R(1.0);
-    if (any_of(loud > 0.0)) share = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, R(1.0 / (g - 1.0))), share);
-    put(a.shares + BULK * a.ld_shares, t, share, count);
+    const R asks = select(rough > 0.0, R(ROUGH), R(0.0)) + short_of * SHORT + loud * LOUD;
+    put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), -asks), count);
+    return !calm;
+}
+
+// The shares of a cell that `bounds` is not sure of.
+template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, const int t, const int count) {
+    const double step = a.scale * a.length[0];
+    const R asks = larger(-at<R>(a.shares + ANY * a.ld_shares, t), R(0.0));
+    const R loud = select(asks >= LOUD, R(1.0), R(0.0)), others = asks - LOUD * loud,
+            short_of = select(others >= SHORT, R(1.0), R(0.0)), rough = others - SHORT * short_of;
+    R rho = R(0.0), bulk = R(1.0);
+    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+    const R least = species_bounds(a, t, count, step, rho, rough, short_of);
+    if (any_of(loud > 0.0)) {
+        const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
+        bulk = select(loud > 0.0, bulk_bounds(a, t, step, rho, p, inverse), bulk);
+    }
+    put(a.shares + BULK * a.ld_shares, t, bulk, count);
+    put(a.shares + ANY * a.ld_shares, t, select(smaller(least, bulk) < 1.0, R(0.0), R(1.0)), count);
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
-template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int t, const int count) {
-    const int d = a.direction;
+template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;

@@ -5,11 +5,24 @@
 
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
 
+// ONLY_READ: no kernel of this source writes what it reads with `at`. A device's compiler may then move such a load
+// ahead of a store, which it cannot tell apart from it otherwise.
 template <class R> POINT_FN R at(const double *row, const int t) {
+#if ONLY_READ && defined(ON_DEVICE)
+    return __ldg(row + t);
+#else
     R x;
     load(row + t, x);
     return x;
+#endif
 }
+
+// Both conditions, without a branch that would make a device wait for the first before it loads what the second needs.
+#ifdef ON_DEVICE
+POINT_FN bool both(const bool a, const bool b) { return a & b; }
+#else
+template <class Mask> POINT_FN Mask both(const Mask a, const Mask b) { return a && b; }
+#endif
 
 // Convective fluxes through the faces normal to direction d.
 template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a, const int d) {

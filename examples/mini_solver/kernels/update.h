@@ -81,13 +81,25 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
     const double w0 = a.w0,
                  step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
+    // all that is read comes before all that is written: a compiler cannot tell whether they overlap
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
+    R starts[NS + 3], befores[NS + 3];
     FOR_SPECIES (v, NS + 3) {
-        double *row = a.U + v * a.ld_U, *row_0 = a.U0 + v * a.ld_U0;
-        const R start = at<R>(a.first ? row : row_0, t), before = at<R>(row, t),
-                U = before + (w0 * (start - before) + step * L[v]);
-        put(row, t, U, count);
-        if (a.first) put(row_0, t, before, count);
+        befores[v] = at<R>(a.U + v * a.ld_U, t);
+        starts[v] = at<R>(a.first ? a.U + v * a.ld_U : a.U0 + v * a.ld_U0, t);
+    }
+    double *const row_0 = a.U0 + (NS + 3) * a.ld_U0;
+#if CONSERVATIVE
+    double *const row = a.U + (NS + 3) * a.ld_U;
+#else
+    double *const row = a.Q + CELL_P * a.ld_Q;
+    const R gamma_c = at<R>(a.gamma_c, t);
+#endif
+    const R last = at<R>(row, t), last_start = at<R>(a.first ? row : row_0, t);
+    FOR_SPECIES (v, NS + 3) {
+        const R start = starts[v], before = befores[v], U = before + (w0 * (start - before) + step * L[v]);
+        put(a.U + v * a.ld_U, t, U, count);
+        if (a.first) put(a.U0 + v * a.ld_U0, t, before, count);
         if (v < NS) {
             rho += U, rho_start += start, rho_before += before;
             put(a.Q + v * a.ld_Q, t, U, count);
@@ -97,20 +109,15 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         }
     }
     const R inv_rho = 1.0 / rho;
-    double *row_0 = a.U0 + (NS + 3) * a.ld_U0;
 #if CONSERVATIVE
-    double *row = a.U + (NS + 3) * a.ld_U;
-    const R start = at<R>(a.first ? row : row_0, t);
-    const R before = at<R>(row, t), total = before + (w0 * (start - before) + step * energy);
+    const R total = last + (w0 * (last_start - last) + step * energy);
     put(row, t, total, count);
-    if (a.first) put(row_0, t, before, count);
 #else
     // The energy row of U0 holds p at the start of the step, so that the same gamma_c makes all three energies.
-    double *row = a.Q + CELL_P * a.ld_Q;
-    const R start = at<R>(a.first ? row : row_0, t);
-    const R p = at<R>(row, t), before = p * inverse + 0.5 * squares_before / rho_before;
-    const R total = before + (w0 * (start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
+    const R before = last * inverse + 0.5 * squares_before / rho_before;
+    const R total = before + (w0 * (last_start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
 #endif
+    if (a.first) put(row_0, t, last, count);
     R kinetic_energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -121,8 +128,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #if CONSERVATIVE
     put(a.e_vol, t, total - kinetic_energy, count);
 #else
-    put(row, t, (total - kinetic_energy) * (at<R>(a.gamma_c, t) - 1.0), count);
-    if (a.first) put(row_0, t, p, count);
+    put(row, t, (total - kinetic_energy) * (gamma_c - 1.0), count);
 #endif
 }
 

@@ -10,34 +10,35 @@ template <class R> POINT_FN void cells_of(const double *row, const int t, const 
     for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// Derivative at the face in the direction of stride b: of the fourth-order central derivatives in the four cells.
-template <class R> POINT_FN R across(const double *row, const int t, const int s, const int b) {
+// Derivative of u_c in direction b at the face normal to d: of the fourth-order central derivatives in the four cells.
+template <class R, class Velocity> POINT_FN R across(const Velocity &u, const int c, const int d, const int b) {
     R q[4];
     UNROLL
-    for (int m = 0; m < 4; ++m) {
-        const int c = t + (m - 2) * s;
-        q[m] = (8.0 * (at<R>(row, c + b) - at<R>(row, c - b)) - (at<R>(row, c + 2 * b) - at<R>(row, c - 2 * b))) *
+    for (int m = 0; m < 4; ++m)
+        q[m] = (8.0 * (u(c, d, m - 2, b, 1) - u(c, d, m - 2, b, -1)) - (u(c, d, m - 2, b, 2) - u(c, d, m - 2, b, -2))) *
                (1.0 / 12.0);
-    }
     return face_mean(q);
 }
 
-template <class R, class Arguments>
-POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
+template <class Arguments> POINT_FN NearRows velocities(const Arguments &a) { return {a.Q + CELL_U * a.ld_Q, a.ld_Q}; }
+
+// d is known to the compiler: it leaves out the two derivatives across the face that the stress on it does not have.
+template <int d, class R, class Arguments, class Velocity>
+POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, const int t, const int count) {
     double *const flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
     const int s = a.stride[d];
-    R q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
+    R F[NS + 4], q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        const double *row = a.Q + (CELL_U + c) * a.ld_Q;
-        cells_of(row, t, s, q);
+        UNROLL
+        for (int m = 0; m < 4; ++m) q[m] = velocity(c, d, m - 2, d, 0);
         u[c] = face_mean(q);
         const R normal = face_slope(q);
         UNROLL
         for (int b = 0; b < 3; ++b) {
             if (b >= DIMENSIONS) du[c][b] = R(0.0);
             else if (b == d) du[c][b] = normal * inv_apart<R>(a, b, t);
-            else du[c][b] = across<R>(row, t, s, a.stride[b]) * inv_width<R>(a, b, t);
+            else du[c][b] = across<R>(velocity, c, d, b) * inv_width<R>(a, b, t);
         }
     }
     cells_of(a.mu, t, s, q);
@@ -50,16 +51,9 @@ POINT_FN void viscous(const Arguments &a, const int d, const int t, const int co
     R energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        // du[d][c] and du[c][d] with indices that the compiler knows
-        const R across_d = d == 0   ? du[0][c]
-                           : d == 1 ? du[1][c]
-                                    : du[2][c],
-                along_d = d == 0   ? du[c][0]
-                          : d == 1 ? du[c][1]
-                                   : du[c][2];
-        R tau = mu * (across_d + along_d);
+        R tau = mu * (du[d][c] + du[c][d]);
         if (c == d) tau -= (2.0 / 3.0) * mu * divergence;
-        put(flux + (FLUX_M + c) * a.ld_viscous_x, t, -tau, count);
+        F[FLUX_M + c] = -tau;
         energy -= tau * u[c];
     }
     cells_of(a.lam, t, s, q);
@@ -76,10 +70,12 @@ POINT_FN void viscous(const Arguments &a, const int d, const int t, const int co
         rho += density[k];
     }
     const R n = face_mean_positive(molar);
+    UNROLL
+    for (int m = 0; m < 4; ++m) molar[m] = 1.0 / molar[m];
     FOR_SPECIES (k, NS) {
         cells_of(a.Q + k * a.ld_Q, t, s, q);
         UNROLL
-        for (int m = 0; m < 4; ++m) q[m] = q[m] * INV_W[k] / molar[m];
+        for (int m = 0; m < 4; ++m) q[m] = q[m] * INV_W[k] * molar[m];
         const R slope = face_slope(q) * inv_apart<R>(a, d, t);
         cells_of(a.D + k * a.ld_D, t, s, q);
         J[k] = -n * face_mean_positive(q) * slope * (1.0 / INV_W[k]);
@@ -90,10 +86,20 @@ POINT_FN void viscous(const Arguments &a, const int d, const int t, const int co
         const R corrected = J[k] - density[k] * share;
         cells_of(a.h_Y + k * a.ld_h_Y, t, s, q);
         energy += face_mean(q) * corrected;
-        put(flux + k * a.ld_viscous_x, t, corrected, count);
+        F[k] = corrected;
     }
 #else
-    put(flux, t, R(0.0), count);
+    F[0] = R(0.0);
 #endif
-    put(flux + (NS + 3) * a.ld_viscous_x, t, energy, count);
+    F[NS + 3] = energy;
+    FOR_SPECIES (v, NS + 4) put(flux + v * a.ld_viscous_x, t, F[v], count); // behind all loads
+}
+
+template <class R, class Arguments, class Velocity>
+POINT_FN void viscous(const Arguments &a, const Velocity &u, const int d, const int t, const int count) {
+    if (d == 0) viscous_normal_to<0, R>(a, u, t, count);
+    READ_AGAIN;
+    if (d == 1) viscous_normal_to<1, R>(a, u, t, count);
+    READ_AGAIN;
+    if (d == 2) viscous_normal_to<2, R>(a, u, t, count);
 }
