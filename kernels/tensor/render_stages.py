@@ -152,16 +152,13 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
-        if self.how.apart:  # in pieces
+        if self.how.apart:  # pieces of 16 bytes
             turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
             runs *= run // plan.grain
         split = " ".join(digits(turned, "x", "x"))
         ends = f"{to.pointer} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
         if self.how.apart:
-            return [
-                f"// {s}",
-                f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}",
-            ]
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
         return [
             f"// {s}",
             f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
@@ -246,7 +243,7 @@ class Writer:
         lines = [
             f"KERNEL(contraction, Arguments, {threads}, 1) {{",
             "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
-            "long g = blockIdx.x;\nif (g >= items) return;",
+            "if (blockIdx.x >= items) return;\nlong g = items - 1 - blockIdx.x;",
         ]
         lines += self._orbit_set(values)
         lines.append(f"{self.number} *const h_{local.name} = ({self.number} *)shared_memory;")
@@ -261,13 +258,13 @@ class Writer:
                 to = self.place_of(last.out, order)
                 lines.append(f"if (new{k}) for (int x = me * 16; x < {size}; x += {threads * 16}) ask({to} + x);")
         lines += self._orbit_products(first, all_orders, number_of, uses, local)
-        lines.append("__syncthreads();")
         lines += self._orbit_sums(last, all_orders, is_new, local)
         return [*lines, "}"]
 
     def _orbit_set(self, values) -> list[str]:
-        """The g-th set of values, from the smallest up. Sets with equal values, which are less work, stand between the
-        others: blocks fall out of step, so that some compute while others wait for memory."""
+        """The g-th set of values, from the smallest up; blocks begin at the other end. Sets with equal values, which
+        are less work, stand between the others: blocks fall out of step, so that some compute while others wait for
+        memory. The smallest sets are mostly such: what the last blocks do is short."""
         n, lines = self.plan.extent, []
         for k, value in enumerate(values):
             left = len(values) - k - 1
@@ -367,8 +364,7 @@ class Writer:
         return [*lines, "}"]
 
     def _orbit_sums(self, s: Statement, all_orders, is_new, local) -> list[str]:
-        """The output's numbers of each order, each a sum out of shared memory; those of the next order are asked for
-        before."""
+        """The output's numbers of each order, each a sum out of shared memory; the old ones are read an order ahead."""
         plan = self.plan
         size = plan.numbers(s.out)
         count = -(-size // self.team)
@@ -378,15 +374,20 @@ class Writer:
         split = digits(loops, "x", "x")
         place = {r: k for k, r in enumerate(refs)}
         away = lambda r: offset(loops, "x", place[r], accesses[r])
-        lines = []
         guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
+        head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
+
+        def read(o: int) -> list[str]:
+            if not s.add or o == len(all_orders):
+                return []
+            body = guard(f"old{o}[i] = {self.place_of(s.out, all_orders[o])}[{away(s.out)}];")
+            return [f"scalar old{o}[{count}];", f"if ({is_new[o]}) UNROLL {head} {body} }}"]
+
+        lines = [*read(0), "__syncthreads();"]
         for o, values in enumerate(all_orders):
-            to = self.place_of(s.out, values)
-            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {to};"]
-            head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
-            if s.add:
-                lines.append(f"scalar old[{count}];\nUNROLL {head} {guard(f'old[i] = to[{away(s.out)}];')} }}")
-            parts = "old[i]" if s.add else "0"
+            lines += read(o + 1)
+            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {self.place_of(s.out, values)};"]
+            parts = f"old{o}[i]" if s.add else "0"
             for t in s.terms:
                 words = [f"h_{local.name}[{o * plan.room + local.at} + {away(f)}]" for f in t.factors]
                 sign = "-" if t.number == -1 else "+" if t.number == 1 else f"+ {t.number!r} *"
@@ -420,14 +421,7 @@ class Writer:
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         copied = {plan.steps[k].statements[0].out.name for k in copies}
         numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = (
-            []
-            if how.apart
-            else [
-                f"if (me == 0) gate_expect(gate, {numbers});",
-                "__syncwarp();",
-            ]
-        )
+        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
         ask += [line for k in copies for line in ("{", *bodies[k], "}")]
         open_ = (
             f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"

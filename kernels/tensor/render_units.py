@@ -28,12 +28,10 @@ def digits(loops: tuple[Loop, ...], number: str, letter: str) -> list[str]:
     """`number` as a turn of each loop: letter0, letter1, ..., the slowest first."""
     lines, size = [], 1
     for d in reversed(range(len(loops))):
-        extent, of, u = loops[d].extent, number if size == 1 else f"({number})", ""
-        if size & (size - 1) == extent & (extent - 1) == 0:  # unsigned division by powers of two takes fewer steps
-            of, u = f"unsigned({number})", "u"
-        over, rest = f" / {size}{u}" if size > 1 else "", f" % {extent}{u}" if d else ""
-        lines.append(f"const int {letter}{d} = {f'{of}{over}{rest}' if over or rest else number};")
-        size *= extent
+        over = f" / {size}" if size > 1 else ""
+        size *= loops[d].extent
+        rest = f" % {loops[d].extent}" if d else ""
+        lines.append(f"const int {letter}{d} = {number if not over else f'({number}){over}'}{rest};")
     return lines
 
 

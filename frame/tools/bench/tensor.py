@@ -221,10 +221,10 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
     clocks = clocks or {"seconds": seconds}
     plans = ways(case, backend)
     plan = plans[0]
-    rng, arrays = np.random.default_rng(0), {}
+    rng, arrays = backend.arrays.random.RandomState(0), {}
     for a in plan.program.arguments:
         arrays[a.name] = backend.empty(plan.shape(a.name, case.entries), plan.dtype)
-        arrays[a.name][...] = backend.from_host(rng.random(arrays[a.name].shape) - 0.5, plan.dtype)
+        arrays[a.name][...] = rng.random_sample(arrays[a.name].shape) - 0.5
     outputs = [arrays[name] for name in plan.expression.outputs]
     old = [x.copy() for x in outputs]
     updated = [name in plan.expression.updated for name in plan.expression.outputs]
