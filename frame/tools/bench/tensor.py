@@ -209,7 +209,7 @@ def ways(case: Case, backend) -> list[Contraction]:
 def compile_ahead(chosen, backend) -> None:
     """All kernels, by several threads: the compiler of devices runs outside Python's lock."""
     plans = [plan for case in chosen for plan in ways(case, backend)]
-    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(lambda plan: plan.compile(), plans):
             pass
 
