@@ -18,6 +18,8 @@ from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
 from .text import Reference, Statement
 
+signed = functools.partial(digits, unsigned=False)  # of orbits: with others the compiler spills more registers
+
 
 class Writer:
     """Text of one plan."""
@@ -291,10 +293,10 @@ class Writer:
         for half in "ab":
             row = "row" if half == "a" else "row + 8"
             lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
-            lines += digits(row_loops, f"m{half}", f"r{half}")
+            lines += signed(row_loops, f"m{half}", f"r{half}")
         for t in range(width):
             lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
-            lines += digits(column_loops, f"n_{t}", f"c{t}_")
+            lines += signed(column_loops, f"n_{t}", f"c{t}_")
         lines.append(f"double acc[{len(all_orders)}][{width}][4];")
         lines.append(
             f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
@@ -312,7 +314,7 @@ class Writer:
                 vector, made = bool(paired) and r in paired, []
                 for step_ in range(0, count, 2 if vector else 1):
                     k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
-                    put = [f"const int k = {k_text}; (void)k;", *digits(k_loops, "k", "k")]
+                    put = [f"const int k = {k_text}; (void)k;", *signed(k_loops, "k", "k")]
                     from_ = f"{base} + {offset(k_loops, 'k', which, accesses[r])}"
                     inside = f"k < {k}" if uneven else ""
                     if vector:
@@ -358,7 +360,7 @@ class Writer:
                     both = f"if ({' && '.join(test)})" if test else ""
                     lines.append(
                         f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
-                        f"{' '.join(digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
+                        f"{' '.join(signed(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
                         f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
                     )
         return [*lines, "}"]
@@ -371,7 +373,7 @@ class Writer:
         refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
         accesses = {r: self.access(r) for r in refs}
         loops = self.loops(plan.own(s), list(accesses.values()))
-        split = digits(loops, "x", "x")
+        split = signed(loops, "x", "x")
         place = {r: k for k, r in enumerate(refs)}
         away = lambda r: offset(loops, "x", place[r], accesses[r])
         guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"

@@ -24,14 +24,16 @@ class Access:
     shared: bool
 
 
-def digits(loops: tuple[Loop, ...], number: str, letter: str) -> list[str]:
-    """`number` as a turn of each loop: letter0, letter1, ..., the slowest first."""
+def digits(loops: tuple[Loop, ...], number: str, letter: str, unsigned: bool = True) -> list[str]:
+    """`number` as a turn of each loop: letter0, letter1, ..., the slowest first. unsigned: divisions by powers of two
+    are so, which take fewer steps."""
     lines, size = [], 1
     for d in reversed(range(len(loops))):
-        over = f" / {size}" if size > 1 else ""
-        size *= loops[d].extent
-        rest = f" % {loops[d].extent}" if d else ""
-        lines.append(f"const int {letter}{d} = {number if not over else f'({number}){over}'}{rest};")
+        extent = loops[d].extent
+        u = "u" if unsigned and size & (size - 1) == extent & (extent - 1) == 0 else ""
+        over, rest = f" / {size}{u}" if size > 1 else "", f" % {extent}{u}" if d else ""
+        lines.append(f"const int {letter}{d} = {f'unsigned({number})' if u else f'({number})'}{over}{rest};")
+        size *= extent
     return lines
 
 
