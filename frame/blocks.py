@@ -1,9 +1,10 @@
 """Block calls: the chunk loop over whole selections, with copies in, kernels and copies out side by side.
 
 A call is resolved once, and run as often as the host repeats it. The views are used in parts, one for each piece of
-the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines, all of a direction
-in one batch; the others that kernels reach are read and written where they lie, all of a direction in one launch.
-Pageable ones are packed by threads of the CPU into a pinned buffer that has parts as well.
+the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines; the others that
+kernels reach are read and written where they lie, all of a direction in one launch. Pageable ones are packed by threads
+of the CPU into a pinned buffer that has parts as well: they pack the next piece while the calling thread queues what is
+to be done with this one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.backend.base import IN, OUT, WORK
-from kernels.marshal import rows_block
+from kernels.marshal import LATER, PAST, rows_block
 
 from .launcher import Launcher
 from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
@@ -97,36 +98,52 @@ class BlockCall:
                 out(first, count, 0)
             return
         pipe.begin()
-        under_way: list[tuple[int, int, int]] = []
         parts, begin = len(self._steps), 0
         try:
             if self._head:
                 begin = min(self._piece, self.total)
                 with self._ahead:
                     impl.timed(KERNELS, "", self._launcher.name, begin, 0, self._head, begin)
-            for number, first in enumerate(range(begin, self.total, self._piece)):
-                part, count = number % parts, min(self._piece, self.total - first)
-                if self._out.packed and number >= parts:
-                    self._unpack(*under_way.pop(0))
-                self._queue(first, count, part)
-                under_way.append((first, count, part))
-            if self._out.packed:
-                for piece in under_way:
+            firsts = range(begin, self.total, self._piece)
+            pieces = [(first, min(self._piece, self.total - first), n % parts) for n, first in enumerate(firsts)]
+            packs, unpacks = self._in.packed, self._out.packed
+            for n, piece in enumerate(pieces):
+                other = pieces[n + 1] if packs and parts > 1 and n + 1 < len(pieces) else None
+                if packs and (n == 0 or parts == 1):
+                    self._pack(*piece)
+                    self._finish()
+                if other:
+                    self._pack(*other)
+                self._queue(*piece)
+                if other:
+                    self._finish()
+                if unpacks and n + 1 >= parts:
+                    self._unpack(*pieces[n + 1 - parts])
+            if unpacks:
+                for piece in pieces[len(pieces) + 1 - parts :]:
                     self._unpack(*piece)
             elif self._hosts or (self._device and impl.waits):
                 impl.timed(HOST, "block", "wait", self.total, 0, pipe.wait, OUT)
             else:
                 pipe.end()
         except BaseException:
+            if self._in.packed:
+                self._marshal.packer.finish()
             pipe.wait()  # what was queued uses the host's memory
             raise
+
+    def _pack(self, first: int, count: int, part: int) -> None:
+        """Begin to pack a piece; `_finish` ends it."""
+        self._pipe.wait(IN, part)  # the last piece has left the buffer
+        column, nbytes = part * self._width, count * self._in.packs
+        self._impl.timed(HOST, "block", "pack", count, nbytes, self._in.packed.run, first, count, column)
+
+    def _finish(self) -> None:
+        self._impl.timed(HOST, "block", "pack", 0, 0, self._marshal.packer.finish)
 
     def _queue(self, first: int, count: int, part: int) -> None:
         impl, column = self._impl, part * self._width
         into, work, out = self._steps[part]
-        if self._in.packed:
-            self._pipe.wait(IN, part)  # the last piece has left the buffer
-            impl.timed(HOST, "block", "pack", count, count * self._in.packs, self._in.packed.run, first, count, column)
         with into:
             impl.timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
             for rest in self._rests:
@@ -194,7 +211,8 @@ class _Direction:
         lent = [self._buffer[end - n : end] for n, end in zip(rows, ends)]
         pairs = [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)]
         self._staged = marshal.moves(name, pairs, points=piece, ours=True)
-        self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past=True)
+        past = LATER if name == "gather" else PAST
+        self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past)
 
     def holds(self) -> bool:
         """Whether the buffer is still the one that was bound."""

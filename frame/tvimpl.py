@@ -30,7 +30,7 @@ VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 
 
-COPIED_FROM = 2**17  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 USED = -1
 
 
@@ -590,7 +590,7 @@ class TVImpl:
         """(run(points) on the host's own arrays, without views and copies, the blocks that lie in the host's memory);
         (None, []) where that cannot be. It can where kernels reach all arrays, in the views' type, no two share memory,
         and their points lie one behind the other or are the same box of larger arrays. Across a link a launch has to
-        touch each number once; copy engines bring large whole arrays sooner. On a CPU only slabs of a few points in x
+        touch each number once; copy engines bring the largest whole arrays. On a CPU only slabs of a few points in x
         are worked on so, for which copies cost more than the kernel."""
         no: tuple[None, list[Block]] = (None, [])
         hosts: list[Block] = []

@@ -15,7 +15,7 @@ from .backend.base import Shape, check_rows
 from .codegen import launches, packs, plan as plans, threads
 from .errors import ArgumentError, BackendError, refuse
 
-ACROSS = 3  # blocks of a multiprocessor where arrays lie across the link: some read while others write
+ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 

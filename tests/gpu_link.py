@@ -3,7 +3,8 @@ kernels/marshal's constants. On a machine with a GPU: tests/gpu_link.sh runs it;
 
 Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal
 kernels across the link with several shapes, without fringe and with one of 3; block calls by copies in other pieces,
-and in one launch across the link; packing with other numbers of threads.
+and in one launch across the link, of arrays that begin at the same and at different places of a line; packing with
+other numbers of threads, into memory that copy engines bring or kernels read.
 """
 
 import os
@@ -15,7 +16,7 @@ import frame.blocks
 import frame.tvimpl
 import kernels.marshal
 import kernels.program
-from frame.tools.bench.blocks_rank import Rank
+from frame.tools.bench import blocks_rank
 from kernels.backend import get_backend
 from kernels.backend.base import IN, OUT, Shape
 from kernels.backend.cuda import in_own_pages
@@ -107,7 +108,24 @@ def marshalling(shape, fringe):
         be.unpin(host.ctypes.data, host.nbytes)
 
 
-def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, copied=0, across=2, threads=0):
+class Placed:
+    """NumPy as blocks_rank uses it: arrays in pages of their own, each begins `apart` numbers further than the last."""
+
+    def __init__(self, apart):
+        self.apart, self.first = apart, 2  # as malloc places large arrays: 16 bytes behind the beginning
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def full(self, shape, value, order):
+        count = int(np.prod(shape))
+        flat = in_own_pages((count + self.first,), np.dtype(float))[self.first :]
+        self.first = (self.first + self.apart) % 16
+        flat[...] = value
+        return flat.reshape(shape, order=order)
+
+
+def calls(shape, fringe, memory, way="block", chunk=131072, parts=3, copied=0, across=1, threads=0):
     """copied: points from which whole pinned arrays go by copies. across: blocks of a multiprocessor below that."""
     frame.blocks.PARTS = frame.tvimpl.PARTS = parts
     frame.tvimpl.COPIED_FROM, kernels.program.ACROSS = copied, across
@@ -115,7 +133,7 @@ def calls(shape, fringe, memory, way="block", chunk=131072, parts=4, copied=0, a
         os.environ["FRAME_THREADS"] = str(threads)
     else:
         os.environ.pop("FRAME_THREADS", None)
-    rank = Rank()
+    rank = blocks_rank.Rank()
     rank.case(way, memory, *shape, *[fringe] * 6, 10, chunk, 0.1)
     seconds = median(rank.once, OFTEN if way == "block" else 5)
     print(
@@ -141,9 +159,19 @@ if __name__ == "__main__":
         for width in (0, 3):
             for across in (1, 2, 4):
                 calls(cube, width, "pinned", copied=NEVER, across=across)
-    for threads in (1, 2, 4, 8, 16):
-        for cube in CUBES[1:3]:
-            calls(cube, 0, "pageable", threads=threads)
+    for apart in (0, 2):
+        print(f"arrays in pages of their own, each begins {8 * apart} bytes further in its page", flush=True)
+        blocks_rank.np = Placed(apart)
+        for cube in CUBES:
+            calls(cube, 0, "pinned", copied=NEVER, across=1)
+            calls(cube, 0, "pinned")
+    blocks_rank.np = np
+    for least in (kernels.marshal.COPIED_FROM, NEVER):
+        print(f"packed rows from {least} bytes go by copy engines, shorter ones by kernels", flush=True)
+        kernels.marshal.COPIED_FROM = least
+        for threads in (1, 2, 4, 8, 16):
+            for cube in CUBES[1:3]:
+                calls(cube, 0, "pageable", threads=threads)
     for chunk in (12288, 32768, 131072):
         for way in ("loop", "queue"):
             for memory in ("pinned", "pageable"):

@@ -5,6 +5,7 @@ import json
 import shutil
 import types
 
+import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from mixtures_for_tests import changed, species_set
@@ -385,6 +386,7 @@ def test_small_calls(capsys):
         (["--ranks", "0"], "'0', wanted whole numbers from 1"),
         (["--host", "fortran", "--ns", "3"], "--ns 3: wanted some of 4, 10"),
         (["--memory", "pinned"], "no case is left"),
+        (["--gpus", "1,2"], "--gpus is for backend cuda."),
     ],
 )
 def test_blocks_that_cannot_be_measured(capsys, arguments, words):
@@ -541,6 +543,11 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
     rows = kinetics.programs("h2o2", mixture, be, 40, 1, "smooth")
     assert [row.case for row in rows] == [f"h2o2: {name}" for name in kinetics.PROGRAMS]
+    assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+    monkeypatch.setattr(kinetics, "PROGRAMS", {"omega, rho": kinetics.PROGRAMS["omega, rho"]})
+    real = Mixture.from_yaml(mechanisms.path(), "real", takahashi="off")
+    rows = kinetics.programs("real", real, be, 40, 1, "smooth")
+    assert [row.case for row in rows] == ["real: omega", "real: omega, rho"]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 

@@ -334,7 +334,7 @@ def in_a_crew(backend, mix, outputs, points, precision="double", **state):
     return {name: backend.to_host(arrays[name])[:, :n].astype(float) for name in program.writes}
 
 
-@pytest.mark.parametrize("points, portions", [(1, 1), (2, 3)])
+@pytest.mark.parametrize("points, portions", [(1, 1), (2, 2)])
 def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     """Every kind of reaction by warps that share them, in one portion and in several; a part of a warp's points too."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()
@@ -355,13 +355,39 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
         assert np.isnan(values[:, [3, 40]]).all() and not np.isnan(np.delete(values, [3, 40], 1)).any()
 
 
+def test_crew_of_falloffs_of_many_products(be, tmp_path):  # noqa: F811
+    """They are none of the fast form; a rate coefficient has a row of its own in a table all the same."""
+    low, high = "low-P-rate-constant: [3e24, -0.5, 40000]", "high-P-rate-constant: [4e18, 0.3, 50000]"
+    falloff = "- equation: {}\n  type: falloff\n  " + low + "\n  " + high + "\n"
+    text = falloff.format("2 HO2 (+M) <=> 2 OH + 2 O (+M)")
+    text += falloff.format("H2O + HO2 (+M) <=> H + 2 OH + O (+M)") + "  Troe: {A: 0.6, T3: 120.0, T1: 2000.0}\n"
+    (tmp_path / "own.yaml").write_text(mechanisms.text(text))
+    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal"), states(40)
+    assert mix.constant("reaction_others").of.sizes["RATE_OTHERS"] == 2
+    q = oracle(mix, T, p, Y)
+    compare(mix, in_a_crew(be, mix, "omega", 2, T=T, p=p, Y=Y, rho=q.rho), q)
+
+
+def test_crew_takes_two_steps_at_a_time(be):  # noqa: F811
+    """A warp has several steps of one kind only where there are many reactions."""
+    mix = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
+    T, p, Y = states(40, mix.ns)
+    q = oracle(mix, T, p, Y)
+    compare(mix, in_a_crew(be, mix, "omega creation destruction", 2, T=T, p=p, Y=Y, rho=q.rho), q)
+
+
 @pytest.mark.parametrize("kinetics", ["consistent", "fugacity", "concentration"])
 def test_crew_of_a_real_gas(be, kinetics):  # noqa: F811
-    """The warps share the sums of the equation of state too, and each has the fugacities of its species."""
+    """The warps share the sums of the equation of state too, and each has the fugacities of its species. Where points
+    of a warp take different branches, its lanes stay together."""
     mix, (T, p, Y) = mixture(kinetics=kinetics), states()
     some = dict(T=T[:50], p=p[:50], Y=np.ascontiguousarray(Y[:, :50]))
     q = oracle(mix, *some.values())
-    compare(mix, in_a_crew(be, mix, "omega heat_release tau_chem rho", 2, **some), q)
+    thermal = "rho cp h c rho_T h_p" if kinetics == "consistent" else "rho"
+    got = in_a_crew(be, mix, f"omega heat_release tau_chem {thermal}", 2, **some)
+    for name, wanted in mix.properties(thermal, **some).items():
+        np.testing.assert_allclose(got.pop(name)[0], wanted, rtol=LIMIT, err_msg=name)
+    compare(mix, got, q)
 
 
 def test_crew_in_mixed_precision(be):  # noqa: F811

@@ -103,31 +103,21 @@ template <class R, class A> POINT_FN bool is_third_face(const A &a, const int d,
     a.cells[t] += 1.0;
     return (t + d) % 3 == 0;
 }
-template <class A> POINT_FN NearRows looked_at(const A &a) { return {a.row, a.ld_row}; }
-template <class R, class A, class N> POINT_FN void look(const A &a, const N &near, const int d, const int t, int) {
-    const int b = d == 2 ? 0 : d + 1;
-    a.cells[t] += near(0, d, -2, b, 2) + 10.0 * near(1, d, 1, b, -2) + 100.0 * near(1, d, 0, b, 0);
-}
 BOX_KERNEL(count_cells, Counted, count_cell, 128)
 FACE_BOX_KERNEL(count_faces, Counted, count_face, 128)
 BOX_KERNEL_THEN(count_thirds, Counted, is_third, count_cell, 128)
 FACE_BOX_KERNEL_THEN(count_third_faces, Counted, is_third_face, count_face, 128)
-FACE_BOX_KERNEL_NEAR(look_near, Counted, look, looked_at, 128)
 """
-NEAR = "#define NEAR_X 8\n#define NEAR_Y 4\n#define NEAR_Z 4\n#define NEAR_ROWS 2\n#define NEAR_HALO(d) 2\n"
 
 
 @pytest.mark.parametrize("wanted", [(5, 1, 1), (7, 0, 0), (4, 3, 0), (0, 0, 7)])
 def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
     """Boxes that fit no tile, thin ones, one cell; and the wider boxes of a kernel over faces. A second body takes the
-    cells that asked for it; neighbours in shared memory are those of the array."""
-    members = f"cells:address row:address ld_row:whole {stencil.BOX} {stencil.FACES}"
-    types = dict.fromkeys(("cells", "row"), "double *")
-    text = NEAR + COUNTED.replace("template", structure("Counted", members, types) + "template", 1)
+    cells that asked for it."""
+    members = f"cells:address {stencil.BOX} {stencil.FACES}"
+    text = COUNTED.replace("template", structure("Counted", members, {"cells": "double *"}) + "template", 1)
     module, n = be.compile(Source("counted", text)), (40, 23, 19)
-    cells, row = be.empty((n[2], n[1], n[0])), be.empty((2, math.prod(n)))
-    values = np.random.default_rng(1).uniform(size=(2, n[2], n[1], n[0]))
-    row[...] = be.from_host(values.reshape(2, -1))
+    cells = be.empty((n[2], n[1], n[0]))
     number = np.arange(math.prod(n)).reshape(n[::-1])
     box = [
         ((0, 0, 0), n),
@@ -140,35 +130,27 @@ def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
     for (lo, hi), (first, last, below, above, before) in itertools.product(box, wider):
         if first < last and (min(lo) < 3 or any(h + 3 > m for h, m in zip(hi, n))):
             continue
-        size, exact, thirds, seen = [h - x for x, h in zip(lo, hi)], *np.zeros((3, n[2], n[1], n[0]))
+        exact, thirds = np.zeros((2, n[2], n[1], n[0]))
         for d in range(first, last) if last else [0]:
-            size[d] += (below if d else before) + above
             ends = [(x - below * (c == d), h + above * (c == d)) for c, (x, h) in enumerate(zip(lo, hi))]
             inside = tuple(slice(*e) for e in ends[::-1])
             exact[inside] += 1.0 + 9.0 * d
             thirds[inside] += 1.0 + (1.0 + 9.0 * d) * ((number[inside] + d) % 3 == 0)
-            b = (d + 1) % 3
-            at = lambda c, m, k, d=d, b=b: np.roll(values[c], (-m, -k), (2 - d, 2 - b))
-            seen[inside] += (at(0, -2, 2) + 10.0 * at(1, 1, -2) + 100.0 * at(1, 0, 0))[inside]
-        addresses = dict(cells=be.address(cells), row=be.address(row), ld_row=math.prod(n))
-        numbers = {"from": first, "to": last, "below": below, "above": above, "before": before}
+        size = [h - x for x, h in zip(lo, hi)]
+        for d in range(first, last):
+            size[d] += (below if d else before) + above
+        how, items = stencil.tiling(tuple(size), wanted)
+        filled = record(members, cells=be.address(cells), lo=lo, hi=hi, stride=(1, n[0], n[0] * n[1]), **how)
+        for name, value in {"from": first, "to": last, "below": below, "above": above, "before": before}.items():
+            filled[name] = value
 
-        def run(name, wanted, bytes_shared=0, size=size, lo=lo, hi=hi, numbers=numbers, addresses=addresses):
-            how, items = stencil.tiling(tuple(size), wanted, name == "look_near")
-            filled = record(members, lo=lo, hi=hi, stride=(1, n[0], n[0] * n[1]), **addresses, **how)
-            for key, value in numbers.items():
-                filled[key] = value
+        for names, wanted_counts in (
+            (("count_cells", "count_faces"), exact),
+            (("count_thirds", "count_third_faces"), thirds),
+        ):
             cells[...] = 0.0
-            module.launch(name, Shape(128, shared=bytes_shared), filled, items)
-            return be.to_host(cells)
-
-        said = (lo, hi, first, last)
-        assert np.array_equal(run("count_faces" if last else "count_cells", wanted), exact), said
-        assert np.array_equal(run("count_third_faces" if last else "count_thirds", wanted, 8 + 24 * 128), thirds), said
-        if last == 3:  # as far as the fringe goes
-            np.testing.assert_allclose(
-                run("look_near", (3, 2, 2), 16 * 12 * 8 * 8), seen, rtol=1e-14, err_msg=str(said)
-            )
+            module.launch(names[last > 0], Shape(128, shared=8 + 24 * 128), filled, items)
+            assert np.array_equal(be.to_host(cells), wanted_counts), (names, lo, hi, first, last)
 
 
 def case(scheme, viscous=True, **boundary):

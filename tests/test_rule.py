@@ -50,15 +50,15 @@ def test_the_formula():
     work = rule.Work(10, "double", "blocks", 131072)
     assert work.bytes == 216
     assert rule.cpu(work, 1) == pytest.approx(140) and rule.cpu(work, 8) == pytest.approx(140 / 8**0.9)
-    # block calls: bytes over the link, whose rate is the median of 216/14.6, /5.8, /5.6, /4.5, /6.7, /5.0, /5.3
-    assert rule.gpu(work, H200, 1, False) == pytest.approx(5.6)
+    # block calls: bytes over the link, whose rate is the median of 216/10.9, /3.7, /4.0, /3.1, /2.9
+    assert rule.gpu(work, H200, 1, False) == pytest.approx(3.7)
     # 50 species on a link without limits: the kernel alone
     fast = H200._replace(product="another", link=1e15)
     assert rule.gpu(work._replace(species=50), fast, 1, False) == pytest.approx(6.45)
     assert rule.cpu(work._replace(species=20), 1) == pytest.approx(374)
     assert 48.7 < rule.cpu(work._replace(species=7), 1) < 140 and rule.cpu(work._replace(species=100), 1) > 2 * 2100
     # one wait for each array of a chunk: half the chunk, twice the waits
-    short, shorter = (rule.gpu(work._replace(calls="chunks", chunk=n), H200, 1, False) - 5.6 for n in (8192, 4096))
+    short, shorter = (rule.gpu(work._replace(calls="chunks", chunk=n), H200, 1, False) - 3.7 for n in (8192, 4096))
     assert shorter == pytest.approx(2 * short) and short > 0
     # ranks that take turns wait one after the other
     turns = [rule.gpu(work._replace(calls="chunks"), H200, n, False) for n in (4, 16)]
@@ -71,12 +71,12 @@ def test_a_device_that_is_not_in_the_table():
     assert rule.known(H200) and not rule.known(DESKTOP)
     work = rule.Work(10, "double", "blocks", 131072)
     # (a link of half the rate, and kernels 33/1.3 = 25 times as slow)
-    assert rule.gpu(work, DESKTOP, 1, False) == pytest.approx(max(5.6 * 63 / 31.5, 0.264 * 33 / 1.3))
+    assert rule.gpu(work, DESKTOP, 1, False) == pytest.approx(max(3.7 * 63 / 31.5, 0.264 * 33 / 1.3))
     heavy = work._replace(species=50)
     assert rule.gpu(heavy, DESKTOP, 1, False) == pytest.approx(6.45 * 33 / 1.3)
     assert rule.gpu(heavy._replace(precision="single"), DESKTOP, 1, False) < rule.gpu(heavy, DESKTOP, 1, False)
     silent = Rates("unknown", "", 0, 0, 0)
-    assert rule.gpu(work, silent, 1, False) == pytest.approx(5.6 * 63 / 12)
+    assert rule.gpu(work, silent, 1, False) == pytest.approx(3.7 * 63 / 12)
     slow = H200._replace(product="slow", link=1e9)
     taken, said = rule.choose(facts(16, rates=slow, calls="blocks", service=True))
     assert not taken and "16 ranks share by MPS a GPU (slow), called by blocks: about" in said

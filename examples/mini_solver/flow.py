@@ -140,13 +140,12 @@ class Flow:
         ns, s, dimensions = self.ns, self.scheme, self.dimensions
         rows = {
             "Q": ns + 4 + s.conservative,
-            "U": ns + 4,
+            "momentum": 3 + s.conservative,  # and energy
             "U0": ns + 4,
             "gamma_c": 1,
             "e_vol": 1,
             "cv_vol": 1,
             "gruneisen": 1,
-            "theta": dimensions,
             "rate": 1 + s.viscous,
         }
         if not s.conservative:
@@ -173,6 +172,8 @@ class Flow:
                 rows[f"viscous_{AXES[d]}"] = ns + 4
         self.block.allocate(rows)
         a = self.block.arrays
+        if s.limited:
+            a["asks"] = a["shares"][-1]
         a["rho_k"], a["p"] = a["Q"][:ns], a["Q"][ns + 3]
         if s.conservative:
             a["T"] = a["Q"][ns + 4]
@@ -278,15 +279,17 @@ class Flow:
         self.set_state(np.stack([*rho_k, *(mass * u), energy]), np.stack(rows))
 
     def state(self) -> dict:
-        """What a restart needs, on the host: U and the rows of Q that are not in it."""
-        U, Q = (self.block.interior(name) for name in "UQ")
-        return {"U": self.block.host(U), "Q": self.block.host(Q[self.ns :])}
+        """What a restart needs, on the host: U, as kernels/update.h has it, and the rows of Q that are not in it."""
+        Q, momentum = (self.block.host(self.block.interior(name)) for name in ("Q", "momentum"))
+        energy = [] if self.scheme.conservative else [np.ones_like(Q[:1])]  # double flux makes it of p
+        return {"U": np.concatenate([Q[: self.ns], momentum, *energy]), "Q": Q[self.ns :]}
 
     def set_state(self, U, Q):
         """Set the flow to a `state`; its fringes and properties follow."""
         block = self.block
         rows = block.interior("Q")
-        block.put(block.interior("U"), U)
+        momentum = block.interior("momentum")
+        block.put(momentum, U[self.ns : self.ns + len(momentum)])
         block.put(rows[: self.ns], U[: self.ns])
         block.put(rows[self.ns :], Q)
         for side in self.sides:

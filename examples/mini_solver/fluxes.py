@@ -1,4 +1,6 @@
-"""Fluxes through the faces of a block: sensor, convective, viscous."""
+"""Fluxes through the faces of a block: convective, viscous."""
+
+import numpy as np
 
 
 class Fluxes:
@@ -7,41 +9,43 @@ class Fluxes:
     def __init__(self, block, bind, scheme, timers, exchange):
         self.block, self.timers, self.exchange = block, timers, exchange
         numerics = block.case.numerics
-        self._threshold = 1 / numerics["threshold"]
-        self._sensor = bind("sensor") if numerics["dissipation"] == "sensor" else None
+        self._inv_threshold = 1 / numerics["threshold"]
         self._convective = bind("convective")
         if scheme.viscous:
             self._viscous = bind("viscous")
+        # The limiter looks at cells from which less than half of a species may leave in a step: at any one face no more
+        # than a part of that. Viscous fluxes count 1.5 times (kernels/limiter.h). Around an axis a face's area over a
+        # cell's volume is up to 2/width.
+        widths = [float(line.widths(np.arange(n)).min()) for line, n in zip(block.case.lines, block.case.cells)]
+        if block.case.axisymmetric:
+            widths[1] /= 2
+        self._room = [width / (2 * block.dimensions) for width in widths]
 
     def convective(self, part="all"):
         """Of the faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
         block = self.block
         with self.timers.timed("flux"):
+            numbers = dict(room=self._rooms(0.35), inv_threshold=self._inv_threshold, below=0)
             if part == "all":
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
-                whole = {"from": 0, "to": block.dimensions, "above": 1}
-                if self._sensor:
-                    self._sensor(*block.box(), inv_threshold=self._threshold, below=1, **whole)
-                self._convective(*block.box(), below=0, **whole)
+                self._convective(*block.box(), **{"from": 0, "to": block.dimensions, "above": 1}, **numbers)
                 return
             for d in range(block.dimensions):
-                n, only = block.cells[d], {"from": d, "to": d + 1, "below": 0, "above": 0}
+                n, only = block.cells[d], {"from": d, "to": d + 1, "above": 0}
                 # whether this direction's fringe is filled before any message leaves
-                early = d < self.exchange.first
-                cells = faces = {"inside": "all", "rim": "none"}[part] if early else part
+                faces = {"inside": "all", "rim": "none"}[part] if d < self.exchange.first else part
                 if n < 6 and faces != "all":
                     faces = {"inside": "none", "rim": "all"}.get(faces, faces)
-                cells = {"all": [(-1, 1)], "inside": [(2, -2)], "rim": [(-1, 2 - n), (n - 2, 1)], "none": []}[cells]
                 faces = {"all": [(0, 1)], "inside": [(3, -2)], "rim": [(0, 3 - n), (n - 2, 1)], "none": []}[faces]
-                if self._sensor:
-                    for low, high in cells:
-                        self._sensor(*block.box(d, low, high), inv_threshold=self._threshold, **only)
                 for low, high in faces:
-                    self._convective(*block.box(d, low, high), **only)
+                    self._convective(*block.box(d, low, high), **only, **numbers)
 
     def viscous(self):
         """One face more on both sides: their divergence is of fourth order."""
         block = self.block
         with self.timers.timed("viscous"):
             whole = {"from": 0, "to": block.dimensions, "below": 1, "above": 2}
-            self._viscous(*block.box(), inv_dx=block.inv_dx, **whole)
+            self._viscous(*block.box(), inv_dx=block.inv_dx, room=self._rooms(0.14 / 1.5), **whole)
+
+    def _rooms(self, part):
+        return [part * room for room in self._room]

@@ -11,6 +11,7 @@ class Limiter:
         self.block, self.timers = block, timers
         block.arrays["open"][...] = 1.0
         block.arrays["shares"][...] = 1.0
+        block.arrays["rough"][...] = 0.0
         opened = block.view("open")
         for side in sides:
             cut = [slice(None)] * 3
@@ -19,7 +20,8 @@ class Limiter:
         self._bounds = bind("bounds")
         self._limit = bind("limit")
         # a cell's shares are needed by the faces that it has in common with another block's cell
-        self.exchange = Exchange(block.ranks, block.view("shares"), block.backend, way, alarm, layers=1)
+        shares = block.view("shares")
+        self.exchange = Exchange(block.ranks, shares, block.backend, way, alarm, layers=1, last_decides=True)
 
     def __call__(self, scale):
         """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""
@@ -35,4 +37,4 @@ class Limiter:
 
 def arrays(ns, dimensions) -> dict:
     """Rows that it takes, by name."""
-    return {"open": dimensions, "shares": ns + 4}
+    return {"open": dimensions, "shares": ns + 4, "rough": 1}

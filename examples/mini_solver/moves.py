@@ -17,7 +17,9 @@ PART = layout(
     "from:address to:address from_row:whole to_row:whole from_stride:whole:3 to_stride:whole:3 cells:whole:3 "
     "rows:whole from_slot:whole to_slot:whole start:whole factor:real added:real"
 )
-MOVES = np.dtype([("part", PART, MOST_PARTS), *layout("parts:whole total:whole count:address").descr])
+MOVES = np.dtype(
+    [("part", PART, MOST_PARTS), *layout("parts:whole total:whole count:address last_decides:whole").descr]
+)
 LARGEST = "values:address out:address ld:whole rows:whole"
 SIGNAL = "theirs:address:2 mine:address:2 count:address late:address alarm:address post:whole wait:whole patience:whole"
 SOURCE = Source("flow-moves", f'#define MOST_PARTS {MOST_PARTS}\n#include "moves.h"\n', (HERE,))
@@ -44,11 +46,12 @@ class Box:
         return cls(address, tuple(shape), tuple(int(np.prod(shape[k + 1 :])) for k in range(4)), slot)
 
 
-def bind_moves(backend, parts, keep=(), count=0):
+def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
     """run(), which does all of it in one launch. parts: (to, from) or (to, from, factor, added), views of arrays
     (rows, nz, ny, nx) or Boxes of one shape; `from` may have 1 where `to` has more. No part may read what another
-    writes. count: device address of the number of messages so far, where boxes have slots. Raises ValueError for shapes
-    that do not go together."""
+    writes. count: device address of the number of messages so far, where boxes have slots. last_decides: where the last
+    row is 1 nobody reads the others, and they may stay as they are. Raises ValueError for shapes that do not go
+    together."""
     filled, total = np.zeros(1, MOVES), 0
     if not 0 < len(parts) <= MOST_PARTS:
         raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
@@ -66,6 +69,7 @@ def bind_moves(backend, parts, keep=(), count=0):
         part["factor"], part["added"] = how or (1.0, 0.0)
         total += cells
     filled["parts"], filled["total"], filled["count"] = len(parts), total, count
+    filled["last_decides"] = last_decides
     run = code(backend).bind("move_boxes", Shape(THREADS), filled, keep=(parts, keep))
     return lambda: run(total)
 

@@ -121,10 +121,10 @@ class Exchange:
     memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
     device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
-    `complaint` says for what.
+    `complaint` says for what. last_decides: as bind_moves has it.
     """
 
-    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE):
+    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, last_decides=False):
         self.ranks, self.array, self.backend, self._alarm, self._layers = ranks, array, backend, alarm, layers
         self._buffers, self._messages, self.mailboxes = {}, None, None
         self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
@@ -162,7 +162,7 @@ class Exchange:
             ]
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
             for moves, parts in ((self._pack, out), (self._unpack, into)):
-                moves.append(bind_moves(backend, parts, boxes, count) if parts else None)
+                moves.append(bind_moves(backend, parts, boxes, count, last_decides) if parts else None)
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):

@@ -21,7 +21,7 @@ from .ranks import ways as ways_here
 ROUNDS, WARM = 3, 3
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
 PARTS = {
-    "properties": ("state", "transport"),
+    "properties": ("properties",),
     "fluxes": ("flux", "viscous", "boundaries", "limiter"),
     "exchange": ("exchange",),
     "update": ("update", "time step"),

@@ -12,24 +12,23 @@ from kernels.backend.base import Shape, Source
 from kernels.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
-BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"  # as numbers/box.h has it
+# as numbers/box.h has it
+BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"
 # directions, how much wider the box is in each, and where the tiles begin
 FACES = "from:whole to:whole below:whole above:whole before:whole"
-OVER_FACES = ("sensor", "convective", "viscous", "limit")  # kernels of several directions
+OVER_FACES = ("convective", "viscous", "limit")  # kernels of several directions
 # kernels that look again at the few cells which ask for it: what follows
-THEN = {"sensor": "theta_at", "convective": "upwind", "bounds": "shares_of"}
-NEAR = {"viscous": ("velocities", 3, 2)}  # rows in shared memory: the function that says which, how many, their halo
+THEN = {"convective": "upwind", "bounds": "shares_of", "limit": "take_back"}
 ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
 # On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "sensor": ((5, 1, 1), 6, 4),
-    "convective": ((5, 1, 1), 5, None),
-    "viscous": ((5, 2, 1), 4, None),
-    "update": ((5, 2, 1), 4, 2),
-    "bounds": ((5, 1, 1), 5, 2),
-    "limit": ((5, 1, 1), 8, 4),
+    "convective": ((4, 2, 1), 4, None),
+    "viscous": ((4, 2, 1), 7, None),
+    "update": ((5, 1, 1), 5, 2),
+    "bounds": ((6, 1, 0), 5, 2),
+    "limit": ((6, 1, 0), 8, 4),
 }
 TILE, MANY = ((5, 1, 1), 8, 4), 4
 BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
@@ -39,25 +38,25 @@ METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart
 AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
 # kernel: (header, arrays, numbers as members of a record, switches it depends on)
 KERNELS = {
-    "sensor": ("convective.h", "Q gamma_c theta", f"{FACES} inv_threshold:real", ""),
     "convective": (
         "convective.h",
-        "Q gamma_c theta flux_x flux_y flux_z e_vol eps_k",
-        FACES,
+        "Q gamma_c flux_x flux_y flux_z e_vol eps_k asks rough length",
+        f"{FACES} room:real:3 inv_threshold:real",
         "ORDER DISSIPATION CONSERVATIVE",
     ),
     "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
     "viscous": (
         "viscous.h",
-        "Q T mu lam D h_Y viscous_x viscous_y viscous_z",
-        f"{FACES} inv_dx:real:3",
+        "Q T mu lam D h_Y viscous_x viscous_y viscous_z asks length",
+        f"{FACES} inv_dx:real:3 room:real:3",
         "DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
     "gather": ("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
-    "scatter": ("chemistry.h", "Q U batch failed rate", "", "CONSERVATIVE"),
+    "scatter": ("chemistry.h", "Q batch failed rate", "", "CONSERVATIVE"),
     "update": (
         "update.h",
-        "Q U U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length kept",
+        "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length "
+        "kept",
         "inv_dx:real:3 w0:real w1:real first:whole",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
     ),
@@ -71,7 +70,7 @@ KERNELS = {
     ),
     "bounds": (
         "limiter.h",
-        f"{LIMITED} length theta",
+        f"{LIMITED} length rough",
         "inv_dx:real:3 scale:real",
         "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
     ),
@@ -81,7 +80,7 @@ KERNELS = {
     "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
     "side_flux": (
         "sides.h",
-        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through",
+        "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through asks",
         f"{BESIDE} inv_dx:real:3 share:real",
         "CONSERVATIVE VISCOUS METRICS AXISYMMETRIC",
     ),
@@ -110,14 +109,6 @@ def source(name, switches, inv_W) -> Source:
     ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = [f"#define FACES_APART {int(ns > MANY)}"]
-    for other in together:
-        if other in NEAR:
-            _, rows, halo = NEAR[other]
-            lines += [f"#define NEAR_{axis} {2**n}" for axis, n in zip("XYZ", tile_of(other, switches))]
-            lines += [
-                f"#define NEAR_ROWS {rows}",
-                f"#define NEAR_HALO(d) ((d) < {switches['DIMENSIONS']} ? {halo} : 0)",
-            ]
     lines += ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
@@ -132,8 +123,6 @@ def source(name, switches, inv_W) -> Source:
         kind, bodies = "FACE_BOX_KERNEL" if other in OVER_FACES else "BOX_KERNEL", other
         if other in THEN:
             kind, bodies = f"{kind}_THEN", f"{other}, {THEN[other]}"
-        if other in NEAR:
-            kind, bodies = f"{kind}_NEAR", f"{other}, {NEAR[other][0]}"
         lines.append(f"{kind}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
@@ -145,35 +134,15 @@ def bounds(name, ns) -> str:
     return str(2 ** sum(tile)) + (f", {blocks}" if blocks else "")
 
 
-def tile_of(name, switches) -> tuple:
-    """log2 of the cells of a large box's tile in x, y, z. Of a kernel in NEAR the machine code knows it: it has none in
-    directions that the flow does not have."""
-    tile = list(TILES.get(name, TILE)[0])
-    for d in range(2, switches["DIMENSIONS"] - 1, -1) if name in NEAR else ():
-        tile[d - 1] += tile[d]
-        tile[d] = 0
-    return tuple(tile)
-
-
-def shared(name, tile) -> int:
-    """Bytes of shared memory that a block takes: TO_DO and NEAR_CELLS in numbers/box.h."""
-    if name in NEAR:
-        _, rows, halo = NEAR[name]
-        return 8 * rows * math.prod(2**n + 2 * halo for n in tile)
-    return 8 + 24 * 2 ** sum(tile) if name in THEN else 0
-
-
 @functools.lru_cache(4096)
-def tiling(cells, wanted, fixed=False):
+def tiling(cells, wanted):
     """(members of the record, items of the launch) for a box of so many cells in x, y, z. wanted: log2 of the cells of
-    a large box's tile; where the box is thinner, the tile is longer elsewhere, unless it is fixed."""
-    tile = list(wanted)
-    if not fixed:
-        most = [(n - 1).bit_length() for n in cells]
-        tile = [min(pair) for pair in zip(wanted, most)]
-        for d in range(3):
-            tile[d] += min(sum(wanted) - sum(tile), most[d] - tile[d])
-        tile[2] += sum(wanted) - sum(tile)  # threads without a cell
+    a large box's tile; where the box is thinner, the tile is longer elsewhere."""
+    most = [(n - 1).bit_length() for n in cells]
+    tile = [min(pair) for pair in zip(wanted, most)]
+    for d in range(3):
+        tile[d] += min(sum(wanted) - sum(tile), most[d] - tile[d])
+    tile[2] += sum(wanted) - sum(tile)  # threads without a cell
     tiles = [-(-n // 2**t) for n, t in zip(cells, tile)]
     by_tiles = [-(-(2**38) // n) for n in tiles[:2]]
     return dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles), math.prod(tiles) * 2 ** sum(wanted)
@@ -199,9 +168,10 @@ class Stencil:
                 filled[name] = self.backend.address(array)
                 filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
                 keep.append(array)
-        wanted = tile_of(self.name, self._switches)
+        wanted = TILES.get(self.name, TILE)[0]
         apart = self.name in OVER_FACES and self._ns > MANY
-        shape = Shape(2 ** sum(wanted), shared=shared(self.name, wanted))
+        threads = 2 ** sum(wanted)
+        shape = Shape(threads, shared=8 + 24 * threads if self.name in THEN else 0)  # TO_DO in numbers/box.h
         launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 
         def run(lo, hi, **numbers):
@@ -217,7 +187,7 @@ class Stencil:
                 numbers["before"] = -(-numbers["below"] // line) * line
             for d in range(numbers.get("from", 0), numbers.get("to", 0)):
                 cells[d] += numbers["below" if d else "before"] + numbers["above"]
-            how, items = tiling(tuple(cells), wanted, self.name in NEAR)
+            how, items = tiling(tuple(cells), wanted)
             for name, value in dict(numbers, lo=lo, hi=hi, **how).items():
                 filled[name] = value
             launch(items)

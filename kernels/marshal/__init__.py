@@ -28,6 +28,7 @@ SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
 # On a device: a thread a point where the block is its own memory. Across the link fewer, which loop over the points:
 # they are enough for the link, and copies of the other direction and kernels run beside them.
 ON_DEVICE, ACROSS = Shape(256), Shape(256, resident=1)
+PAST, LATER = 1, 2  # of MOVES' `past`: marshal.h
 PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
 COPIED_FROM = 2**16  # bytes of a row: with fewer, queueing a copy takes longer than kernels that read across the link
 PLACES = 64  # views whose places are remembered
@@ -91,7 +92,7 @@ class Moves:
     """Copies between selections and views, bound once. Addresses of the host are in it: it may be run in calls that
     name the same arrays."""
 
-    def __init__(self, marshal: Marshal, name: str, pairs, past: bool, points: int, ours: bool):
+    def __init__(self, marshal: Marshal, name: str, pairs, past: int, points: int, ours: bool):
         copied = [
             marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs
         ]
@@ -154,7 +155,7 @@ class Marshal:
         else:
             slot = out
         packed = slot.rows(block.n[3], self.packer.backend.pad(count), view.dtype)  # waits for its last copy
-        lent, past = rows_block(packed), int(count * view.itemsize >= PAST_FROM)
+        lent, past = rows_block(packed), PAST * (count * view.itemsize >= PAST_FROM)
         if name == "gather":
             self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
             self._straight(name, lent, 0, count, view, "ours")
@@ -193,10 +194,16 @@ class Marshal:
         queue = self.backend.copier(ends, name == "gather")
         return lambda start, count, column: queue(size * column, size * start, size * count)
 
-    def moves(self, name: str, pairs, past: bool = False, points: int = 0, ours: bool = False) -> Moves:
+    def moves(self, name: str, pairs, past: int = 0, points: int = 0, ours: bool = False) -> Moves:
         """gather or scatter of these (block, view): one launch, and the copies of those that copy engines bring.
-        points: in most runs. ours: the blocks are buffers of the backend's. past: see marshal.h."""
+        points: in most runs. ours: the blocks are buffers of the backend's. past: PAST, or LATER, which `finish` ends;
+        see marshal.h."""
         return Moves(self, name, pairs, past, points, ours)
+
+    @functools.cached_property
+    def finish(self):
+        """finish(): what this thread's moves with LATER began is done."""
+        return functools.partial(self.module.bind("finish_moves", Shape(256), record(MOVES)), 1)
 
     def buffer(self, name: str, rows: int, columns: int, dtype) -> np.ndarray:
         """A matrix of pinned memory with at least so many rows. It is kept; a larger one takes its place."""

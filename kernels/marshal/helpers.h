@@ -74,16 +74,24 @@ struct HIDDEN Helpers {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 
-    // work(record, part, parts, items) for all parts. Of two callers at the same time the second works alone.
-    void run(const Part what, const void *given, const long count, const int threads) {
-        if (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) return what(given, 0, 1, count);
+    // The helpers begin with what(given, part, parts, count) for all parts. False where nothing is left for `finish`:
+    // of two callers at the same time the second works alone.
+    bool begin(const Part what, const void *given, const long count, const int threads) {
+        if (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) return what(given, 0, 1, count), false;
         if (started + 1 < threads) start(threads);
-        set(work, what), set(record, given), set(items, count), set(parts, 4L * threads), set(done, 0L);
         const unsigned mine = number + 1;
-        set(ticket, (unsigned long)mine << 32);
+        const unsigned long first = (unsigned long)mine << 32;
+        set(ticket, first | 0xffffffff); // no part: a helper that still looks at the last copy takes none of this one
+        set(work, what), set(record, given), set(items, count), set(parts, 4L * threads), set(done, 0L);
+        set(ticket, first);
         set(number, mine);
         if (get(asleep)) syscall(SYS_futex, &number, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
-        help(mine);
+        return true;
+    }
+
+    // Until all parts are done; for the thread that began.
+    void finish() {
+        help(number);
         for (long looked = 1; get(done) < parts; ++looked)
             if (looked % 1024 == 0) sched_yield(); // the helper may need this core
         __atomic_clear(&taken, __ATOMIC_RELEASE);

@@ -12,7 +12,8 @@ struct Field {
 };
 
 // start: number of the first point. column: where it lies in the views. past: on a CPU, what is written goes past the
-// caches: nobody here reads it soon.
+// caches: nobody here reads it soon. LATER: so, and threads of the CPU may be at it until `finish_moves`.
+constexpr long LATER = 2;
 struct Moves {
     long start, column, past, fields;
     Field field[MOST_FIELDS];
@@ -150,11 +151,18 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
 }
 
 static Helpers helpers;
+static thread_local bool begun = false; // this thread has to call finish_moves
 
 template <class Inner, bool in>
 void move_part(const void *record, const long part, const long parts, const long items) {
     const long low = items * part / parts & ~7, high = items * (part + 1) / parts & ~7;
     move_points<Inner, in>(*(const Moves *)record, low, (part + 1 == parts ? items : high) - low);
+}
+
+static int finish() {
+    if (begun) helpers.finish();
+    begun = false;
+    return 0;
 }
 
 // clang-format off
@@ -163,7 +171,10 @@ void move_part(const void *record, const long part, const long parts, const long
 #define MOVE_KERNEL(name, Inner, in)                                                                                   \
     KERNEL(name, Moves, 256) {                                                                                         \
         if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
-        if (record->past) return helpers.run(move_part<Inner, in>, record, items, threads), 0;                         \
+        if (record->past) {                                                                                            \
+            begun |= helpers.begin(move_part<Inner, in>, record, items, threads);                                      \
+            return record->past == LATER ? 0 : finish();                                                               \
+        }                                                                                                              \
         _Pragma("omp parallel for schedule(static) num_threads(threads)")                                              \
         for (int part = 0; part < threads; ++part) {                                                                   \
             fenv_t host;                                                                                               \
@@ -174,6 +185,7 @@ void move_part(const void *record, const long part, const long parts, const long
         return 0;                                                                                                      \
     }
 // clang-format on
+KERNEL(finish_moves, Moves, 256) { return finish(); }
 #endif
 
 // Named by the bytes of an element of the view.

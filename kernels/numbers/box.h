@@ -11,13 +11,6 @@
 // waits for a neighbour's; it reads what `body` wrote of the cell. Its launch has TO_DO(threads) bytes of shared
 // memory.
 //
-//   FACE_BOX_KERNEL_NEAR(name, Record, body, rows, threads[, blocks])      body<number>(a, near, d, cell, count):
-//
-// near(c, d, m, b, n) is row c of rows(a) at the cell that lies m further in direction d and n further in direction b.
-// On a device the block holds these NEAR_ROWS rows of its tile in shared memory with NEAR_HALO(d)
-// cells more on both sides; the source says so, and the tile (NEAR_X, NEAR_Y, NEAR_Z cells), before it includes this.
-// The body looks no further than a.below + NEAR_HALO(d) cells below the box, and a.above above it.
-//
 // Of the record it takes long lo[3], hi[3], stride[3], tile[3], tiles[2], by_tiles[2]. cell: offset in the block,
 // i + j*stride[1] + k*stride[2], below 2^31. count: cells of a pack that are in the box. threads, blocks: as KERNEL has
 // them. On a device the threads of a block take a tile of 2^tile[0] x 2^tile[1] x 2^tile[2] cells, so that neighbours
@@ -27,19 +20,11 @@
 #pragma once
 #include "numbers/launch.h"
 
-// rows of an array, ld apart
-struct NearRows {
-    const double *first;
-    long ld;
-};
-
 #ifdef ON_DEVICE
 #ifndef FACES_APART
 #define FACES_APART 0
 #endif
 #define CONSTANT_TABLE __constant__ // numbers that are known when the source is written
-// What was read before is read again after this, instead of being held in a register.
-#define READ_AGAIN asm volatile("" ::: "memory")
 #define TO_DO(threads) (8 + 24 * (threads))
 // Cells of a block's tile that wait for a second body, with a direction each.
 struct ToDo {
@@ -78,40 +63,6 @@ struct Place {
         return at[d] >= int(a.lo[d]) - below && at[d] < int(a.hi[d]) + above;
     }
 };
-#ifdef NEAR_ROWS
-constexpr int NEAR_SPAN_X = NEAR_X + 2 * NEAR_HALO(0), NEAR_SPAN_Y = NEAR_Y + 2 * NEAR_HALO(1),
-              NEAR_LAYER = NEAR_SPAN_X * NEAR_SPAN_Y, NEAR_CELLS = NEAR_LAYER * (NEAR_Z + 2 * NEAR_HALO(2));
-class NearTile {
-    const double *own;
-    static POINT_FN int step(const int d) { return d == 0 ? 1 : d == 1 ? NEAR_SPAN_X : NEAR_LAYER; }
-    template <class Record> static POINT_FN int within(const Record &a, const int d, const int place) {
-        const int low = int(a.lo[d]) - (NEAR_HALO(d) ? a.below + NEAR_HALO(d) : 0),
-                  high = int(a.hi[d]) + (NEAR_HALO(d) ? int(a.above) : -1);
-        return place < low ? low : place > high ? high : place;
-    }
-
-public:
-    // here: of this thread. All threads of a block make theirs.
-    template <class Record> POINT_FN NearTile(const Record &a, const Place &here, const NearRows &rows) {
-        extern __shared__ double shared_memory[];
-        const int thread = threadIdx.x, x = thread % NEAR_X, y = thread / NEAR_X % NEAR_Y,
-                  z = thread / (NEAR_X * NEAR_Y);
-        for (int i = thread; i < NEAR_CELLS; i += NEAR_X * NEAR_Y * NEAR_Z) {
-            const int k = i / NEAR_LAYER, rest = i - k * NEAR_LAYER, j = rest / NEAR_SPAN_X;
-            const int cell = within(a, 0, here.at[0] - x - NEAR_HALO(0) + rest - j * NEAR_SPAN_X) +
-                             within(a, 1, here.at[1] - y - NEAR_HALO(1) + j) * int(a.stride[1]) +
-                             within(a, 2, here.at[2] - z - NEAR_HALO(2) + k) * int(a.stride[2]);
-            UNROLL
-            for (int c = 0; c < NEAR_ROWS; ++c) shared_memory[c * NEAR_CELLS + i] = rows.first[c * rows.ld + cell];
-        }
-        __syncthreads();
-        own = shared_memory + x + NEAR_HALO(0) + (y + NEAR_HALO(1)) * NEAR_SPAN_X + (z + NEAR_HALO(2)) * NEAR_LAYER;
-    }
-    POINT_FN double operator()(const int c, const int d, const int m, const int b, const int n) const {
-        return own[c * NEAR_CELLS + m * step(d) + n * step(b)];
-    }
-};
-#endif
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
     const int none[3] = {0, 0, 0};
     const Place here{a, none};
@@ -119,13 +70,11 @@ template <class Record, class Work> POINT_FN void each_cell(const Record &a, con
 }
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
 // takes too many registers, FACES_APART is 1, and a launch has one direction.
-template <class Record> POINT_FN Place place_of_faces(const Record &a) {
+template <class Record, class Work> POINT_FN void each_face(const Record &a, const Work &work) {
     int below[3];
     UNROLL
     for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
-    return Place{a, below};
-}
-template <class Record, class Work> POINT_FN void each_direction(const Record &a, const Place &here, const Work &work) {
+    const Place here{a, below};
     bool inside[3], wider[3];
     const int cell = here.cell(a);
     UNROLL
@@ -145,7 +94,7 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
 #define FACE_BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
-        each_direction(a, place_of_faces(a), [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
+        each_face(a, [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
     }
 #define BOX_KERNEL_THEN(name, Record, body, more, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
@@ -160,32 +109,14 @@ template <class Record, class Work> POINT_FN void each_direction(const Record &a
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
         const ToDo left; \
-        each_direction(a, place_of_faces(a), [&](const int d, const int cell) { \
+        each_face(a, [&](const int d, const int cell) { \
             if (body<double>(a, d, cell, 1)) left.add(cell, d); \
         }); \
         left.share([&](const int d, const int cell) { more<double>(a, d, cell, 1); }); \
     }
-#define FACE_BOX_KERNEL_NEAR(name, Record, body, rows, ...) \
-    KERNEL(name, Record, __VA_ARGS__) { \
-        (void)items; \
-        const Place here = place_of_faces(a); \
-        const NearTile near(a, here, rows(a)); \
-        each_direction(a, here, [&](const int d, const int cell) { body<double>(a, near, d, cell, 1); }); \
-    }
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
-#define READ_AGAIN
-template <class R> struct Near {
-    NearRows rows;
-    const long *stride;
-    int cell;
-    POINT_FN R operator()(const int c, const int d, const int m, const int b, const int n) const {
-        R x;
-        load(rows.first + c * rows.ld + (cell + m * stride[d] + n * stride[b]), x);
-        return x;
-    }
-};
 // clang-format off
 #define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \
@@ -227,7 +158,5 @@ template <class R> struct Near {
     BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, t, count))) more<vec>(a, t, count);)
 #define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...)                                                            \
     FACE_BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, d, t, count))) more<vec>(a, d, t, count);)
-#define FACE_BOX_KERNEL_NEAR(name, Record, body, rows, ...)                                                            \
-    FACE_BOX_KERNEL_OF(name, Record, body<vec>(a, (Near<vec>{rows(a), a.stride, t}), d, t, count);)
 // clang-format on
 #endif

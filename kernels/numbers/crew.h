@@ -72,17 +72,18 @@ POINT_FN choices operator||(choices a, choices b) {
 POINT_FN several select(choices c, several yes, several no) {
     return each_point([&](int i) { return select(c.v[i], of(yes.v[i]), of(no.v[i])); });
 }
+// of all points of the warp: the lanes of a crew's warps stay together, for what they do with the other warps
 POINT_FN bool all_of(choices c) {
     bool all = true;
     UNROLL
     for (int i = 0; i < LANE_POINTS; ++i) all &= c.v[i];
-    return all;
+    return __all_sync(WARP, all);
 }
 POINT_FN bool any_of(choices c) {
     bool any = false;
     UNROLL
     for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
-    return any;
+    return !__all_sync(WARP, !any);
 }
 // Known to be alike for a warp and, where CREW is a power of 2, to be below it
 POINT_FN int crew_rank() {

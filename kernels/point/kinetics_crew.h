@@ -1,7 +1,9 @@
 // Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
 // needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
-// wait in shared memory until each species' are added up, in the table's order. A portion has two halves: where
-// directions are apart, a half is a portion, and its reverse rates take the rows of the other one.
+// wait in shared memory until each species' are added up, in the table's order. Where directions are apart there are
+// twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory and for its
+// own results more than for arithmetic units: so it has two points a lane, and takes two species, two reactions of a
+// kind, and four rates of a sum at a time.
 #pragma once
 
 // A number of 32 bits and one of 20, of a double that is a whole number
@@ -24,6 +26,10 @@ template <class M> struct CrewRows {
                          RATES = LN_THIRD + M::RATE_LOGS, WEIGHTED = RATES, REST = WEIGHTED + M::RATE_WEIGHTED;
 };
 
+struct alignas(16) TwoDoubles {
+    double v[2];
+};
+
 // What a warp does in a portion: its steps, then lists of the rates that it adds up. It is copied to shared memory a
 // portion ahead.
 template <bool APART, class M> struct CrewBlocks {
@@ -36,11 +42,8 @@ template <bool APART, class M> struct CrewBlocks {
         else from = m.reaction_steps + SIZE * rank;
     }
     POINT_FN void start(const int portion) const {
-        struct alignas(16) Two {
-            double v[2];
-        };
-        const Two *const source = (const Two *)(from + portion * (SIZE * CREW));
-        Two *const there = (Two *)(to + (portion & 1) * SIZE);
+        const TwoDoubles *const source = (const TwoDoubles *)(from + portion * (SIZE * CREW));
+        TwoDoubles *const there = (TwoDoubles *)(to + (portion & 1) * SIZE);
         UNROLL_BY(1)
         for (int i = threadIdx.x & 31; i < SIZE / 2; i += 32) copy_async(there + i, source + i);
     }
@@ -51,18 +54,31 @@ template <bool APART, class M> struct CrewBlocks {
     }
 };
 
-// Adds the sums of a list, of two rows each, to `sum`; `at` moves on to the list behind.
-template <class R> POINT_FN R with_listed(const CrewMemory &s, const double *&at, R sum) {
-    bool last;
-    UNROLL_BY(1)
-    do {
-        const Word now(*at++);
-        const double sign = from_words(0x3ff00000u | (now.low & 0x80000000u), 0);
-        last = now.low & 0x40000000u;
-        sum += sign * (s[now.low] + s[now.high()]);
-    } while (!last);
-    return sum;
-}
+// Lists of rows, one behind the other, each with four at least. Four are on their way at a time, and the words of the
+// next four.
+struct CrewLists {
+    const TwoDoubles *at;
+    TwoDoubles ahead;
+    POINT_FN CrewLists(const double *from) : at((const TwoDoubles *)from), ahead(*at) {}
+    // adds a list's rows to `sum`, each with its sign
+    template <class R> POINT_FN R added(const CrewMemory &s, R sum) {
+        const auto one = [](const unsigned sign) { return from_words(0x3ff00000u | (sign & 0x80000000u), 0); };
+        R second = R(0.0);
+        bool last;
+        UNROLL_BY(1)
+        do {
+            const Word now[2] = {ahead.v[0], ahead.v[1]};
+            ahead = *++at;
+            last = now[0].low & 0x20000000u;
+            UNROLL
+            for (int j = 0; j < 2; ++j) {
+                sum += one(now[j].low) * (s[now[j].low]);
+                second += one(now[j].low << 1) * (s[now[j].high()]);
+            }
+        } while (!last);
+        return sum + second;
+    }
+};
 
 template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const M &m;
@@ -89,22 +105,53 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (M::RATES_BOUNDED) return exp_within(x);
         return exp(x);
     }
-    // b, E: of the limit that it is a multiple of
-    POINT_FN R falloff(const int i, const scalar b, const scalar E, const R ln_third) const {
-        const scalar *f = m.reaction_falloffs + 15 * i;
-        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, ln_third);
-        R ln_k = b * ln_T - E * inv_T;
+    // N falloffs at a time; false where they are not Troe's. b, E of a step: of the limit that it is a multiple of
+    template <int N> POINT_FN bool troe(const CrewStep *of, R (&k)[N]) const {
+        const scalar *f[N];
+        R ln_Pr[N], centre[N], share[N];
+        UNROLL
+        for (int j = 0; j < N; ++j) {
+            const Word more(of[j].more);
+            f[j] = m.reaction_falloffs + 15 * (more.low >> 16);
+            if (whole_number(f[j][7]) != 1) return false;
+            ln_Pr[j] = reduced_pressure(f[j], ln_T, inv_T, s[more.low & 0xffff]);
+        }
+        bool cold = false;
+        UNROLL
+        for (int j = 0; j < N; ++j) { // as ln_centre has it
+            centre[j] = f[j][8] + (f[j][9] * exp(-f[j][10] * T) + f[j][11] * exp(-f[j][12] * T));
+            share[j] = 1.0 + exp_within(f[j][6] < 1 ? -ln_Pr[j] : ln_Pr[j]); // over Pr/(1 + Pr), or 1/(1 + Pr)
+            cold = cold || f[j][13] > 0;
+        }
+        if (cold) {
+            UNROLL
+            for (int j = 0; j < N; ++j) centre[j] += f[j][13] * exp(-f[j][14] * inv_T);
+        }
+        UNROLL
+        for (int j = 0; j < N; ++j) centre[j] = log(at_least(centre[j], SMALLEST));
+        UNROLL
+        for (int j = 0; j < N; ++j)
+            k[j] = f[j][0] * exp(of[j].b * ln_T - of[j].E * inv_T + ln_blending(centre[j], ln_Pr[j])) / share[j];
+        return true;
+    }
+    POINT_FN R falloff(const CrewStep &of) const {
+        R k[1];
+        if (troe(&of, k)) return k[0];
+        const Word more(of.more);
+        const scalar *f = m.reaction_falloffs + 15 * (more.low >> 16);
+        const R ln_Pr = reduced_pressure(f, ln_T, inv_T, s[more.low & 0xffff]);
+        R ln_k = of.b * ln_T - of.E * inv_T;
         const int form = whole_number(f[7]);
         if (form == 3) ln_k = ln_k + ln_of_sri(f + 8, T, ln_T, inv_T, ln_Pr);
         else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
-        return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr)); // Pr/(1 + Pr), or 1/(1 + Pr)
+        return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr));
     }
-    // what a rate coefficient has but A and an exponential; place: in its table; third: row of a falloff's collider
-    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags, const int place,
-                                  const unsigned third) const {
+    // what a rate coefficient has but A and an exponential
+    POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags) const {
+        const int place = Word(of.more).low >> 16;
         R k = R(1.0);
         if constexpr (M::RATE_FALLOFFS > 0)
-            if (flags & FALLOFF) k = falloff(place, of.b, of.E, s[third]);
+            if (flags & FALLOFF) k = falloff(of);
         if constexpr (M::RATE_PLOGS > 0)
             if (flags & PLOG) {
                 const scalar *at = m.reaction_plogs + place;
@@ -137,22 +184,42 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
         return potential<true>(m, T, ln_T, inv_T, k);
     }
-    POINT_FN void species(const int rank) const { // in the rows of D and I lie concentrations and ln gamma
-        R rest = R(0.0);
-        UNROLL_BY(2)
-        for (int k = rank; k < M::NS; k += CREW) {
-            const R C = s[2 * k];
-            R L = potential<true>(m, T, ln_T, inv_T, k), c = C;
+    // D and I of N species from k on, in whose rows lie concentrations and ln gamma. Returns the sum of what `rest`
+    // has of them.
+    template <int N> POINT_FN R species_from(const int k) const {
+        R C[N], c[N], L[N], rest = R(0.0);
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const int own = k + i * CREW;
+            C[i] = c[i] = s[2 * own];
+            L[i] = potential<true>(m, T, ln_T, inv_T, own);
             if constexpr (is_given<Gamma>::value) {
-                if constexpr (M::kinetics_fugacity) c = C * exp(s[2 * k + 1]);
-                else L += s[2 * k + 1];
+                if constexpr (M::kinetics_fugacity) c[i] = C[i] * exp(s[2 * own + 1]);
+                else L[i] += s[2 * own + 1];
             }
-            const R I = exp_within(at_most(at_least(-L, -FARTHEST), FARTHEST));
-            s.set(2 * k, c / I), s.set(2 * k + 1, I);
-            const int place = M::collider_place(k);
-            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C);
-            else rest += C;
         }
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const R I = exp_within(at_most(at_least(-L[i], -FARTHEST), FARTHEST));
+            L[i] = I, c[i] = c[i] / I;
+        }
+        UNROLL
+        for (int i = 0; i < N; ++i) {
+            const int own = k + i * CREW, place = M::collider_place(own);
+            s.set(2 * own, c[i]), s.set(2 * own + 1, L[i]);
+            if (place < M::RATE_WEIGHTED) s.set(At::WEIGHTED + place, C[i]);
+            else rest += C[i];
+        }
+        return rest;
+    }
+    POINT_FN void species(const int rank) const {
+        R rest = R(0.0);
+        int k = rank;
+        if constexpr (M::NS > CREW) {
+            UNROLL_BY(1)
+            for (; k + CREW < M::NS; k += 2 * CREW) rest += species_from<2>(k);
+        }
+        if (k < M::NS) rest += species_from<1>(k);
         s.set(At::REST + rank, rest);
         if (rank == 0) s.set(At::ONE, R(1.0)), s.set(At::ONE + 1, R(1.0)), s.set(At::ZERO, R(0.0));
     }
@@ -197,8 +264,12 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
         }
     }
-    // to: the row for its rate, reverse: for that of the other direction, where they are APART
-    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to, const unsigned reverse) const {
+    // to the row for its rate, and where directions are APART that of the other one
+    template <bool APART> POINT_FN void leave(const R scale, const R before, const R after, const unsigned to) const {
+        if constexpr (!APART) s.set(to, scale * (before - after));
+        else s.set(to, scale * before), s.set(to + M::RATE_REVERSE, scale * after);
+    }
+    template <bool APART> POINT_FN void step(const CrewStep &now, const unsigned to) const {
         const Word left(now.left), right(now.right);
         const unsigned a = left.low, b = left.high(), flags = right.low;
         R scale = R(now.A);
@@ -206,24 +277,49 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         R before = s[a] * s[b], after = s[right.low] * s[right.high()];
         if (flags & RARE) {
             const Word more(now.more);
-            const unsigned third = more.low & 0xffff, sides = more.high();
-            if (flags & (FALLOFF | PLOG | CHEBYSHEV))
-                scale = scale * tabled_coefficient(now, flags, more.low >> 16, third);
+            const unsigned sides = more.high();
+            if (flags & (FALLOFF | PLOG | CHEBYSHEV)) scale = scale * tabled_coefficient(now, flags);
             if constexpr (M::RATE_OTHERS > 0)
                 if (flags & OTHER) {
-                    other<APART>(m.reaction_others + third, scale, a);
+                    other<APART>(m.reaction_others + sides, scale, a);
                     return;
                 }
-            if (flags & THIRD) scale = scale * s[third];
+            if (flags & THIRD) scale = scale * s[more.low & 0xffff];
             if (flags & REACTANT) {
                 const unsigned c = sides & 1023;
                 scale = scale * s[c + 1], before = before * s[c];
             }
             if (flags & PRODUCT) after = after * s[sides >> 10];
         }
-        scale = scale * (s[a + 1] * s[b + 1]);
-        if constexpr (!APART) s.set(to, scale * (before - after));
-        else s.set(to, scale * before), s.set(reverse, scale * after);
+        leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to);
+    }
+    // Two steps at a time, so that a warp need not wait for each result: what the one leaves would keep back what the
+    // other reads. False where they are not of one kind, or of one that is rare; falloffs are Troe's.
+    template <bool APART> POINT_FN bool two_steps(const CrewStep *now, const unsigned to) const {
+        const unsigned flags = Word(now[0].right).low;
+        if ((flags ^ Word(now[1].right).low) >> 24 || flags & (RARE & ~(THIRD | FALLOFF))) return false;
+        R scale[2] = {R(now[0].A), R(now[1].A)}, before[2], after[2];
+        const auto times = [&](const auto &of) {
+            UNROLL
+            for (int j = 0; j < 2; ++j) scale[j] = scale[j] * of(j);
+        };
+        if (flags & EXPONENT) times([&](const int j) { return exponential(now[j].b, now[j].E); });
+        if constexpr (M::RATE_FALLOFFS > 0)
+            if (flags & FALLOFF) {
+                R k[2];
+                if (!troe(now, k)) return false;
+                times([&](const int j) { return k[j]; });
+            }
+        if (flags & THIRD) times([&](const int j) { return s[Word(now[j].more).low & 0xffff]; });
+        UNROLL
+        for (int j = 0; j < 2; ++j) {
+            const Word left(now[j].left), right(now[j].right);
+            before[j] = s[left.low] * s[left.high()], after[j] = s[right.low] * s[right.high()];
+            scale[j] = scale[j] * (s[left.low + 1] * s[left.high() + 1]);
+        }
+        UNROLL
+        for (int j = 0; j < 2; ++j) leave<APART>(scale[j], before[j], after[j], to + j);
+        return true;
     }
 };
 
@@ -261,22 +357,25 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     for (int portion = 0; portion < PORTIONS; ++portion) {
         const double *block = blocks.arrived(portion);
         if (portion + 1 < PORTIONS) blocks.start(portion + 1);
-        // a portion takes every so manieth eight of the steps, halves of it take turns
-        const bool second = APART && portion >= M::RATE_PORTIONS;
-        unsigned to = At::RATES + rank + (second ? CREW : 0);
-        const double *const lists = block + CrewBlocks<APART, M>::LISTS;
+        const Word head(*block);
+        const CrewStep *now = (const CrewStep *)(block + 2);
+        unsigned to = head.high();
         UNROLL_BY(1)
-        for (int i = CREW * portion + rank; i < M::RATE_STEPS; i += CREW * PORTIONS) {
-            crew.template step<APART>(*(const CrewStep *)block, to, second ? to - CREW : to + CREW);
-            block += 6, to += APART ? 2 * CREW : CREW;
+        for (int left = head.low; left > 0;) {
+            int count = 2;
+            if (left < 2 || !crew.template two_steps<APART>(now, to)) {
+                crew.template step<APART>(*now, to);
+                count = 1;
+            }
+            now += count, to += count, left -= count;
         }
         crew_barrier();
-        const double *list = lists;
+        CrewLists listed(block + CrewBlocks<APART, M>::LISTS);
         UNROLL
         for (int i = 0; i < OWN; ++i)
             if (i * CREW + rank < M::NS) {
-                made[i] = with_listed(s, list, made[i]);
-                if constexpr (APART) gone[i] = with_listed(s, list, gone[i]);
+                made[i] = listed.added(s, made[i]);
+                if constexpr (APART) gone[i] = listed.added(s, gone[i]);
             }
         crew_barrier();
     }

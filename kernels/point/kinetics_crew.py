@@ -14,7 +14,7 @@ STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # of net rates; o
 # Bytes of shared memory of a block of 64 points, of which a multiprocessor has two, or one
 TWO_BLOCKS, ONE_BLOCK = 113 * 1024, 227 * 1024
 POINTS = 64
-STEP = 6  # doubles of a step's row
+ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # else a warp takes two steps of a kind
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 
 
@@ -26,11 +26,11 @@ def _word(low: int, high: int = 0) -> float:
 
 @dataclasses.dataclass
 class _Step:
-    """A reaction. A, b, E of its rate coefficient; rows of two reactants, two products, a third of each; the row of its
-    collider, that of its logarithm for a falloff, or the place in the table of others; the place in its coefficient's
-    own table. Species by the rates that
-    make and consume them: (species, nu) of the net rate; reactants, products, one for each unit of nu. Of an `other`,
-    which leaves rates times nu, `net` has a species for each of these, and the sides have each species once."""
+    """A reaction. A, b, E: of its rate coefficient. rows: of two reactants, two products, a third of each; of an
+    `other` these last two are its place in the table of others. last: row of its collider, for a falloff of the
+    collider's logarithm. place: in its coefficient's own table. net: (species, nu) of the net rate; reactants,
+    products: one for each unit of nu. An `other` leaves rates times nu: its net has a species for each of these, its
+    sides have each species once."""
 
     flags: int
     A: float
@@ -109,7 +109,7 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
             CREW_WARPS=WARPS,
             RATES_BOUNDED=bounded,
             RATE_PORTIONS=count,
-            RATE_STEPS=len(steps),
+            RATE_REVERSE=laid.reverse,
             RATE_BLOCK=laid.net.block,
             RATE_LISTS=laid.net.lists,
             RATE_BLOCK_APART=laid.apart.block,
@@ -126,8 +126,9 @@ def none() -> OfCrew:
 
 @dataclasses.dataclass
 class _Blocks:
-    """What a warp does in a portion, one block after another, portion by portion: rows of its steps, then lists of the
-    rates that it adds up. block, lists: how many doubles a block has, and ahead of its lists."""
+    """What a warp does in a portion, one block after another, portion by portion: how many steps and the row of the
+    first one's rate, rows of these steps, then lists of the rates that it adds up. block, lists: how many doubles a
+    block has, and ahead of its lists."""
 
     values: list[float]
     block: int
@@ -136,55 +137,92 @@ class _Blocks:
 
 @dataclasses.dataclass
 class _LaidOut:
-    """rows: of a point. net, apart: for net rates, for both directions."""
+    """rows: of a point. reverse: of them lie between a rate and that of the other direction, where they are apart. net,
+    apart: for net rates, for both directions."""
 
     rows: int
+    reverse: int
     net: _Blocks
     apart: _Blocks
 
 
 def _laid_out(steps, shares, first: int, count: int) -> _LaidOut:
-    """The steps in `count` portions. A portion takes every count-th eight of them; the eights are halves of it in
-    turns."""
-    ns, eights = len(shares), -(-len(steps) // WARPS)
-    rounds = -(-eights // count)
-    ends = [first + WARPS * (rounds + rounds % 2)] * count  # rows of steps that need some of their own stand behind
-    # of each portion and species: lists of rows, 0 to add and 1 to subtract; of each half: of what is made and consumed
-    of_portions: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(count)]
-    of_halves: list[list[tuple[list, list]]] = [[([], []) for _ in range(ns)] for _ in range(2 * count)]
-    rows_of: dict[tuple, list[list[float]]] = {}  # (portion, half, warp) -> rows of the table
-    for i, step in enumerate(steps):
-        (turn, portion), warp = divmod(i // WARPS, count), i % WARPS
-        row, own = first + WARPS * turn + warp, ends[portion]
-        reverse = row + (-WARPS if turn % 2 else WARPS)
-        half = of_halves[portion + turn % 2 * count]
-        ends[portion] += step.own_rows()
-        rows_of.setdefault((portion, turn % 2, warp), []).append(step.row_of_table(own))
-        if step.flags & OTHER:
-            sides = step.reactants + step.products
-            for t, (s, _) in enumerate(step.net):
-                of_portions[portion][s][0].append(own + t)
-            for t, s in enumerate(sides):
-                half[s][0].append(own + t)
-                half[s][1].append(own + len(sides) + t)
-            continue
-        for s, nu in step.net:
-            of_portions[portion][s][nu < 0].extend([row] * abs(nu))
-        for species, made, consumed in ((step.reactants, reverse, row), (step.products, row, reverse)):
-            for s in species:
-                half[s][0].append(made)
-                half[s][1].append(consumed)
-    zero = row_of_zero(ns)
-    of_half = lambda portion, half, warp: rows_of.get((portion, half, warp), [])
-    net, apart = [], []  # (rows of the table, lists) of each portion and warp
-    for portion, warp in itertools.product(range(count), range(WARPS)):
-        halves = itertools.zip_longest(*(of_half(portion, half, warp) for half in (0, 1)))
-        lists = [_signed(of_portions[portion][s], zero) for s in shares[warp::WARPS]]
-        net.append(([row for pair in halves for row in pair if row], lists))
-    for part, warp in itertools.product(range(2 * count), range(WARPS)):
-        lists = [_signed((rows, []), zero) for s in shares[warp::WARPS] for rows in of_halves[part][s]]
-        apart.append((of_half(part % count, part // count, warp), lists))
-    return _LaidOut(max(ends), _blocks(net), _blocks(apart))
+    """The steps in `count` portions for net rates, in twice as many where directions are apart, which take two rows.
+    All have some of every kind. Rows of rates begin at `first`; steps that need some of their own have them behind."""
+    units = _units(steps)
+    net, apart = ([units[p::n] for p in range(n)] for n in (count, 2 * count))
+    most = lambda portions: max(sum(map(len, portion)) for portion in portions)
+    reverse = most(apart)
+    own = first + max(most(net), 2 * reverse)
+    of_net = [part for portion in net for part in _portion(portion, shares, first, own, 0)]
+    of_apart = [part for portion in apart for part in _portion(portion, shares, first, own, reverse)]
+    end = own + max(sum(step.own_rows() for unit in portion for step in unit) for portion in net)
+    zero = row_of_zero(len(shares))
+    return _LaidOut(end, reverse, _blocks(of_net, zero), _blocks(of_apart, zero))
+
+
+def _units(steps) -> list[list[_Step]]:
+    """Two steps of one kind, which a warp takes at a time, or one."""
+    units: list[list[_Step]] = []
+    for step in steps:
+        before = units[-1] if units else []
+        if len(before) == 1 and before[0].flags == step.flags and not step.flags & ONE_AT_A_TIME:
+            before.append(step)
+        else:
+            units.append([step])
+    return units
+
+
+def _portion(units, shares, first: int, own: int, reverse: int):
+    """(head and rows of the table, lists) of each warp. reverse: as in _LaidOut, 0 for net rates."""
+    made: list[tuple[list, list]] = [([], []) for _ in shares]  # of a species: rows to add, and to subtract
+    gone: list[tuple[list, list]] = [([], []) for _ in shares]
+    tables, row = [], first
+    for steps in _dealt(units):
+        table = [_word(len(steps), row), 0.0]
+        for step in steps:
+            table += step.row_of_table(own)
+            if step.flags & OTHER:
+                sides = step.reactants + step.products
+                for t, s in enumerate(sides if reverse else [s for s, _ in step.net]):
+                    made[s][0].append(own + t)
+                    gone[s][0].append(own + len(sides) + t)
+                own += step.own_rows()
+            elif reverse:
+                for species, there, back in ((step.reactants, row + reverse, row), (step.products, row, row + reverse)):
+                    for s in species:
+                        made[s][0].append(there)
+                        gone[s][0].append(back)
+            else:
+                for s, nu in step.net:
+                    made[s][nu < 0].extend([row] * abs(nu))
+            row += 1
+        tables.append(table)
+    zero = row_of_zero(len(shares))
+    sums = [[made[s], gone[s]] if reverse else [made[s]] for s in shares]
+    for warp, table in enumerate(tables):
+        yield table, [_signed(rows, zero) for of_species in sums[warp::WARPS] for rows in of_species]
+
+
+def _dealt(units) -> list[list[_Step]]:
+    """The steps of each warp: the longest units first, each to the warp that has the least to do. Two steps that take
+    longer than a warp's share of all are taken apart."""
+    share = sum(map(_cost, units)) / WARPS
+    units = [part for unit in units for part in ([unit] if _cost(unit) <= share else [[step] for step in unit])]
+    warps: list[list[_Step]] = [[] for _ in range(WARPS)]
+    busy = [0.0] * WARPS
+    for unit in sorted(units, key=_cost, reverse=True):
+        warp = busy.index(min(busy))
+        busy[warp] += _cost(unit)
+        warps[warp] += unit
+    return warps
+
+
+def _cost(unit) -> float:
+    """Of a unit, about, in instructions of a point; of two steps at a time the second adds less."""
+    step = unit[0]
+    long = step.flags & (FALLOFF | PLOG | CHEBYSHEV | OTHER)
+    return (250 if long else 45 if step.flags & EXPONENT else 25) * (1.6 if len(unit) == 2 else 1.0)
 
 
 def row_of_zero(ns: int) -> int:
@@ -192,29 +230,26 @@ def row_of_zero(ns: int) -> int:
     return 2 * ns + 2
 
 
-def _blocks(parts) -> _Blocks:
-    """parts: (rows of the table, lists) of each block. All blocks have one size, a whole number of 16 bytes; together
-    they are too long for the struct of constants: they stand in the device's memory, from where copies start."""
-    rounds = max(len(rows) for rows, _ in parts)
-    words = max(sum(map(len, lists)) for _, lists in parts)
-    size = STEP * rounds + words + words % 2
+def _blocks(parts, zero: int) -> _Blocks:
+    """parts: (head and rows of the table, lists) of each block. All blocks have one size, a whole number of 16 bytes.
+    Together they are too long for the struct of constants: they stand in the device's memory, and are copied from
+    there."""
+    lists_at = max(len(table) for table, _ in parts)
+    words = max(sum(map(len, lists)) for _, lists in parts) + 4  # a warp reads on while it adds up its last four rows
     values: list[float] = []
-    for rows, lists in parts:
-        block = [x for row in rows for x in row]
-        block += [0.0] * (STEP * rounds - len(block)) + [x for words_of in lists for x in words_of]
-        values += block + [0.0] * (size - len(block))
-    return _Blocks(values + [0.0] * (LARGE + 1 - len(values)), size, STEP * rounds)
+    for table, lists in parts:
+        listed = [x for words_of in lists for x in words_of]
+        values += table + [0.0] * (lists_at - len(table)) + listed + [_word(zero, zero)] * (words - len(listed))
+    return _Blocks(values + [0.0] * (LARGE + 1 - len(values)), lists_at + words, lists_at)
 
 
 def _signed(lists, zero: int) -> list[float]:
-    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for the sign and one for the
-    end. zero: the row that fills up."""
-    pairs = []
-    for sign, rows in zip((0, 1 << 31), lists):
-        rows = rows + [zero] * (len(rows) % 2)
-        pairs += [(a | sign, b) for a, b in zip(rows[::2], rows[1::2])]
-    pairs = pairs or [(zero, zero)]
-    pairs[-1] = (pairs[-1][0] | 1 << 30, pairs[-1][1])
+    """The words of lists of rows to add and to subtract: two rows in a word, with a bit for each one's sign and one for
+    the end in the first of the last two words. zero: the row that fills up."""
+    rows = [(row, sign) for sign, some in enumerate(lists) for row in some]
+    rows += [(zero, 0)] * (-len(rows) % 4 or 4 * (not rows))
+    pairs = [(a | of_a << 31 | of_b << 30, b) for (a, of_a), (b, of_b) in zip(rows[::2], rows[1::2])]
+    pairs[-2] = (pairs[-2][0] | 1 << 29, pairs[-2][1])
     return [_word(*pair) for pair in pairs]
 
 
@@ -260,6 +295,7 @@ def _steps(net, ns, exponents, tabled, pairs, others, colliders) -> list[_Step]:
         forward, reverse, left, right = (round(count) for count in row[7:11])
         at = 12 + 3 * (forward + reverse)
         sides = [round(s) for s in row[at : at + 2 * (left + right) : 2]]
-        add(row, OTHER, [one] * 6, place, [(s, 1) for s in net[row[1]]], sides[:left], sides[left:])
+        rows = [one] * 4 + [place % 1024, place // 1024]
+        add(row, OTHER, rows, 0, [(s, 1) for s in net[row[1]]], sides[:left], sides[left:])
         place += len(row)
     return sorted(steps, key=_Step.weight, reverse=True)

@@ -913,8 +913,12 @@ template <bool PRESSURE, class M, class R> struct Integration {
         const R rho = density_of(m, T, p, Y);
         FOR_SPECIES (k, NS) z[k] = rho * Y[k];
         z[NS] = T;
+        begin(m, rho, p > 0.0 && p < 1e300, dt_given);
+    }
+
+    // from z; rho: its density
+    POINT_FN void begin(const M &m, const R rho, const Flag fit, const R dt_given) {
         dt = dt_given;
-        const auto fit = p > 0.0 && p < 1e300;
         auto good = fit && z[NS] >= REACT_COLDEST && z[NS] <= REACT_HOTTEST && dt >= 0.0 && dt < 1e300;
         good = good && rho > 0.0 && rho < 1e300;
         FOR_SPECIES (k, NS) good = good && z[k] >= LEAST_FRACTION * rho;

@@ -31,10 +31,7 @@ template <class R, class Arguments> POINT_FN void scatter(const Arguments &a, co
     const auto back = [&](double *row, const int number) {
         put(row, t, select(reacted, at<R>(from + number * a.ld_batch, 0), at<R>(row, t)), count);
     };
-    FOR_SPECIES (k, NS) {
-        back(a.Q + k * a.ld_Q, BATCH_RHO + k);
-        back(a.U + k * a.ld_U, BATCH_RHO + k);
-    }
+    FOR_SPECIES (k, NS) back(a.Q + k * a.ld_Q, BATCH_RHO + k);
     back(a.Q + CELL_P * a.ld_Q, BATCH_P);
 #if CONSERVATIVE
     back(a.Q + (CELL_P + 1) * a.ld_Q, BATCH_T);

@@ -39,50 +39,12 @@ POINT_FN R ringing(const Arguments &a, const int d, const int t, const R (&p)[5]
     return select(rings, 4.0 * least / (fabs(low) + 2.0 * fabs(mid) + fabs(high) + 1e-4 * p[2]), R(0.0));
 }
 
-// Whether theta is 0 for certain, by products instead of the divisions that theta takes: all roughnesses are well below
-// their part of 5 %, and p does not alternate. The roughnesses are those of second differences; what sound does to
-// rho_k and rho is taken from these. All but those of p are multiplied by rho c^2.
-template <class R> struct Bends {
-    R low, mid, high;
-    POINT_FN auto below(const double most, const R floor, const double inv_threshold) const {
-        return inv_threshold * fabs(low - 2.0 * mid + high) <=
-               most * (fabs(low) + 2.0 * fabs(mid) + fabs(high) + floor);
-    }
-};
-template <class R> POINT_FN Bends<R> bends(const double *row, const int t, const int s) {
-    R q[5];
-    neighbours(row, t, s, q);
-    return {q[0] - 2.0 * q[1] + q[2], q[1] - 2.0 * q[2] + q[3], q[2] - 2.0 * q[3] + q[4]};
-}
-template <class R, class Arguments> POINT_FN auto smooth(const Arguments &a, const int d, const int t) {
-    const int s = a.stride[d];
-    constexpr double most = 0.2, most_mixing = 0.049; // 0.2^2 < 0.05
-    const double *row = a.Q + CELL_P * a.ld_Q;
-    const R here = at<R>(row, t), stiffness = at<R>(a.gamma_c, t) * here;
-    const Bends<R> p = bends<R>(row, t, s);
-    Bends<R> all{R(0.0), R(0.0), R(0.0)};
-    R rho = R(0.0);
-    FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
-    const R scale = rho * stiffness;
-    auto yes = both(p.below(most, R(0.4 * here), a.inv_threshold), larger(p.low * p.mid, p.mid * p.high) >= 0.0);
-    FOR_SPECIES (k, NS) {
-        const R share = at<R>(a.Q + k * a.ld_Q, t);
-        Bends<R> q = bends<R>(a.Q + k * a.ld_Q, t, s);
-        q.low = stiffness * q.low - share * p.low, q.mid = stiffness * q.mid - share * p.mid,
-        q.high = stiffness * q.high - share * p.high;
-        all.low += q.low, all.mid += q.mid, all.high += q.high;
-        if (NS > 1) yes = both(yes, q.below(most_mixing, R(0.02 * scale), a.inv_threshold));
-    }
-    return both(yes, all.below(most, R(0.06 * scale), a.inv_threshold));
-}
-
-// theta of each cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces
-// show in the roughness of rho and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a
-// vortex is not taken for an interface. The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations
-// of a few per mille, as turbulence at low Mach number has, leave the flux central. That of species (floor 2 %) is not:
-// partial densities have to stay positive.
-template <class R, class Arguments>
-POINT_FN void theta_at(const Arguments &a, const int d, const int t, const int count) {
+// theta of a cell in direction d, 0 to 1. Shocks show in the roughness of p. Interfaces show in the roughness of rho
+// and rho_k less what sound does to them, rho_k - Y_k p/c^2: so the pressure field of a vortex is not taken for one.
+// The roughnesses of p (floor 40 %) and rho (floor 6 %) are squared: fluctuations of a few per mille, as turbulence at
+// low Mach number has, leave the flux central. That of species (floor 2 %) is not: partial densities have to stay
+// positive.
+template <class R, class Arguments> POINT_FN R theta_at(const Arguments &a, const int d, const int t) {
     const int s = a.stride[d];
     R q[5], rest[5], p[5], rho = R(0.0);
     neighbours(a.Q + CELL_P * a.ld_Q, t, s, p);
@@ -105,15 +67,55 @@ POINT_FN void theta_at(const Arguments &a, const int d, const int t, const int c
     // below 5 % it is 0: smooth flow stays central, and needs no reconstruction and no bounds
     x = larger(square(x * a.inv_threshold), larger(mixing * a.inv_threshold, ringing(a, d, t, p, rho)));
     x = (x - 0.05) * (1.0 / 0.95);
-    put(a.theta + d * a.ld_theta, t, larger(smaller(x, R(1.0)), R(0.0)), count);
+    return larger(smaller(x, R(1.0)), R(0.0));
 }
 
-// theta is 0 where that is certain; returns where it is not.
-template <class R, class Arguments>
-POINT_FN auto sensor(const Arguments &a, const int d, const int t, const int count) {
-    put(a.theta + d * a.ld_theta, t, R(0.0), count);
-    return !smooth<R>(a, d, t);
-}
+// Whether theta is 0 for certain in both cells of a face, by products instead of the divisions that it takes: all
+// roughnesses are well below their part of 5 %, and p does not alternate. The six cells of the face's stencil are those
+// that both look at. The roughnesses are those of second differences, of which those of rho_k and rho are multiplied by
+// rho c^2; what sound does to them is taken from these.
+template <class R> struct Smooth {
+    static constexpr double MOST = 0.2, MOST_MIXING = 0.049; // 0.2^2 < 0.05
+    R p[4], stiffness[2], mixing[2];                         // mixing: by how much that of a species is above its floor
+
+    static POINT_FN void bends(const R (&q)[6], R (&out)[4]) {
+        UNROLL
+        for (int m = 0; m < 4; ++m) out[m] = q[m] - 2.0 * q[m + 1] + q[m + 2];
+    }
+    static POINT_FN R above(const R low, const R mid, const R high, const double most, const double inv_threshold) {
+        return inv_threshold * fabs(low - 2.0 * mid + high) - most * (fabs(low) + 2.0 * fabs(mid) + fabs(high));
+    }
+    POINT_FN Smooth(const R (&pressure)[6], const R gamma_l, const R gamma_r) {
+        bends(pressure, p);
+        stiffness[0] = gamma_l * pressure[2], stiffness[1] = gamma_r * pressure[3];
+        mixing[0] = mixing[1] = R(0.0);
+    }
+    // of rho_k or rho, less what sound does to it, in the face's cell c
+    POINT_FN R of(const R (&q)[4], const R here, const int c, const double most, const double inv_threshold) const {
+        return above(stiffness[c] * q[c] - here * p[c], stiffness[c] * q[c + 1] - here * p[c + 1],
+                     stiffness[c] * q[c + 2] - here * p[c + 2], most, inv_threshold);
+    }
+    POINT_FN void add(const R (&rho_k)[6], const double inv_threshold) {
+        R q[4];
+        bends(rho_k, q);
+        UNROLL
+        for (int c = 0; c < 2; ++c) mixing[c] = larger(mixing[c], of(q, rho_k[2 + c], c, MOST_MIXING, inv_threshold));
+    }
+    POINT_FN auto operator()(const R (&pressure)[6], const R (&rho)[6], const double inv_threshold) const {
+        R q[4];
+        bends(rho, q);
+        auto yes = rho[2] > 0.0;
+        UNROLL
+        for (int c = 0; c < 2; ++c) {
+            const R scale = rho[2 + c] * stiffness[c];
+            yes = both(yes, above(p[c], p[c + 1], p[c + 2], MOST, inv_threshold) <= (0.4 * MOST) * pressure[2 + c]);
+            yes = both(yes, larger(p[c] * p[c + 1], p[c + 1] * p[c + 2]) >= 0.0);
+            yes = both(yes, mixing[c] <= (0.02 * MOST_MIXING) * scale);
+            yes = both(yes, of(q, rho[2 + c], c, MOST, inv_threshold) <= (0.06 * MOST) * scale);
+        }
+        return yes;
+    }
+};
 
 // WENO5-Z value at the face between q[2] and q[3], seen from q[2] (Borges et al. 2008). tiny: of the squares of q.
 template <class R> POINT_FN R weno(const R q0, const R q1, const R q2, const R q3, const R q4, const double tiny) {
@@ -147,17 +149,6 @@ template <class R> POINT_FN void stencil_of(const double *row, const int t, cons
 
 constexpr double TINY = 1e-14;
 
-// At most what the sensor says of a face's two cells: together they see the six cells of its stencil.
-template <class R, class Arguments> POINT_FN R theta_of(const Arguments &a, const int d, const int t) {
-#if DISSIPATION == 1
-    const double *th = a.theta + d * a.ld_theta;
-    return larger(at<R>(th, t - a.stride[d]), at<R>(th, t));
-#else
-    (void)a, (void)d, (void)t;
-    return R(DISSIPATION == 2 ? 1.0 : 0.0);
-#endif
-}
-
 template <class R, class Arguments>
 POINT_FN void put_flux(const Arguments &a, const int d, const int t, const int count, const R (&F)[NS], const R (&M)[3],
                        const R FA, const R FE) {
@@ -169,7 +160,7 @@ POINT_FN void put_flux(const Arguments &a, const int d, const int t, const int c
     put(flux + FLUX_E * a.ld_flux_x, t, FE, count);
 }
 
-// The central flux. Returns whether the face's flux is to be blended.
+// The central flux. Returns whether the face's flux may have to be blended.
 template <class R, class Arguments>
 POINT_FN auto convective(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
@@ -191,6 +182,11 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
     for (int m = 0; m < 6; ++m) rho[m] = R(0.0);
     UNROLL
     for (int i = 0; i < PAIRS; ++i) rate[i] = (0.25 * WEIGHT[i]) * (u[0][A[i]] + u[0][B[i]]);
+    const R gamma_l = at<R>(a.gamma_c, t - s), gamma_r = at<R>(a.gamma_c, t);
+#if DISSIPATION == 1
+    Smooth<R> smooth(p, gamma_l, gamma_r);
+#endif
+    R worst = R(-1e300); // by how much what leaves of a species is above its part
     R jumps[PAIRS];
     UNROLL
     for (int i = 0; i < PAIRS; ++i) jumps[i] = R(0.0);
@@ -202,6 +198,10 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
         UNROLL
         for (int i = 0; i < PAIRS; ++i) sum += rate[i] * (r[A[i]] + r[B[i]]);
         F[k] = sum;
+        worst = larger(worst, a.length[0] * fabs(sum) - a.room[d] * smaller(r[2], r[3]));
+#if DISSIPATION == 1
+        if (NS > 1) smooth.add(r, a.inv_threshold);
+#endif
 #if CONSERVATIVE
         R eps[6];
         stencil_of(a.eps_k + k * a.ld_eps_k, t, s, eps);
@@ -230,16 +230,39 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
 #endif
     }
     put_flux(a, d, t, count, F, M, FA, FE);
-    return theta_of<R>(a, d, t) > 0.0;
+#if DISSIPATION == 1
+    const auto unsure = !smooth(p, rho, a.inv_threshold);
+#else
+    const auto unsure = R(DISSIPATION) > 0.0;
+#endif
+    if (a.asks) {
+        // what the limiter wants to know of a cell, of this face alone
+        const R jump = square(u[0][3] - u[0][2]), low = smaller(p[2], p[3]), high = larger(p[2], p[3]);
+        auto calm = both(low >= 0.5 * high,
+                         both(gamma_l * rho[2] * jump <= 0.089 * p[2], gamma_r * rho[3] * jump <= 0.089 * p[3]));
+        calm = both(calm, worst <= (a.room[d] * FLOOR) * smaller(rho[2], rho[3]));
+        mark(a.asks, -1.0, t, s, !calm, count);
+    }
+    return unsure;
 }
 
-// Of a face that has its central flux: blends it with HLLC of WENO5-Z states.
+// Of a face that has its central flux: blends it with HLLC of WENO5-Z states, by the larger theta of its two cells.
 template <class R, class Arguments>
 POINT_FN void upwind(const Arguments &a, const int d, const int t, const int count) {
     double *const flux = flux_of<R>(a, d);
     const int s = a.stride[d];
     const double *Q = a.Q;
-    const R theta = theta_of<R>(a, d, t);
+#if DISSIPATION == 1
+    const R theta = larger(theta_at<R>(a, d, t - s), theta_at<R>(a, d, t));
+#else
+    const R theta(1.0);
+#endif
+    const auto blended = theta > 0.0;
+    if (!any_of(blended)) return;
+    if (a.asks) {
+        mark(a.asks, -1.0, t, s, blended, count);
+        mark(a.rough, 1.0, t, s, blended, count);
+    }
     R q6[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
     FOR_SPECIES (k, NS) {
         stencil_of(Q + k * a.ld_Q, t, s, q6);

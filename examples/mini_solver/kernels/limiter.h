@@ -14,15 +14,16 @@
 //
 // Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
 // raises it; of all corrections at once; and 0 where any of these is below 1. Where that row is 1 the others are
-// not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0).
+// not written. So it is in the fringe beyond the domain's sides, whose faces stay as they are (open = 0). The fluxes
+// make it -1 where a cell has to be looked at: any of its faces takes more than a part of what it has (fluxes.py), or
+// might ask for a bound otherwise. `rough` is 1 where they saw an interface. Elsewhere nothing is read but that row.
 #pragma once
 #include "hllc.h"
 
 enum { LOWERS = NS, RAISES, BULK, SHARES, ANY = SHARES };
 constexpr double ROUGH = 1.0, SHORT = 2.0, LOUD = 4.0; // why a cell asks for its shares, summed, negative, in ANY
-constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
-constexpr double KEEP_BACK = 1e-13;  // of what may be taken: rounding of the update
-constexpr double LEAST = 0.1;        // of the first-order density and pressure, of which so much stays
+constexpr double KEEP_BACK = 1e-13;                    // of what may be taken: rounding of the update
+constexpr double LEAST = 0.1; // of the first-order density and pressure, of which so much stays
 
 // ---- at the face on the low side of cell t, normal to direction d
 template <class R, class Arguments> POINT_FN R species_flux(const Arguments &a, const int t, const int d, const int k) {
@@ -219,10 +220,12 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 #endif
 }
 
-// Three cheap questions first, which are answered with yes nearly everywhere: can the species that the cell has pay for
-// all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u, change too
-// little from cell to cell to come near 0?
+// Where a flux asks, three cheap questions first, which are mostly answered with yes: can the species that the cell has
+// pay for all that leaves it, twice; is there no interface; and does the pressure, which changes by rho c^2 div u,
+// change too little from cell to cell to come near 0?
 template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, const int t, const int count) {
+    const auto unasked = at<R>(a.shares + ANY * a.ld_shares, t) >= 1.0;
+    if (all_of(unasked)) return !unasked;
     const double step = a.scale * a.length[0];
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
@@ -253,11 +256,11 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
             smaller(p_l, p_r) >= 0.5 * p && larger(p_l, p_r) <= 2.0 * p && g * rho * square(jump) <= 0.09 * p;
         loud = select(quiet, loud, R(1.0));
         shock = larger(shock, larger(fabs(p_l - p), fabs(p_r - p)));
-#if DISSIPATION == 1
-        const double *theta = a.theta + d * a.ld_theta;
-        rough = larger(rough, larger(at<R>(theta, t), larger(at<R>(theta, t - s), at<R>(theta, t + s))));
-#endif
     }
+#if DISSIPATION == 1
+    rough = at<R>(a.rough, t);
+    put(a.rough, t, R(0.0), count);
+#endif
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.2 * p, rough, R(0.0));
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
@@ -284,11 +287,16 @@ template <class R, class Arguments> POINT_FN void shares_of(const Arguments &a, 
 }
 
 // ---- Takes back of a face's fluxes what its two cells cannot bear.
-template <class R, class Arguments> POINT_FN void limit(const Arguments &a, const int d, const int t, const int count) {
+template <class R, class Arguments> POINT_FN auto limit(const Arguments &a, const int d, const int t, const int) {
+    const double *any = a.shares + ANY * a.ld_shares;
+    return smaller(at<R>(any, t - a.stride[d]), at<R>(any, t)) < 1.0;
+}
+
+template <class R, class Arguments>
+POINT_FN void take_back(const Arguments &a, const int d, const int t, const int count) {
     const int s = a.stride[d];
     const double *any = a.shares + ANY * a.ld_shares;
     const auto left = at<R>(any, t - s) < 1.0, right = at<R>(any, t) < 1.0;
-    if (!any_of(left || right)) return;
     const auto share_left = [&](const int row) {
         return select(left, at<R>(a.shares + row * a.ld_shares, t - s), R(1.0));
     };

@@ -15,6 +15,7 @@ struct Moves {
     Part part[MOST_PARTS];
     long parts, total;
     const long *count; // number of messages so far, or 0: even and odd ones lie in different slots
+    long last_decides; // whether a device leaves out the other rows where the last one is 1
 };
 
 // n values along a line in any direction
@@ -40,9 +41,11 @@ KERNEL(move_boxes, Moves, 128) {
     const Part &m = a.part[p];
     const unsigned cell = unsigned(item - m.start), nx = m.cells[0], ny = m.cells[1], row = cell / nx,
                    x = cell - row * nx, z = row / ny, y = row - z * ny;
-    move_line(m, m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]),
-              m.from_row, m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]),
-              m.to_row, m.rows);
+    const double *from =
+        m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]);
+    double *to = m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]);
+    if (a.last_decides && from[(m.rows - 1) * m.from_row] == 1.0) to[(m.rows - 1) * m.to_row] = 1.0;
+    else move_line(m, from, m.from_row, to, m.to_row, m.rows);
 #else
     (void)items, (void)threads;
     for (long p = 0; p < record->parts; ++p) {

@@ -8,13 +8,19 @@
 template <class M, class R, class Species>
 POINT_FN void cell_reactor(const M &m, R &T, R &p, const Species &rho_k, const R e_vol, const R reaction_time,
                            R &reaction_status, R &reaction_steps) {
-    R z[M::NS + 1], rho = R(0.0), sum = R(0.0);
+    Integration<false, M, R> point(m);
+    R(&z)[M::NS + 1] = point.z;
+    R rho = R(0.0), sum = R(0.0);
     FOR_SPECIES (k, M::NS) {
         z[k] = rho_k[k];
         rho += z[k];
     }
     z[M::NS] = T;
-    integrate<false>(m, z, rho, reaction_time, rho > 0.0, reaction_status, reaction_steps);
+    point.begin(m, rho, rho > 0.0, reaction_time);
+    UNROLL_BY(1)
+    for (double step = 0; step < m.react_most && any_of(point.active); step += 1) point.step(m);
+    reaction_steps = point.steps;
+    reaction_status = select(point.active, R(double(TOO_MANY_STEPS)), point.status);
     FOR_SPECIES (k, M::NS) sum += z[k];
     const R scale = rho / sum;
     FOR_SPECIES (k, M::NS) z[k] = z[k] * scale;

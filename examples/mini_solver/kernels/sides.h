@@ -34,32 +34,35 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
     const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
     const auto wall = kind <= WALL, no_slip = kind >= WALL && wall, inlet = kind >= INLET && kind <= SUPERSONIC_INLET;
     const auto held = inlet && !yielding(a, b.slab, kind);
-    R rho = R(0.0);
+    // all that is read comes before all that is written, as in update.h
+    R rho = R(0.0), rho_k[NS], Y[NS], u[3];
     FOR_SPECIES (k, NS) {
         const double *row = a.Q + k * a.ld_Q;
-        const R inside = select(wall, at<R>(row, b.mirror), at<R>(row, b.edge));
-        rho += inside;
-        put(a.Q + k * a.ld_Q, t, inside, count);
-        put(a.slab_rho_k + k * a.ld_slab_rho_k, b.slab, inside, count);
-    }
-    FOR_SPECIES (k, NS) {
-        const R inside = at<R>(a.slab_rho_k + k * a.ld_slab_rho_k, b.slab) / rho;
-        put(a.slab_Y + k * a.ld_slab_Y, b.slab, select(inlet, at<R>(a.Y_in + k * a.ld_Y_in, b.slab), inside), count);
+        rho_k[k] = select(wall, at<R>(row, b.mirror), at<R>(row, b.edge));
+        Y[k] = at<R>(a.Y_in + k * a.ld_Y_in, b.slab);
+        rho += rho_k[k];
     }
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        double *row = a.Q + (CELL_U + c) * a.ld_Q;
+        const double *row = a.Q + (CELL_U + c) * a.ld_Q;
         const R mirror = at<R>(row, b.mirror), V = at<R>(a.given + (VELOCITY + c) * a.ld_given, b.slab);
         const R slip = c == a.direction ? -mirror : mirror, at_wall = select(no_slip, 2.0 * V - mirror, slip);
         const R inside = at<R>(row, b.edge),
                 given = c == a.direction ? select(held, V, inside) : select(inlet, V, inside);
-        put(row, t, select(wall, at_wall, given), count);
+        u[c] = select(wall, at_wall, given);
     }
-    double *row = a.Q + CELL_P * a.ld_Q;
+    const double *row = a.Q + CELL_P * a.ld_Q;
     const auto set = inlet && kind >= SUPERSONIC_INLET;
     const R p = select(wall, at<R>(row, b.mirror),
                        select(set, at<R>(a.given + PRESSURE * a.ld_given, b.slab), at<R>(row, b.edge)));
-    put(row, t, p, count);
+    FOR_SPECIES (k, NS) {
+        put(a.Q + k * a.ld_Q, t, rho_k[k], count);
+        put(a.slab_rho_k + k * a.ld_slab_rho_k, b.slab, rho_k[k], count);
+        put(a.slab_Y + k * a.ld_slab_Y, b.slab, select(inlet, Y[k], rho_k[k] / rho), count);
+    }
+    UNROLL
+    for (int c = 0; c < 3; ++c) put(a.Q + (CELL_U + c) * a.ld_Q, t, u[c], count);
+    put(a.Q + CELL_P * a.ld_Q, t, p, count);
     put(a.slab_p, b.slab, p, count);
 #if CONSERVATIVE
     double *T = a.Q + (CELL_P + 1) * a.ld_Q;
@@ -227,27 +230,33 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
         open_side(a, t, edge, slab, through);
         FOR_SPECIES (v, NS + 5) F[v] = select(opening, through[v], F[v]);
     }
-    FOR_SPECIES (v, NS + 5) put(a.flux + v * a.ld_flux, t, F[v], count);
+    R passes[NS + 4], passed[NS + 4]; // all that is read comes before all that is written, as in update.h
+    FOR_SPECIES (v, NS + 3) passes[v] = F[v];
+    passes[NS + 3] = F[FLUX_E];
 #if !CONSERVATIVE
     R mass = R(0.0), density = R(0.0);
     FOR_SPECIES (k, NS) mass += F[k];
     const auto enters = a.side ? mass < 0.0 : mass > 0.0;
     FOR_SPECIES (k, NS) density += select(enters, at<R>(a.Q + k * a.ld_Q, outer), at<R>(a.Q + k * a.ld_Q, edge));
-    F[FLUX_E] += mass * select(enters, at<R>(a.e_vol, outer), at<R>(a.e_vol, edge)) / density;
+    passes[NS + 3] += mass * select(enters, at<R>(a.e_vol, outer), at<R>(a.e_vol, edge)) / density;
 #endif
-    const long inwards = a.side ? -s : s;
-    F[FLUX_A] = F[FLUX_E]; // rows of `through` have no A
+    FOR_SPECIES (v, NS + 4) passed[v] = at<R>(a.through + v * a.ld_through, slab);
 #if VISCOUS
+    const long inwards = a.side ? -s : s;
+    R opposite[NS];
     FOR_SPECIES (v, NS + 4) {
-        double *G = a.viscous_flux + v * a.ld_viscous_flux;
-        if (v < NS) { // their divergence takes one face beyond the side, too
-            put(G, t, R(0.0), count);
-            put(G, t - inwards, -at<R>(G, t + inwards), count);
-        } else F[v] += face_flux<R>(G, t, s);
+        const double *G = a.viscous_flux + v * a.ld_viscous_flux;
+        if (v < NS) opposite[v] = at<R>(G, t + inwards);
+        else passes[v] += face_flux<R>(G, t, s);
+    }
+    FOR_SPECIES (k, NS) { // their divergence takes one face beyond the side, too
+        double *G = a.viscous_flux + k * a.ld_viscous_flux;
+        put(G, t, R(0.0), count);
+        put(G, t - inwards, -opposite[k], count);
     }
 #endif
-    FOR_SPECIES (v, NS + 4) {
-        double *sum = a.through + v * a.ld_through;
-        put(sum, slab, at<R>(sum, slab) + (a.share * a.length[0]) * F[v], count);
-    }
+    FOR_SPECIES (v, NS + 5) put(a.flux + v * a.ld_flux, t, F[v], count);
+    if (a.asks) put(a.asks, edge, R(-1.0), count); // nobody has looked at these fluxes
+    FOR_SPECIES (v, NS + 4)
+        put(a.through + v * a.ld_through, slab, passed[v] + (a.share * a.length[0]) * passes[v], count);
 }

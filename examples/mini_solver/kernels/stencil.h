@@ -3,6 +3,7 @@
 // are variables, a.ld_<name> apart.
 #pragma once
 
+constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
 
 // ONLY_READ: no kernel of this source writes what it reads with `at`. A device's compiler may then move such a load
@@ -36,6 +37,19 @@ POINT_FN void put(double *row, const int t, const vec x, const int count) {
     if (count >= VECTOR_LANES) store(row + t, x);
     else
         for (int i = 0; i < count; ++i) row[t + i] = x.v[i];
+}
+#endif
+
+// Writes a number to the cells on both sides of a face. Other faces of theirs may do so at the same time.
+POINT_FN void mark(double *row, const double x, const int t, const int s, const bool which, int) {
+    if (which) row[t - s] = row[t] = x;
+}
+#ifdef VECTOR_LANES
+POINT_FN void mark(double *row, const double x, const int t, const int s, const vmask which, const int count) {
+    if (!any_of(which)) return;
+    const vec lanes = select(which, vec(1.0), vec(0.0));
+    for (int i = 0; i < count; ++i)
+        if (lanes.v[i] != 0.0) row[t - s + i] = row[t + i] = x;
 }
 #endif
 

@@ -1,7 +1,8 @@
 // From fluxes to the next stage: U + w0 (U0 - U) + w1 dt L(U), then its velocity and, in double flux, its pressure.
 // The new U is the old one plus a change: where nothing changes, nothing is rounded. Otherwise equal cells would all
 // round the same way, and the sums over the domain would drift.
-// Rows of U: NS partial densities, 3 momentum, energy (in double flux without rho e0: p/(g - 1) + rho |u|^2/2).
+// U is NS partial densities, which are rows of Q, 3 momentum, energy (in double flux without rho e0:
+// p/(g - 1) + rho |u|^2/2, which is made of Q). The rows of `momentum` are the other ones, those of U0 all.
 #pragma once
 #include "stencil.h"
 
@@ -85,12 +86,13 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     R starts[NS + 3], befores[NS + 3];
     FOR_SPECIES (v, NS + 3) {
-        befores[v] = at<R>(a.U + v * a.ld_U, t);
-        starts[v] = at<R>(a.first ? a.U + v * a.ld_U : a.U0 + v * a.ld_U0, t);
+        const double *row = v < NS ? a.Q + v * a.ld_Q : a.momentum + (v - NS) * a.ld_momentum;
+        befores[v] = at<R>(row, t);
+        starts[v] = at<R>(a.first ? row : a.U0 + v * a.ld_U0, t);
     }
     double *const row_0 = a.U0 + (NS + 3) * a.ld_U0;
 #if CONSERVATIVE
-    double *const row = a.U + (NS + 3) * a.ld_U;
+    double *const row = a.momentum + 3 * a.ld_momentum;
 #else
     double *const row = a.Q + CELL_P * a.ld_Q;
     const R gamma_c = at<R>(a.gamma_c, t);
@@ -98,11 +100,10 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R last = at<R>(row, t), last_start = at<R>(a.first ? row : row_0, t);
     FOR_SPECIES (v, NS + 3) {
         const R start = starts[v], before = befores[v], U = before + (w0 * (start - before) + step * L[v]);
-        put(a.U + v * a.ld_U, t, U, count);
+        put(v < NS ? a.Q + v * a.ld_Q : a.momentum + (v - NS) * a.ld_momentum, t, U, count);
         if (a.first) put(a.U0 + v * a.ld_U0, t, before, count);
         if (v < NS) {
             rho += U, rho_start += start, rho_before += before;
-            put(a.Q + v * a.ld_Q, t, U, count);
         } else {
             momentum[v - NS] = U;
             squares_start += start * start, squares_before += before * before;

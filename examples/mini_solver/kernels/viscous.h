@@ -10,35 +10,35 @@ template <class R> POINT_FN void cells_of(const double *row, const int t, const 
     for (int m = 0; m < 4; ++m) q[m] = at<R>(row, t + (m - 2) * s);
 }
 
-// Derivative of u_c in direction b at the face normal to d: of the fourth-order central derivatives in the four cells.
-template <class R, class Velocity> POINT_FN R across(const Velocity &u, const int c, const int d, const int b) {
+// Derivative at the face in the direction of stride b: of the fourth-order central derivatives in the four cells.
+template <class R> POINT_FN R across(const double *row, const int t, const int s, const int b) {
     R q[4];
     UNROLL
-    for (int m = 0; m < 4; ++m)
-        q[m] = (8.0 * (u(c, d, m - 2, b, 1) - u(c, d, m - 2, b, -1)) - (u(c, d, m - 2, b, 2) - u(c, d, m - 2, b, -2))) *
+    for (int m = 0; m < 4; ++m) {
+        const int c = t + (m - 2) * s;
+        q[m] = (8.0 * (at<R>(row, c + b) - at<R>(row, c - b)) - (at<R>(row, c + 2 * b) - at<R>(row, c - 2 * b))) *
                (1.0 / 12.0);
+    }
     return face_mean(q);
 }
 
-template <class Arguments> POINT_FN NearRows velocities(const Arguments &a) { return {a.Q + CELL_U * a.ld_Q, a.ld_Q}; }
-
 // d is known to the compiler: it leaves out the two derivatives across the face that the stress on it does not have.
-template <int d, class R, class Arguments, class Velocity>
-POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, const int t, const int count) {
+template <int d, class R, class Arguments>
+POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count) {
     double *const flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
     const int s = a.stride[d];
     R F[NS + 4], q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
     UNROLL
     for (int c = 0; c < 3; ++c) {
-        UNROLL
-        for (int m = 0; m < 4; ++m) q[m] = velocity(c, d, m - 2, d, 0);
+        const double *row = a.Q + (CELL_U + c) * a.ld_Q;
+        cells_of(row, t, s, q);
         u[c] = face_mean(q);
         const R normal = face_slope(q);
         UNROLL
         for (int b = 0; b < 3; ++b) {
             if (b >= DIMENSIONS) du[c][b] = R(0.0);
             else if (b == d) du[c][b] = normal * inv_apart<R>(a, b, t);
-            else du[c][b] = across<R>(velocity, c, d, b) * inv_width<R>(a, b, t);
+            else du[c][b] = across<R>(row, t, s, a.stride[b]) * inv_width<R>(a, b, t);
         }
     }
     cells_of(a.mu, t, s, q);
@@ -88,6 +88,18 @@ POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, co
         energy += face_mean(q) * corrected;
         F[k] = corrected;
     }
+    if (a.asks) {
+        R left = R(0.0), right = R(0.0);
+        FOR_SPECIES (k, NS) left += at<R>(a.Q + k * a.ld_Q, t - s), right += at<R>(a.Q + k * a.ld_Q, t);
+        auto calm = rho > 0.0;
+        FOR_SPECIES (k, NS) {
+            const auto onwards = F[k] > 0.0;
+            const R rho_k = select(onwards, at<R>(a.Q + k * a.ld_Q, t - s), at<R>(a.Q + k * a.ld_Q, t));
+            const R have = rho_k + FLOOR * select(onwards, left, right);
+            calm = both(calm, a.length[0] * fabs(F[k]) <= a.room[d] * have);
+        }
+        mark(a.asks, -1.0, t, s, !calm, count);
+    }
 #else
     F[0] = R(0.0);
 #endif
@@ -95,11 +107,9 @@ POINT_FN void viscous_normal_to(const Arguments &a, const Velocity &velocity, co
     FOR_SPECIES (v, NS + 4) put(flux + v * a.ld_viscous_x, t, F[v], count); // behind all loads
 }
 
-template <class R, class Arguments, class Velocity>
-POINT_FN void viscous(const Arguments &a, const Velocity &u, const int d, const int t, const int count) {
-    if (d == 0) viscous_normal_to<0, R>(a, u, t, count);
-    READ_AGAIN;
-    if (d == 1) viscous_normal_to<1, R>(a, u, t, count);
-    READ_AGAIN;
-    if (d == 2) viscous_normal_to<2, R>(a, u, t, count);
+template <class R, class Arguments>
+POINT_FN void viscous(const Arguments &a, const int d, const int t, const int count) {
+    if (d == 0) viscous_normal_to<0, R>(a, t, count);
+    if (d == 1) viscous_normal_to<1, R>(a, t, count);
+    if (d == 2) viscous_normal_to<2, R>(a, t, count);
 }

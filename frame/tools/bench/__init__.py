@@ -25,7 +25,7 @@ BENCHES = {
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
 }
 CASES = ("thermal", "viscous", "thermal_viscous")
-KINETICS = ("omega", "programs", "reactors")
+KINETICS = ("omega", "programs", "real", "reactors")
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 

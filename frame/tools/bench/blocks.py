@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 from ... import mps
-from ...errors import ArgumentError, BackendError
+from ...errors import ArgumentError, BackendError, refuse
 from ...shipped import ROOT
 from . import report
 from .report import Report, Row
@@ -235,6 +235,7 @@ def measure(given, say) -> Report:
         from kernels import backend as backends
 
         backend = "cuda" if backends.has_driver() else "cpu"
+    refuse(backend == "cpu" and given.gpus != [1], "--gpus is for backend cuda.")
     rows, facts = [], []
     for number, gpus in itertools.product(given.ranks, given.gpus):
         if number < gpus:

@@ -3,6 +3,7 @@ Cantera, whose values are compared before anything is timed. Reactors are in rea
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import pathlib
 import statistics
@@ -20,7 +21,7 @@ from kernels.program import Program
 from kernels.species.cantera_yaml import cantera_data
 from kernels.species.reactions import Arrhenius, Falloff
 
-from ...errors import BackendError
+from ...errors import BackendError, MixtureError
 from . import ceilings, fortran, inputs, reactors
 from .kinetix import KinetiX
 from .properties import SAMPLE, WrongValues, fill, part
@@ -225,11 +226,17 @@ def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "th
     return largest
 
 
-def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs, rivals, kind: str) -> list[Row]:
-    """Rows of one mechanism, one a rival of `rivals` and one beside Cantera where it is installed. path: its file."""
+@functools.lru_cache(maxsize=1)
+def given_states(mixture, points: int, kind: str) -> dict:
+    """What programs are given; made once for all of a mechanism's rows."""
     state = inputs.states(mixture.ns, points, kind)
     state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
-    state = {name: state[name] for name in GIVEN}
+    return {name: state[name] for name in GIVEN}
+
+
+def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs, rivals, kind: str) -> list[Row]:
+    """Rows of one mechanism, one a rival of `rivals` and one beside Cantera where it is installed. path: its file."""
+    state = given_states(mixture, points, kind)
     program = mixture.program(outputs=(WANTED,), given=GIVEN, backend=backend)
     arrays = {name: backend.empty((program.plan.rows(name), backend.pad(points))) for name in program.plan.arguments}
     fill(backend, arrays, state)
@@ -276,21 +283,22 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
 
 
 def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) -> list[Row]:
-    """Rows of a device's other programs, whose values are compared with a CPU's. WrongValues beyond TOLERANCE."""
-    state = inputs.states(mixture.ns, points, kind)
-    state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+    """Rows of a device's other programs, of a real gas also of omega alone; values are compared with a CPU's.
+    WrongValues beyond TOLERANCE."""
+    state = given_states(mixture, points, kind)
     few = part(state, 0, min(points, CHECKED))
     made = mixture.properties("creation destruction h_Y", backend="cpu", **few)
     gross = made["creation"] + made["destruction"]
     of_rates = dict.fromkeys(("omega", "creation", "destruction"), gross)
     of_rates["heat_release"] = np.sum(np.abs(made["h_Y"]) * gross, axis=0)
     rows = []
-    for name, what in PROGRAMS.items():
+    alone = {WANTED: ((WANTED,), GIVEN)} if mixture.options["equation"] != "ideal" else {}
+    for name, what in (alone | PROGRAMS).items():
         outputs, names = what if what else (declare.collections[name].outputs, declare.collections[name].given)
         program = Program(mixture, outputs, names, backend=backend)
         count = {a: program.plan.rows(a) for a in program.plan.arguments}
         arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}
-        fill(backend, arrays, {a: state[a] for a in names})
+        fill(backend, arrays, {a: state[a] for a in names if a in arrays})
         bound_run = program.bind(arrays)
         work = lambda run=bound_run: run(points)
         work()
@@ -344,6 +352,13 @@ def run(given, backend, say) -> Report:
                 rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
             if wanted("programs") and backend.memory == "device":
                 rows += programs(name, mixture, backend, points, given.repeats, kind)
+            if wanted("real") and backend.memory == "device":
+                try:
+                    real = Mixture.from_yaml(path, takahashi="off", critical="fill")
+                except MixtureError as error:
+                    facts.append(f"{name}: its real gas is left out: {error}")
+                else:
+                    rows += programs(f"{name}, real gas", real, backend, points, given.repeats, kind)
             if wanted("reactors") and name in reactors.IGNITIONS:
                 found, fact = reactors.rows(name, mixture, path, backend, given.repeats, roofs, took)
                 of_reactors += found
@@ -367,7 +382,8 @@ NOTES = (
     "from Python, a state a call, less the time of the same calls without reactions. Bound: the slowest of the roofs; "
     "operations are counted by running the kernel on a number type "
     "that counts. On a GPU also other programs, alone, compared with a CPU's values: from T, p, Y and, if they do not "
-    "make it, rho. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at most two C. "
+    "make it, rho; real gas: Peng-Robinson. CH4/O2: the species of GRI-3.0 that are made of C, H and O and have at "
+    "most two C. "
     "J_cv, J, LU, solve (implicit_cv) and react: states along an ignition. Beside them Cantera's slopes of the "
     "production rates; these and a dense solve by LAPACK, and that alone; CVODE from Cantera's reactor of constant "
     f"volume, rtol {reactors.USUAL[0]:g}, which starts anew in each cell, react with rtol 1e-4. Differences: from "

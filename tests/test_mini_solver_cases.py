@@ -1,0 +1,341 @@
+"""Cases of the mini solver: those that are shipped, wrong ones, random damage, formulas, the command's words."""
+
+import copy
+import io
+
+import numpy as np
+import pytest
+from mini_solver_runs import restart_of, small
+from mixtures_for_tests import ROOT
+
+from examples.mini_solver.__main__ import main
+from examples.mini_solver.case import Case, Expression
+from examples.mini_solver.errors import FlowError
+from examples.mini_solver.flow import Flow
+from examples.mini_solver.run import Run
+from kernels.errors import FrameError
+
+CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
+
+
+def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
+    def lines(**data):
+        out = io.StringIO()
+        base = dict(mixture={"file": "examples/mixtures/n2.yaml"}, time={"steps": 3}, output={"report": 1})
+        assert Run(Case(base | data), folder=tmp_path, out=out)() == 0
+        return out.getvalue()
+
+    wrong = lines(
+        domain=dict(cells=[16], upper=[1.0]),
+        initial=dict(T=300, p=5e6, u=30),
+        boundary={"x": "supersonic_outlet"},
+    )
+    assert (
+        "warning: [boundary] x_low: flow enters through 1 faces of a supersonic outlet" in wrong
+        and "x_high" not in wrong
+    )
+    tube = dict(rho="where(x < 0.5, 800.0, 80.0)", p="where(x < 0.5, 60e6, 6e6)")
+    apec = dict(scheme="apec", dissipation="always")
+    closed = dict(domain=dict(cells=[40], upper=[1.0]), boundary={"x": "slip_wall"})
+    assert "warning: rho c^2/p changes by a factor of" in lines(initial=tube, numerics=apec, **closed)
+    assert "warning" not in lines(initial=tube, **closed)
+    assert "warning" not in lines(initial=dict(T="300 - 5*sin(2*pi*x)", p=5e6), numerics=apec, **closed)
+
+
+def test_a_mixture_beside_the_case_file(tmp_path, monkeypatch):
+    """The file beside the case comes before one of that name in the working folder."""
+    (tmp_path / "case").mkdir()
+    text = (ROOT / "examples/mixtures/n2.yaml").read_text()
+    (tmp_path / "case/mine.yaml").write_text(text)
+    (tmp_path / "mine.yaml").write_text("nothing")
+    case = '[mixture]\nfile = "mine.yaml"\n[domain]\ncells = [6]\nupper = [1.0]\n[initial]\nT = 300\np = 5e6\n'
+    (tmp_path / "case/it.toml").write_text(case + "[time]\nsteps = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert Case.from_file("case/it.toml").make_mixture().names == ("N2",)
+
+
+def test_shipped_cases_are_read():
+    """All of them; make test starts those whose programs compile soon."""
+    assert all(Case.from_file(path).make_mixture().names for path in CASES)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+def test_shipped_cases_start(path):
+    """Each shipped case is read, set up on a coarse grid and takes three steps."""
+    case = Case.from_file(path)
+    data = copy.deepcopy(case.data)
+    data["domain"]["cells"] = [min(n, 24) for n in data["domain"]["cells"]]
+    f = Flow(Case(data, path.parent, path.stem))
+    for _ in range(3):
+        f.step()
+    assert all(np.isfinite(f.field(n)).all() for n in ("rho", "p", "T", "u"))
+
+
+GOOD = dict(
+    mixture={"file": "examples/mixtures/ch4_o2.yaml", "species": ["CH4", "O2"]},
+    domain={"cells": [8, 8], "upper": [1.0, 1.0]},
+    initial={"T": 300, "p": 1e7, "X": {"CH4": 1}},
+    time={"steps": 1},
+)
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"extra": {}}, "unknown section or key 'extra'"),
+        ({"domain.cells": [8, 2]}, "4 or more"),
+        ({"domain.cells": "8"}, "wanted 1 to 3 whole numbers"),
+        ({"domain.cells": [10**6, 10**6]}, "takes .* GiB, the machine has"),
+        ({"boundary": {"x": {"kind": ["wall"]}}}, "wanted one of"),
+        ({"initial.X": {"CH4": float("inf"), "O2": "rest"}}, "wanted a finite number"),
+        ({"domain.upper": [1.0]}, "wanted 2 numbers"),
+        ({"domain.upper": [1.0, -1.0]}, "lower < upper"),
+        ({"domain.upper": [1.0, "a"]}, "wanted 2 numbers"),
+        ({"numerics.scheme": "magic"}, "wanted one of double_flux, apec"),
+        ({"numerics.scheme": "doubleflux"}, "did you mean 'double_flux'"),
+        ({"numerics.order": 5}, "wanted one of 4, 6"),
+        ({"numerics.cfl": -1}, "a positive number"),
+        ({"numerics.cfl": 1.1}, "unstable beyond 1.09"),
+        ({"numerics.cfl": 1.4, "numerics.runge_kutta": "ssp43"}, "unstable beyond 1.36"),
+        ({"numerics.time_step": 1.0}, r"time_step = 1 s is CFL .* at the start"),
+        ({"initial.T": 5}, "lowest temperature 5 K; the models end at 20 K"),
+        ({"initial.T": "300 + t"}, "has t, but this formula is of x, y, z alone"),
+        ({"numerics.schema": "apec"}, "unknown key 'schema', did you mean 'scheme'"),
+        ({"boundary": {"x": "inlte"}}, "kind 'inlte', did you mean 'inlet'"),
+        ({"output.frame_limits": {"T": [1, 2]}}, "'T' is not drawn"),
+        (
+            {"boundary": {"x_low": [{"kind": "wall"}, {"kind": "slip_wall"}], "x_high": "wall"}},
+            "the others need 'where'",
+        ),
+        (
+            {"boundary": {"x_low": [{"kind": "wall", "where": "y < 0.5"}], "x_high": "wall"}},
+            "the last boundary of a side takes",
+        ),
+        (
+            {
+                "boundary": {
+                    "x_low": {"kind": "inlet", "T": 300, "velocity": ["-10*y", 0, 0], "X": {"O2": 1}},
+                    "x_high": "wall",
+                }
+            },
+            "points out of the domain",
+        ),
+        ({"numerics.viscous": 1}, "true or false"),
+        ({"numerics.cfll": 1}, "unknown key 'cfll', did you mean 'cfl'; known: scheme"),
+        ({"mixture.file": "nowhere.yaml"}, "nowhere.yaml': not found"),
+        ({"mixture.species": ["CH4", "Xe"]}, "Xe"),
+        ({"mixture.options": {"root": "solid"}}, "root"),
+        ({"mixture.options": {"translation": "peneloux"}}, "translation = 'peneloux'"),
+        (
+            {"mixture.options": {"mixing": "pseudocritical"}},
+            "mixing = 'pseudocritical'; the solver's kernels know 'vdw' only",
+        ),
+        ({"mixture.ideal_gas": {"gamma": 1.4}}, "one of them"),
+        ({"initial.T": "300 +"}, "is not an expression"),
+        ({"initial.T": "__import__('os')"}, "only the functions|not allowed|unknown name"),
+        ({"initial.T": "x.real"}, "not allowed"),
+        ({"initial.T": "[1, 2]"}, "not allowed"),
+        ({"initial.T": "theta"}, "unknown name 'theta'"),
+        ({"initial.T": "1/x*0 + log(-1)"}, "not finite"),
+        ({"initial.T": -5}, "wanted positive"),
+        ({"initial.rho": 5}, "two of T, p and rho"),
+        ({"domain.stretch": {"z": "s"}}, "unknown direction 'z' in 2-D"),
+        ({"domain.stretch": {"x": "-s"}}, "stretch x: the formula falls from -0 at s = 0 to -1"),
+        ({"domain.stretch": {"x": "s + 0.5*sin(6*pi*s)"}}, "the width of cell . would be -.* wanted a formula that"),
+        ({"domain.stretch": {"x": "y"}}, "unknown name 'y'"),
+        ({"domain.stretch": {"x": ["s"]}}, "a finite number or an expression in s"),
+        ({"domain.axisymmetric": True}, "y: periodic and periodic, around an axis; the axis itself wants"),
+        ({"domain.axisymmetric": True, "domain.lower": [0, -1]}, "lower is -1 m in y, wanted 0 or more"),
+        ({"domain.axisymmetric": True, "domain.lower": [0, 0.5]}, "a radius is not periodic"),
+        ({"domain.axisymmetric": True, "domain.cells": [8], "domain.upper": [1.0]}, "wanted 2 directions"),
+        (
+            {"domain.axisymmetric": True, "boundary": {"y": "slip_wall"}, "initial.w": 3},
+            "a velocity of 3 around the axis",
+        ),
+        ({"initial.X": {"Xe": 1}}, "'Xe' is not in the mixture"),
+        ({"initial.X": {"ch4": 1}}, "which has CH4, O2, did you mean 'CH4'"),
+        ({"mixture": {"ideal_gas": {"gama": 1.4}}}, "unknown key 'gama', did you mean 'gamma'"),
+        ({"boundary": {"x": {"knd": "wall"}}}, "x_low: unknown key 'knd', did you mean 'kind'"),
+        ({"boundary": {"x": {"T": 300.0}}}, "x_low: 'kind' is missing"),
+        ({"initial.X": {"CH4": 0.5}}, "sum 1"),
+        ({"initial.X": {"CH4": "rest", "O2": "rest"}}, "wanted for one species"),
+        ({"initial.X": {"CH4": 1.5, "O2": "rest"}}, "fractions range"),
+        ({"initial.X": {}}, "X or Y is missing"),
+        ({"boundary": {"z": "periodic"}}, "unknown side 'z' in 2-D"),
+        ({"boundary": {"x": "wallpaper"}}, "kind 'wallpaper'"),
+        ({"boundary": {"x_low": "slip_wall"}}, "wanted both or none"),
+        ({"boundary": {"x": "slip_wall", "x_low": "wall"}}, "both 'x' and 'x_low'"),
+        ({"boundary": {"x_low": {"kind": "inlet", "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}}, "T or h"),
+        (
+            {"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0]}, "x_high": "supersonic_outlet"}},
+            "wanted 3 numbers",
+        ),
+        (
+            {"boundary": {"x_low": {"kind": "inlet", "T": 300, "velocity": [1, 0, 0]}, "x_high": "supersonic_outlet"}},
+            "X or Y is missing",
+        ),
+        ({"boundary": {"x_low": "supersonic_outlet", "x_high": {"kind": "outlet"}}}, "'p' is missing"),
+        ({"time": {}}, "give end"),
+        ({"time.steps": -1}, "0 or more"),
+        ({"parallel.ranks": [2, 2]}, "makes 4 ranks; the run has 1"),
+        ({"output.frame": ["enstrophy"]}, "unknown field 'enstrophy'"),
+        ({"output.report": "often"}, "whole number"),
+    ],
+)
+def test_a_wrong_case_is_told(change, told):
+    data = copy.deepcopy(GOOD)
+    for key, value in change.items():
+        section, _, name = key.partition(".")
+        if name:
+            data.setdefault(section, {})[name] = value
+        else:
+            data[section] = value
+    with pytest.raises(FrameError, match=told):
+        Run(Case(data), out=io.StringIO())
+
+
+def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
+    """A shipped case with characters lost, doubled or swapped: it is read, or refused with the project's own error."""
+    text = (ROOT / "examples/mini_solver/cases/shear_layer_lox_ch4.toml").read_text()
+    random, outcomes = np.random.default_rng(4), {"read": 0, "refused": 0}
+    for _n in range(400):
+        damaged = list(text)
+        for _ in range(random.integers(1, 4)):
+            at = int(random.integers(len(damaged)))
+            damaged[at : at + 1] = [[], damaged[at] * 2, chr(int(random.integers(32, 127)))][
+                int(random.integers(3))
+            ] or []
+        path = tmp_path / "damaged.toml"
+        path.write_text("".join(damaged))
+        try:
+            Case.from_file(path)
+            outcomes["read"] += 1
+        except FrameError:
+            outcomes["refused"] += 1
+    assert min(outcomes.values()) > 20, outcomes
+
+
+FUZZED = dict(
+    GOOD,
+    initial={"T": "300 + 20*x", "p": 1e7, "u": 30.0, "X": {"CH4": 0.5, "O2": "rest"}, "constants": {"k": 2.0}},
+    numerics={"cfl": 0.5, "viscous": False, "scheme": "double_flux", "threshold": 0.4},
+    boundary={
+        "x_low": {"kind": "inlet", "T": 300.0, "velocity": [30, 0, 0], "X": {"CH4": 0.5, "O2": 0.5}},
+        "x_high": {"kind": "outlet", "p": 1e7, "sigma": 0.3},
+        "y": {"kind": "wall", "T": 310.0},
+    },
+    time={"steps": 2},
+    parallel={"ranks": [1, 1]},
+    output={"report": 1, "frame": ["rho"]},
+)
+
+
+WRONG = (
+    -1,
+    0,
+    1,
+    3,
+    5,
+    1e-300,
+    1e300,
+    -1e9,
+    10**30,
+    float("nan"),
+    float("inf"),
+    True,
+    None,
+    "",
+    "x",
+    "nonsense",
+    "1/0*x",
+    "exp(1e9)",
+    "x(",
+    "rest",
+    [],
+    [0],
+    [1, 2, 3, 4],
+    [-1.0, 1.0],
+    [10**6, 10**6],
+    ["a", 1],
+    [[1], 2],
+    {},
+    {"kind": "outlet"},
+    {"CH4": 1},
+    {"O2": "rest", "CH4": "2*x"},
+    {"a": {"b": 1}},
+)
+
+
+def places(data):
+    """Every place in a nested table: (table, key)."""
+    for key, value in data.items():
+        yield data, key
+        if isinstance(value, dict):
+            yield from places(value)
+
+
+@pytest.mark.parametrize("seed, count", ((4, 100), (3, 300)))
+def test_random_values_give_a_message_or_a_flow(tmp_path, seed, count):
+    """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told
+    in words."""
+    random, outcomes = np.random.default_rng(seed), {"ran": 0, "refused": 0, "failed": 0}
+    for _n in range(count):
+        data = copy.deepcopy(FUZZED)
+        for _ in range(random.integers(1, 3)):
+            everywhere = list(places(data))
+            table, key = everywhere[random.integers(len(everywhere))]
+            match random.integers(6):
+                case 0:
+                    del table[key]
+                case 1:
+                    table[f"{key}_"] = table.pop(key)
+                case 2 | 3 if isinstance(table[key], float):
+                    table[key] *= 10 ** random.uniform(-2, 1)
+                case _:
+                    table[key] = WRONG[random.integers(len(WRONG))]
+        try:
+            outcomes[
+                "ran"
+                if Run(Case(copy.deepcopy(data)), folder=tmp_path, out=io.StringIO(), overwrite=True)() == 0
+                else "failed"
+            ] += 1
+        except FlowError:
+            outcomes["failed"] += 1
+        except FrameError as error:
+            assert len(str(error)) > 20, data
+            outcomes["refused"] += 1
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error} from {data}") from error
+    assert outcomes["ran"] > count / 30 and outcomes["refused"] > count / 3, outcomes
+
+
+def test_the_command_tells_and_exits(tmp_path, capsys):
+    assert main([str(tmp_path / "none.toml")]) == 1
+    assert "No such file" in capsys.readouterr().err
+    (tmp_path / "bad.toml").write_text("[domain\n")
+    assert main([str(tmp_path / "bad.toml")]) == 1
+    assert "not TOML" in capsys.readouterr().err
+    assert main(["verify", "--only", "nothing"]) == 1
+    assert "known: interface" in capsys.readouterr().err
+
+
+def test_keys_of_a_case_by_the_command(tmp_path, capsys):
+    case = small(tmp_path, restart=1)
+    changes = ("time.steps=1", "numerics.scheme='apec'", "output.report=1")
+    assert main([str(case), "--folder", str(tmp_path / "out"), *(w for c in changes for w in ("--set", c))]) == 0
+    state = restart_of(tmp_path / "out")
+    assert state["steps"] == 1 and len(state["Q"]) == 5  # velocity, p and, conservative alone, T
+    for change, told in (
+        ("numerics.scheme=apec", "texts in quotes"),
+        ("numerics=1", "wanted a table"),
+        ("time.steps.more=1", "not a table"),
+        ("numerics.cfll=1", "unknown key 'cfll'"),
+    ):
+        assert main([str(case), "--set", change]) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_expressions_are_formulas_only():
+    e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
+    x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
+    assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2 * np.sin(x) + np.where(y > 0, 1, 2))
