@@ -86,13 +86,13 @@ def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
 VARIANTS = (  # lines lie apart where copies are made: of the last two no table's choice may have that
     dict(bulk=True, stage=1, tight=True, warps=2, ahead=2),
     dict(bulk=True, stage=2, tight=False, warps=1, ahead=1),
-    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=0),
-    dict(paired=False, columns=1, batch=2, apart=0),
+    dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=False),
+    dict(paired=False, columns=1, batch=2, apart=False),
 )
 RINGS = (
-    dict(bulk=True, stage=1, warps=3, ring=2, apart=0),
-    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=0),
-    dict(bulk=True, stage=1, warps=2, apart=16),
+    dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
+    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=False),
+    dict(bulk=True, stage=1, warps=2, apart=True),
 )
 
 
@@ -100,7 +100,7 @@ def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS
     made = lambda how: Contraction(text, sizes, backend=backend, how=how, quick=True, **options)
     first = made("stages")
     for changes in changed:
-        plan = made(dataclasses.replace(first.how, **changes))
+        plan = made(dataclasses.replace(first.how, **{"ring": 1, **changes}))
         found = run(plan, {**arrays, **empty(plan, count)}, count)
         assert all(np.array_equal(found[name], x) for name, x in wanted.items()), (text, changes)
 
@@ -121,6 +121,31 @@ def ax_one(arrays):
     """Ax of elements that are neither turned nor stretched: the three directions with one factor."""
     there = [arrays["g"] * np.einsum(text, arrays["D"], arrays["u"]) for text in LG3.values()]
     return sum(np.einsum(text, arrays["D"], x) for text, x in zip(LG3T, there))
+
+
+def check_chosen(backend, n, batch):
+    """What the table has for Nekbone's operators, in both types of numbers."""
+    for dtype in ("float64", "float32"):
+        arrays, sizes = nekbone(n, batch, dtype, whole=True)
+        arrays |= {"g": arrays["g1"], "ur": arrays["g2"], "us": arrays["g3"], "ut": arrays["g4"]}
+        wanted = {
+            "lg3": {name: np.einsum(text, arrays["D"], arrays["u"]) for name, text in LG3.items()},
+            "lg3t": {"w": sum(np.einsum(text, arrays["D"], arrays[name]) for text, name in zip(LG3T, LG3))},
+            "ax": {"w": ax(arrays)},
+            "ax_one": {"w": ax_one(arrays)},
+        }
+        for key, results in wanted.items():
+            t = named.TEXTS[key]
+            plan = Contraction(t.text, sizes, dtype, backend=backend, how="stages", quick=True, **t.options)
+            found = run(plan, {**arrays, **empty(plan, batch)}, batch)
+            for name, x in results.items():
+                assert np.array_equal(found[name], x), (key, dtype, n, plan.how)
+
+
+@pytest.mark.parametrize("n", [8, 10, 12, 16])
+def test_what_the_table_has(stand_in, n):  # noqa: F811
+    """Its own extents, and 10, which takes the rows of 12."""
+    check_chosen(stand_in, n, 3)
 
 
 @pytest.mark.parametrize("n", [8, 5, 13])
@@ -180,19 +205,18 @@ def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
     check_rings(stand_in, 6, 1)
 
 
-ONCE = (
-    dict(bulk=True, stage=1, warps=3, once=True, turned=True, apart=8),
-    dict(bulk=True, stage=1, warps=2, once=True, turned=True, ring=2, apart=0),
+ONCE = (  # the first one also where rows are odd
+    dict(bulk=True, stage=1, warps=3, once=True, turned=True, apart=False),
+    dict(bulk=True, stage=1, warps=3, once=True, turned=True, apart=True),
+    dict(bulk=True, stage=1, warps=2, once=True, turned=True, ring=2, apart=False),
 )
 NARROW = (
-    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2, apart=0, line=False),
-    dict(narrow=True, bulk=True, stage=1, warps=3, apart=16, line=False),
-    dict(narrow=True, bulk=False, warps=2, apart=0, line=False),
-    dict(bulk=True, stage=1, warps=2, apart=0, line=False),
-    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=16),
-    dict(line=True, bulk=True, stage=1, warps=2, ring=2, apart=0),
-    dict(line=True, bulk=True, stage=1, warps=3, entries=2, apart=0),
-    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, entries=4, apart=16),
+    dict(narrow=True, bulk=True, stage=1, warps=2, ring=2, apart=False, line=False),
+    dict(narrow=True, bulk=True, stage=1, warps=3, apart=True, line=False),
+    dict(narrow=True, bulk=False, warps=2, apart=False, line=False),
+    dict(bulk=True, stage=1, warps=2, apart=False, line=False),
+    dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=True),
+    dict(line=True, bulk=True, stage=1, warps=2, ring=2, apart=False),
 )
 
 
@@ -208,13 +232,13 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
     """And a row a thread: of six factors too, whose products are not alone; not where the matrix is no constant."""
     check_narrow(stand_in, 8, 3)
     arrays, sizes = nekbone(6, 2, "float32", whole=True)
-    rows = (dict(line=True, bulk=False, warps=1, ahead=2, apart=0),)
+    rows = (dict(line=True, bulk=False, warps=1, ahead=2, apart=False),)
     options = dict(dtype="float32", **named.TEXTS["ax"].options)
     check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, rows, **options)
     off = stand_in.empty((arrays["u"].size + 1,), np.float32)[1:].reshape(arrays["u"].shape)  # 4 bytes off
     off[...] = arrays["u"]
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
-    how = stages.Staged(2, line=True, stage=1, entries=2)
+    how = stages.Staged(2, line=True, stage=1)
     plan = Contraction(named.AX_ONE, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["ax_one"].options)
     held = {name: stand_in.from_host(a, plan.dtype) for name, a in {**one, **empty(plan, 2)}.items()}
     plan.bind({**held, "u": off}, 2)()
@@ -228,7 +252,7 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
 
 def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
-    for dtype, n, apart in (("float64", 8, 16), ("float64", 16, 16), ("float32", 8, 16), ("float32", 7, 0)):
+    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, True), ("float32", 7, False)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
         assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
 
@@ -284,22 +308,33 @@ def test_the_stand_in_finds_what_is_missing(stand_in, what):  # noqa: F811
 
 
 @pytest.mark.gpu
-def test_on_a_gpu(monkeypatch):
-    """The table's shapes: all 27 at 16, bulk copies at 12 and 125, and every parameter."""
+def test_all_triples_on_a_gpu(monkeypatch):
     backend = get_backend("cuda")
     assert all_27(backend, 16) == ["orbits", "stages", "stays"]
     monkeypatch.setattr(stages, "LARGEST", 125)
     assert all_27(backend, 5) == ["orbits", "stages", "stays"]
-    for n in (5, 8, 12, 16):
-        arrays, sizes = nekbone(n, 19, whole=True)
-        check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
-        one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
-        more = VARIANTS + ONCE[: 1 + (n in (8, 12))]
-        check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
-        if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
-            check_rings(backend, n, 1000)
-            check_narrow(backend, n, 1000)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [5, 8, 10, 12, 16])
+def test_elements_on_a_gpu(n):
+    """The table's extents among them, and every parameter."""
+    backend = get_backend("cuda")
+    check_chosen(backend, n, 1003)
+    arrays, sizes = nekbone(n, 19, whole=True)
+    check_variants(backend, named.AX, sizes, arrays, {"w": ax(arrays)}, 19, **named.TEXTS["ax"].options)
+    one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
+    more = VARIANTS + ONCE[: 3 if n in (8, 12) else 1]
+    check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
+    if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
+        check_rings(backend, n, 1000)
+        check_narrow(backend, n, 1000)
+
+
+@pytest.mark.gpu
+def test_fields_on_a_gpu():
+    """Bulk copies of rows of 125."""
     rng = np.random.default_rng(0)
     fields = {"a": whole(rng, 20, 64, 125), "b": whole(rng, 20, 64, 125)}
     wanted = {"o": np.einsum("clp,crp->clr", *fields.values())}
-    check_variants(backend, FIELD, dict(l=64, r=64, p=125), fields, wanted, 20)
+    check_variants(get_backend("cuda"), FIELD, dict(l=64, r=64, p=125), fields, wanted, 20)

@@ -47,7 +47,7 @@ class Lines:
         self.place = {r: k for k, r in enumerate(refs)}
         self.loops = writer.loops(rows, list(self.accesses.values()))
         self.m, self.n = plan._extent(rows), plan._extent(columns)
-        self.rows = min(plan.how.ahead, -(-self.m * plan.together // writer.team))  # of a thread at a time
+        self.rows = min(plan.how.ahead, -(-self.m // writer.team))  # of a thread at a time
 
     def line(self, r: Reference, along: str, row: int) -> tuple[str, str, int]:
         """(where a row begins, the step along it, how many of its numbers are read or written at once)."""
@@ -55,7 +55,7 @@ class Lines:
         step, k = x.steps[along], self.place[r]
         wide = self.plan.grain
         aligned = x.shared and step == 1 and all(loop.step[k] % wide == 0 for loop in self.loops)
-        from_ = f"{x.of(f'slot{row}')} + {offset(self.loops, f'r{row}_', k, x)}"
+        from_ = f"{x.pointer} + {offset(self.loops, f'r{row}_', k, x)}"
         return from_, step_text(step, x.ld), wide if aligned and self.plan.p.sizes[along] % wide == 0 else 1
 
     def take(self, r: Reference, along: str, to: str) -> list[str]:
@@ -77,7 +77,7 @@ class Lines:
     def text(self, result: str) -> list[str]:
         """Statements that fill `result`, and store it where it is not for the next statement alone."""
         s, n, rows = self.s, self.n, self.rows
-        lines = [line for row in range(rows) for line in digits(self.loops, f"in{row}", f"r{row}_")]
+        lines = [line for row in range(rows) for line in digits(self.loops, f"x{row}", f"r{row}_")]
         if s.add and not self.scale:
             lines += self.take(s.out, self.column, result)
         else:

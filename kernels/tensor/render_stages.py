@@ -18,6 +18,8 @@ from .render_units import Access, Tile, digits, offset, pairs
 from .stages import FEW, Stages, Step
 from .text import Reference, Statement
 
+signed = functools.partial(digits, unsigned=False)  # of orbits: with others the compiler spills more registers
+
 
 class Writer:
     """Text of one plan."""
@@ -40,13 +42,12 @@ class Writer:
             own: dict[str, int] = {}
             for d, s in zip(h.kept, h.strides):
                 own[r.indices[d]] = own.get(r.indices[d], 0) + s
-            return Access(f"h_{r.name}", own, "", True, str(self.plan.room) if self.plan.together > 1 else "")
+            return Access(f"h_{r.name}", own, "", True)
         a = self.plan.arrays[r.name]
         all_steps = steps(r, a, self.plan.batch, far=True)
         self.pointers.setdefault(r, f"p{len(self.pointers)}")
         own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
-        each = f"a.step_{r.name}" if self.plan.together > 1 and a.place is not None else ""
-        return Access(self.pointers[r], own, f"a.ld_{r.name}", False, each)
+        return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
 
     def pointer_lines(self, walk: bool, only=None) -> list[str]:
         """Of every reference to an argument, or of some, at this team's entry. walk: of those that have the index of
@@ -153,22 +154,16 @@ class Writer:
         turned = joined(loops)
         runs = math.prod(loop.extent for loop in turned)
         to = Access(f"h_{s.out.name}", {}, "", True)
-        if self.how.apart:  # in pieces
-            turned = joined([*loops, Loop(run // plan.piece, (plan.piece, plan.piece))])
-            runs *= run // plan.piece
-        split = (
-            f"const int slot = x / {runs}, in = x % {runs}; (void)slot; " if plan.together > 1 else "const int in = x; "
-        )
-        split += " ".join(digits(turned, "in", "x"))
-        both = self.access(s.out).of("slot"), x.of("slot")
-        ends = f"{both[0]} + {offset(turned, 'x', 1, to)}, {both[1]} + {offset(turned, 'x', 0, x)}"
-        all_ = f"{runs} * here" if plan.together > 1 else str(runs)
+        if self.how.apart:  # pieces of 16 bytes
+            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
+            runs *= run // plan.grain
+        split = " ".join(digits(turned, "x", "x"))
+        ends = f"{to.pointer} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
         if self.how.apart:
-            copy = f"copy_piece<{self.how.apart}>({ends});"
-            return [f"// {s}", f"for (int x = me; x < {all_}; x += {self.team}) {{ {split} {copy} }}"]
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {all_}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
+            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -208,21 +203,16 @@ class Writer:
     def lines(self, number: int, step: Step) -> list[str]:
         """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
         made = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
-        m, rows, several = made[0].m, made[0].rows, self.plan.together > 1
-        count = f"{m} * here" if several else str(m)
+        m, rows = made[0].m, made[0].rows
         lines = [
             f"// {'; '.join(map(str, step.statements))}",
-            f"UNROLL_BY(1) for (int x = me; x < {count}; x += {rows * self.team}) {{",
+            f"UNROLL_BY(1) for (int x = me; x < {m}; x += {rows * self.team}) {{",
         ]
         for row in range(rows):
             x = f"x + {row * self.team}"
-            whole = not several and m % (rows * self.team) == 0 or row == 0
-            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {count}'};")
-            lines.append(f"const int x{row} = {x if whole else f'min({x}, {count} - 1)'};")
-            split = (
-                f"slot{row} = x{row} / {m}, in{row} = x{row} % {m}" if several else f"slot{row} = 0, in{row} = x{row}"
-            )
-            lines.append(f"const int {split}; (void)slot{row};")
+            whole = m % (rows * self.team) == 0 or row == 0
+            lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {m}'};")
+            lines.append(f"const int x{row} = {x if whole else f'min({x}, {m} - 1)'};")
         for k, one in enumerate(made):
             result = "given" if k < len(made) - 1 else "sum"
             lines += [f"scalar {result}[{rows}][{one.n}];", "{", *one.text(result), "}"]
@@ -255,7 +245,7 @@ class Writer:
         lines = [
             f"KERNEL(contraction, Arguments, {threads}, 1) {{",
             "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
-            "long g = blockIdx.x;\nif (g >= items) return;",
+            "if (blockIdx.x >= items) return;\nlong g = items - 1 - blockIdx.x;",
         ]
         lines += self._orbit_set(values)
         lines.append(f"{self.number} *const h_{local.name} = ({self.number} *)shared_memory;")
@@ -270,13 +260,13 @@ class Writer:
                 to = self.place_of(last.out, order)
                 lines.append(f"if (new{k}) for (int x = me * 16; x < {size}; x += {threads * 16}) ask({to} + x);")
         lines += self._orbit_products(first, all_orders, number_of, uses, local)
-        lines.append("__syncthreads();")
         lines += self._orbit_sums(last, all_orders, is_new, local)
         return [*lines, "}"]
 
     def _orbit_set(self, values) -> list[str]:
-        """The g-th set of values, from the smallest up. Sets with equal values, which are less work, stand between the
-        others: blocks fall out of step, so that some compute while others wait for memory."""
+        """The g-th set of values, from the smallest up; blocks begin at the other end. Sets with equal values, which
+        are less work, stand between the others: blocks fall out of step, so that some compute while others wait for
+        memory. The smallest sets are mostly such: what the last blocks do is short."""
         n, lines = self.plan.extent, []
         for k, value in enumerate(values):
             left = len(values) - k - 1
@@ -303,10 +293,10 @@ class Writer:
         for half in "ab":
             row = "row" if half == "a" else "row + 8"
             lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
-            lines += digits(row_loops, f"m{half}", f"r{half}")
+            lines += signed(row_loops, f"m{half}", f"r{half}")
         for t in range(width):
             lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
-            lines += digits(column_loops, f"n_{t}", f"c{t}_")
+            lines += signed(column_loops, f"n_{t}", f"c{t}_")
         lines.append(f"double acc[{len(all_orders)}][{width}][4];")
         lines.append(
             f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
@@ -324,7 +314,7 @@ class Writer:
                 vector, made = bool(paired) and r in paired, []
                 for step_ in range(0, count, 2 if vector else 1):
                     k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
-                    put = [f"const int k = {k_text}; (void)k;", *digits(k_loops, "k", "k")]
+                    put = [f"const int k = {k_text}; (void)k;", *signed(k_loops, "k", "k")]
                     from_ = f"{base} + {offset(k_loops, 'k', which, accesses[r])}"
                     inside = f"k < {k}" if uneven else ""
                     if vector:
@@ -370,32 +360,36 @@ class Writer:
                     both = f"if ({' && '.join(test)})" if test else ""
                     lines.append(
                         f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
-                        f"{' '.join(digits(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
+                        f"{' '.join(signed(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
                         f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
                     )
         return [*lines, "}"]
 
     def _orbit_sums(self, s: Statement, all_orders, is_new, local) -> list[str]:
-        """The output's numbers of each order, each a sum out of shared memory; those of the next order are asked for
-        before."""
+        """The output's numbers of each order, each a sum out of shared memory; the old ones are read an order ahead."""
         plan = self.plan
         size = plan.numbers(s.out)
         count = -(-size // self.team)
         refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
         accesses = {r: self.access(r) for r in refs}
         loops = self.loops(plan.own(s), list(accesses.values()))
-        split = digits(loops, "x", "x")
+        split = signed(loops, "x", "x")
         place = {r: k for k, r in enumerate(refs)}
         away = lambda r: offset(loops, "x", place[r], accesses[r])
-        lines = []
         guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
+        head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
+
+        def read(o: int) -> list[str]:
+            if not s.add or o == len(all_orders):
+                return []
+            body = guard(f"old{o}[i] = {self.place_of(s.out, all_orders[o])}[{away(s.out)}];")
+            return [f"scalar old{o}[{count}];", f"if ({is_new[o]}) UNROLL {head} {body} }}"]
+
+        lines = [*read(0), "__syncthreads();"]
         for o, values in enumerate(all_orders):
-            to = self.place_of(s.out, values)
-            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {to};"]
-            head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
-            if s.add:
-                lines.append(f"scalar old[{count}];\nUNROLL {head} {guard(f'old[i] = to[{away(s.out)}];')} }}")
-            parts = "old[i]" if s.add else "0"
+            lines += read(o + 1)
+            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {self.place_of(s.out, values)};"]
+            parts = f"old{o}[i]" if s.add else "0"
             for t in s.terms:
                 words = [f"h_{local.name}[{o * plan.room + local.at} + {away(f)}]" for f in t.factors]
                 sign = "-" if t.number == -1 else "+" if t.number == 1 else f"+ {t.number!r} *"
@@ -429,14 +423,7 @@ class Writer:
         copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
         copied = {plan.steps[k].statements[0].out.name for k in copies}
         numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = (
-            []
-            if how.apart
-            else [
-                f"if (me == 0) gate_expect(gate, {numbers}{' * here' if plan.together > 1 else ''});",
-                "__syncwarp();",
-            ]
-        )
+        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
         ask += [line for k in copies for line in ("{", *bodies[k], "}")]
         open_ = (
             f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"
@@ -461,10 +448,7 @@ class Writer:
             ]
         else:
             team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
-            team = f" * {plan.together}L" if plan.together > 1 else team
             lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
-            if plan.together > 1:
-                lines.append(f"const int here = int(min({plan.together}L, items - g));")
         lines += self.begins()
         lines += list(self.once.values()) if how.ring == 1 else []
         lines += slots if how.ring > 1 else []
@@ -564,8 +548,7 @@ def launch(plan, arrays, values, n: int, members: str):
     module = plan.backend.compile(plan._render(plan.program, how))
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
-    covers = stages.entries * stages.together
-    shape = Shape(32 * how.warps * stages.entries, covers, stages.bytes, -1 if how.ring > 1 else 0)
+    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
     render_lines.fill(module, plan, stages.matrices, arrays)
     values = {key: x for key, x in values.items() if key != "past"}
     return functools.partial(

@@ -16,29 +16,23 @@ from .text import Reference, Statement
 
 @dataclasses.dataclass
 class Access:
-    """Where a reference is read: a pointer to what the team has, and the step of each index; `each`: the step between
-    entries of a block that has several, "" where they share it."""
+    """Where a reference is read: a pointer to what the team has, and the step of each index."""
 
     pointer: str
     steps: dict[str, int]
     ld: str
     shared: bool
-    each: str = ""
-
-    def of(self, slot: str) -> str:
-        """The pointer of one of a block's entries."""
-        return f"{self.pointer} + {slot} * {self.each}" if self.each else self.pointer
 
 
-def digits(loops: tuple[Loop, ...], number: str, letter: str) -> list[str]:
-    """`number` as a turn of each loop: letter0, letter1, ..., the slowest first."""
+def digits(loops: tuple[Loop, ...], number: str, letter: str, unsigned: bool = True) -> list[str]:
+    """`number` as a turn of each loop: letter0, letter1, ..., the slowest first. unsigned: divisions by powers of two
+    are so, which take fewer steps."""
     lines, size = [], 1
     for d in reversed(range(len(loops))):
-        extent, of, u = loops[d].extent, number if size == 1 else f"({number})", ""
-        if size & (size - 1) == extent & (extent - 1) == 0:  # unsigned division by powers of two takes fewer steps
-            of, u = f"unsigned({number})", "u"
+        extent = loops[d].extent
+        u = "u" if unsigned and size & (size - 1) == extent & (extent - 1) == 0 else ""
         over, rest = f" / {size}{u}" if size > 1 else "", f" % {extent}{u}" if d else ""
-        lines.append(f"const int {letter}{d} = {f'{of}{over}{rest}' if over or rest else number};")
+        lines.append(f"const int {letter}{d} = {f'unsigned({number})' if u else f'({number})'}{over}{rest};")
         size *= extent
     return lines
 

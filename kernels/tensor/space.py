@@ -109,7 +109,7 @@ class Space:
                 return True
             if isinstance(how, Staged):
                 made = Stages(p, how)
-                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries * made.together
+                return 32 * how.warps * made.entries <= MOST_THREADS and how.entries == made.entries
             if not 32 <= how.threads <= MOST_THREADS:
                 return False
             if how.name in ("team", "lines"):
@@ -227,7 +227,7 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "tight": (False, True),
         "ring": (1, 2, 3, 4),
         "narrow": (False, True) if p.dtype == "float32" else (),
-        "apart": (0, 8, 16) if how.bulk else (),
+        "apart": (False, True) if how.bulk else (),
         "line": (False, True) if p.dtype == "float32" else (),
         "once": (False, True),
         "turned": (False, True),

@@ -79,7 +79,7 @@ POINT_FN void add_lines(const scalar *m, const scalar (&line)[R][K], scalar (&to
 // lies side by side in fours: column 2 k is k there, column 2 k + 1 is k + 4.
 POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 
-// Copies of up to 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.
+// Copies of 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.
 // Bulk copies into shared memory: one thread asks, all wait. `gate` counts the bytes that have come; phases follow each
 // other, the first one is 0. The copied bytes are there for a thread after its own wait.
 #ifdef FRAME_STAND_IN
@@ -118,22 +118,16 @@ static inline void gate_wait(unsigned long long *at, int phase) {
         for (int i = 0; i < g.copy[k].numbers; ++i) g.copy[k].to[i] = g.copy[k].from[i];
     g.phase ^= 1, g.expected = g.asked = g.copies = 0;
 }
-template <int BYTES> static inline void copy_piece(scalar *to, const scalar *from) {
-    if ((unsigned long)to % BYTES || (unsigned long)from % BYTES) __builtin_trap();
-    for (unsigned i = 0; i < BYTES / sizeof(scalar); ++i) to[i] = from[i];
+static inline void copy_piece(scalar *to, const scalar *from) {
+    if ((unsigned long)to % 16 || (unsigned long)from % 16) __builtin_trap();
+    for (unsigned i = 0; i < 16 / sizeof(scalar); ++i) to[i] = from[i];
 }
 static inline void pieces_wait() {}
 #else
 POINT_FN unsigned in_shared(const void *at) { return (unsigned)__cvta_generic_to_shared(at); }
-template <int BYTES> POINT_FN void copy_piece(scalar *to, const scalar *from) {
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)),
-                     "l"(__cvta_generic_to_global(from))
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(in_shared(to)),
-                     "l"(__cvta_generic_to_global(from)), "n"(BYTES)
-                     : "memory");
+POINT_FN void copy_piece(scalar *to, const scalar *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(__cvta_generic_to_global(from))
+                 : "memory");
 }
 POINT_FN void pieces_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 POINT_FN void gate_open(unsigned long long *gate) {

@@ -44,18 +44,18 @@ CONSTANT = 3584  # bytes of all matrices in constant memory
 
 @dataclasses.dataclass(frozen=True)
 class Staged:
-    """An organisation. warps: of a team. entries: teams of a block, or with `line` entries of a team. blocks: on a
-    multiprocessor, which bounds the registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time.
-    batch: steps of a sum whose numbers are read at once. paired: two neighbours of a sum are read at once. walk: an
-    index that a block takes value by value, in `parts`. orbit: a block takes all orders of the entry's indices.
-    columns: tiles of eight columns a warp, at most. stage: how often a factor has to be read to be copied into shared
-    memory first. bulk: such copies are made by the copy unit. tight: less shared memory, for more bank conflicts and
-    barriers. ring: entries whose bulk copies have room at the same time; with more than one a block stays, and works on
-    an entry while the next ones come. narrow: what lies in shared memory has the arrays' precision, not double. apart:
-    the threads copy, so many bytes each, not the copy unit, so that lines may lie apart against bank conflicts. line: a
-    thread has a row of a product, not a warp sixteen on the units; sums and shared memory have the arrays' precision.
-    once: what lanes hold of the columns' factors is read at the beginning, for all steps. turned: the slowest index of
-    the rows runs first where only shared memory is read."""
+    """An organisation. warps: of a team. entries: teams of a block. blocks: on a multiprocessor, which bounds the
+    registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time. batch: steps of a sum whose numbers
+    are read at once. paired: two neighbours of a sum are read at once. walk: an index that a block takes value by
+    value, in `parts`. orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp,
+    at most. stage: how often a factor has to be read to be copied into shared memory first. bulk: such copies are made
+    by the copy unit. tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies
+    have room at the same time; with more than one a block stays, and works on an entry while the next ones come.
+    narrow: what lies in shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each,
+    not the copy unit, so that lines may lie apart against bank conflicts. line: a thread has a row of a product, not a
+    warp sixteen on the units; sums and shared memory have the arrays' precision. once: what lanes hold of the columns'
+    factors is read at the beginning, for all steps. turned: the slowest index of the rows runs first where only shared
+    memory is read."""
 
     warps: int
     entries: int = 1
@@ -72,7 +72,7 @@ class Staged:
     tight: bool = False
     ring: int = 1
     narrow: bool = False
-    apart: int = 0
+    apart: bool = False
     line: bool = False
     once: bool = False
     turned: bool = False
@@ -84,8 +84,7 @@ class Staged:
     @property
     def singly(self) -> Staged:
         """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
-        entries = 1 if self.line else self.entries
-        return dataclasses.replace(self, paired=False, ring=1, apart=0, entries=entries)
+        return dataclasses.replace(self, paired=False, ring=1, apart=False)
 
     def __str__(self):
         told = [f"{self.warps} warps"]
@@ -95,7 +94,7 @@ class Staged:
         told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
-        told += [f"lines apart by {self.apart} bytes"] * (self.apart > 0) + ["a row a thread"] * self.line
+        told += ["lines apart"] * self.apart + ["a row a thread"] * self.line
         told += ["factors once"] * self.once + ["rows turned"] * self.turned
         return f"{self.name} ({', '.join(told)})"
 
@@ -132,16 +131,16 @@ class Step:
     before: bool = False
 
 
-def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8, grain: int = 2):
+def strides_for(extents, patterns, most: int = 1 << 30, even: int = 0, size: int = 8) -> tuple[int, ...]:
     """Strides with the fewest bank conflicts, for an array of at most so many numbers of `size` bytes. patterns:
     [(weight, digits of each lane that reads at the same time)]. even: copies fill it, runs of so many numbers or more
-    that begin at multiples of `grain`."""
+    that begin at multiples of 16 bytes."""
     held = tuple((weight, tuple(map(tuple, lanes))) for weight, lanes in patterns)
-    return _strides_for(tuple(extents), held, most, even, size, grain)
+    return _strides_for(tuple(extents), held, most, even, size)
 
 
 @functools.lru_cache(1024)
-def _strides_for(extents, patterns, most: int, even: int, size: int, grain: int) -> tuple[int, ...]:
+def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[int, ...]:
     rank = len(extents)
     if rank < 2 or not patterns:
         return tuple(math.prod(extents[d + 1 :]) for d in range(rank))
@@ -153,7 +152,7 @@ def _strides_for(extents, patterns, most: int, even: int, size: int, grain: int)
             found.append(found[-1] * extents[d] + pad)
         s = tuple(reversed(found))
         numbers = sum((x - 1) * y for x, y in zip(extents, s)) + 1
-        if any(pads) and (numbers > most or (even and not _bulky(extents, s, grain, even))):
+        if any(pads) and (numbers > most or (even and not _bulky(extents, s, 16 // size, even))):
             continue
         all_pads.append((numbers, s))
         strides.append(s)
@@ -183,8 +182,7 @@ class Stages:
         self.narrow = how.narrow or how.line
         self.size = np.dtype(p.dtype).itemsize if self.narrow else 8  # bytes of a number in shared memory
         self.grain = 16 // self.size
-        self.piece = how.apart // np.dtype(p.dtype).itemsize or self.grain  # numbers that a copy is made of
-        self.shortest = self.piece if how.apart else 64  # numbers of a copy
+        self.shortest = self.grain if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
@@ -214,13 +212,6 @@ class Stages:
             self._stage()
             self._join()
         self.matrices = self._matrices() if how.line else []
-        self.together = (
-            how.entries if how.line and self.barriers else 1
-        )  # entries whose rows the threads of a team share
-        if self.together > 1 and (
-            how.ring > 1 or self.entry or any(x.mixed for x in self.arrays.values()) or self._each()
-        ):
-            raise Unable("for entries together nothing but copies and products of each")
         copied = any(step.kind == "copy" for step in self.steps)
         if how.ring > 1 and (self.walk or how.orbit or how.apart or not copied):
             raise Unable("for a ring bulk copies of each entry")
@@ -428,9 +419,6 @@ class Stages:
                 self.inner.add(f.name)
                 self.written.discard(f.name)
 
-    def _each(self) -> bool:
-        return any(step.kind == "each" for step in self.steps)
-
     def _matrices(self) -> list[str]:
         """Columns' factors of lines: matrices that the batch shares, so small that constant memory has them all."""
         found: set[str] = set()
@@ -545,7 +533,7 @@ class Stages:
             size *= self.p.sizes[i]
         along = 0 if not a.mixed or self.batch not in r.indices else self.batch_step(r)
         others = [near[i] for i in near if near[i] >= size] + [along]
-        grain = self.piece
+        grain = self.grain
         return (
             size
             if size >= (grain if self.how.apart else 32)
@@ -635,9 +623,8 @@ class Stages:
                 most = min(most, int(PADDED * math.prod(members[0].extents)) + 64)
             wide = self.grain if any(h.wide for h in members) else 0
             even = max(self.shortest, wide) if any(h.even for h in members) else wide
-            grain = wide or self.piece
             patterns = [x for h in members for x in h.patterns]
-            strides = strides_for(members[0].extents, patterns, most, even, self.size, grain)
+            strides = strides_for(members[0].extents, patterns, most, even, self.size)
             for h in members:
                 h.strides = strides
             first, last = min(h.first for h in members), max(h.last for h in members)
@@ -653,10 +640,10 @@ class Stages:
                 h.at = at
         self.room = max((end for *_, end in put), default=0)
         self.room = -(-self.room // self.grain) * self.grain
-        self.bytes = self.size * self.room * self.copies * self.together
+        self.bytes = self.size * self.room * self.copies
         self.gate = 0  # place of the bulk copies' counter
         if any(step.kind == "copy" for step in self.steps):
-            self.gate = self.room * self.together
+            self.gate = self.room
             self.bytes += -(-self.how.ring // 2) * 16
         if self.bytes > LIMIT:
             raise Unable(f"{LIMIT} bytes of shared memory at most, not {self.bytes}")
@@ -783,7 +770,7 @@ class Stages:
             rows = [
                 self._extent(self.layout(s)[1]) for step in self.steps if step.kind == "units" for s in step.statements
             ]
-            return min(m * self.together / (32 * -(-m * self.together // 32)) for m in rows)
+            return min(m / (32 * -(-m // 32)) for m in rows)
         useful = done = 0
         for step in self.steps:
             for s in step.statements if step.kind == "units" else ():
@@ -802,7 +789,7 @@ class Stages:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
                 if self.how.line:
-                    most = max(most, -(-self._extent(rows) * self.together // 32))
+                    most = max(most, -(-self._extent(rows) // 32))
                     continue
                 chunks = math.ceil(math.ceil(self._extent(columns) / 8) / self.how.columns)
                 most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
@@ -831,16 +818,17 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     away = lambda row: abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps_))
     row = min((row for row in _rows() if row["kind"] == kind), key=away)
     warps = -(-jobs // -(-jobs // min(row["warps"], MOST_WARPS)))
-    entries = row["entries"] if kind == "alone" or row["line"] else 1
+    entries = row["entries"] if kind == "alone" else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
-    told = {key: row[key] for key in ("ahead", "columns", "stage", "apart")}
-    told |= {key: bool(row[key]) for key in ("bulk", "tight", "paired", "narrow", "line", "once", "turned")}
+    told = {key: row[key] for key in ("ahead", "columns", "stage", "ring")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart", "paired", "narrow", "line", "once", "turned")}
     return Staged(warps, entries, blocks, **told, **more)
 
 
 def choices(p: Program) -> list[tuple[float, Staged]]:
     """Organisations that serve a program, each with the share of the units' work that is of use: "stages"; where a
-    further index is spread over teams also "stays" and, for programs that allow it, "orbits"."""
+    further index is spread over teams also "stays" and, for programs that allow it, "orbits". Where nothing can be
+    copied the table's way is taken without copies ahead or lines apart."""
     try:
         plain = Stages(p, Staged(1))
     except Unable:
@@ -854,7 +842,7 @@ def choices(p: Program) -> list[tuple[float, Staged]]:
         ways.append([measured("orbit", 2, 32, orbit=True)])
     found = []
     for some in ways:
-        for other in (x for how in some for x in (how, dataclasses.replace(how, apart=0))):  # where nothing is copied
+        for other in (x for how in some for x in (how, dataclasses.replace(how, apart=False, ring=1))):
             with contextlib.suppress(Unable):
                 found.append((Stages(p, other).use, other))
                 break
