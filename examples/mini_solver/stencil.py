@@ -25,7 +25,7 @@ ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes w
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
     "convective": ((4, 2, 1), 4, None),
-    "viscous": ((4, 2, 1), 7, None),
+    "viscous": ((4, 3, 1), 4, None),
     "update": ((5, 1, 1), 5, 2),
     "bounds": ((6, 1, 0), 5, 2),
     "limit": ((6, 1, 0), 8, 4),
