@@ -47,7 +47,7 @@ class Program:
             records = declare.resolve(outputs, given, mixture.options)
         self.dtype = plans.dtype_of(precision)
         if backend.style == "threads":
-            how = how or launches.chosen(records, mixture, precision, backend.product)
+            how = how or launches.chosen(records, mixture, precision, backend.product, memory=backend.shared_memory)
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(outputs or self.kernels))
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)

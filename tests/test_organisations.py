@@ -11,8 +11,8 @@ from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with 
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import Mixture, declare
-from kernels.codegen import launches
+from kernels import Mixture, declare, get_backend
+from kernels.codegen import launches, threads as by_threads
 from kernels.codegen.plan import Launch
 from kernels.codegen.tune import Outcome
 from kernels.errors import ArgumentError, BackendError
@@ -126,7 +126,7 @@ def test_the_rules_of_the_table():
 
     def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
         mixture = types.SimpleNamespace(ns=ns, options={}, structure=k_ij)
-        kernel = types.SimpleNamespace(sweeps=sweeps, reads=(), writes=(), crew=None)
+        kernel = types.SimpleNamespace(sweeps=sweeps, reads=(), writes=(), crew=None, lanes=())
         return launches.chosen([kernel], mixture, precision, device, rows).threads
 
     assert threads("pairs", 10) == 1 and threads("pairs root", 10) == 4
@@ -136,6 +136,27 @@ def test_the_rules_of_the_table():
     assert threads("pairs", 4, device="C") == 3 and threads("root", 10) == 6
     with pytest.raises(ArgumentError, match="no row for sweeps none"):
         launches.chosen([], types.SimpleNamespace(ns=1, options={}, structure="none"), table=rows[:4])
+
+
+@pytest.mark.parametrize(
+    "arch, react, rates", [("sm_90", "lanes", "crew"), ("sm_80", "shared", "crew"), ("sm_86", "shared", "shared")]
+)
+def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch, react, rates):
+    """Of GRI-3.0 a block of lanes needs 224 KiB, a crew's 112. No compiler is needed: the plan says how."""
+    there = get_backend("cuda", arch=arch)
+    monkeypatch.setattr(there, "compile", lambda source: None)
+    monkeypatch.delenv("FRAME_LAUNCHES", raising=False)
+    mixture = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
+    for name, hold in (("react_volume", react), ("kinetics", rates)):
+        c = declare.collections[name]
+        plan = Program(mixture, c.outputs, c.given, backend=there).plan
+        assert plan.launch.hold == hold and by_threads.shape(plan).shared <= there.shared_memory, (name, plan.launch)
+        asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
+        assert asked.launch == Launch(256, "reload")
+    rows = launches.read(launches.COMMITTED)
+    kernels = declare.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
+    first, tight = (launches.serving(kernels, mixture, table=rows, memory=memory) for memory in (0, 1024))
+    assert tight == first  # where none fits, the launch says what it needs and what there is
 
 
 def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
@@ -153,7 +174,7 @@ def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("FRAME_LAUNCHES", str(tmp_path / "none.csv"))
     with pytest.raises(ArgumentError, match="no table of launches"):
         launches.read(launches.in_force())
-    facts = {"precision", "k_ij", "crew"}
+    facts = {"precision", "k_ij", "crew", "lanes"}
     assert {key for row in rows for key, _ in row.when} <= {*Mixture(inputs.species(1)).options, *facts}
 
 

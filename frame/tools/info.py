@@ -261,7 +261,11 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     for c in kernels.collections.values():
         try:
             row = launches.serving(
-                declare.resolve(c.outputs, c.given, mixture.options), mixture, "double", backend.product
+                declare.resolve(c.outputs, c.given, mixture.options),
+                mixture,
+                "double",
+                backend.product,
+                memory=backend.shared_memory,
             )
         except ArgumentError:  # not for these options
             continue

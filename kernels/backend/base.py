@@ -122,7 +122,8 @@ class Backend(abc.ABC):
     name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
     thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
     generation: of a device, the major number of its compute capability. shared_memory: bytes of it that a block may
-    have. peers: verbs for data between the devices of several processes, None without a device.
+    have, 0 where that is not known. peers: verbs for data between the devices of several processes, None without a
+    device.
     """
 
     name: str

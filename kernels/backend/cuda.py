@@ -228,6 +228,10 @@ class NotHere(Module):
         pass
 
 
+# KiB of a block, by 10 x compute capability (CUDA C++ Programming Guide, technical specifications)
+SHARED_MEMORY = {70: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 120: 99}
+
+
 class CudaTarget(Backend):
     """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
     stand for the device's. arch: "sm_90"."""
@@ -237,7 +241,8 @@ class CudaTarget(Backend):
 
     def __init__(self, arch: str):
         self.arch = arch
-        self.generation = int(arch.strip("sm_af")) // 10
+        number = int(arch.strip("sm_af"))
+        self.generation, self.shared_memory = number // 10, 1024 * SHARED_MEMORY.get(number, 0)
 
     def compile(self, source):
         return NotHere(source.name, machine_code(source, self.arch))

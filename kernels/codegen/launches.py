@@ -1,4 +1,4 @@
-"""How CUDA launches of point programs are organised: a table of what was measured to be fastest, read by three rules.
+"""How CUDA launches of point programs are organised: a table of what was measured to be fastest, read by four rules.
 
 The table is launches.csv, or the file that FRAME_LAUNCHES names; `python -m frame tune --mixture FILE` writes such
 files. A row serves a program whose kernels sweep all that its `sweeps` name, and whose mixture and precision meet its
@@ -7,7 +7,9 @@ its own number of species. Of the rows that serve
 
 1. those of this device count, or all where none is of this device;
 2. the first from the top says which: those with its sweeps and conditions (the table goes from special to general);
-3. of these the one whose number of species is nearest in ratio is taken, the larger number of two as near.
+3. of these the one whose number of species is nearest in ratio is taken, the larger number of two as near;
+4. where its block needs more shared memory than the device has for one, the next sweeps and conditions of rule 2 count.
+   So a device with less than the one of the table has a thread a point where warps or lanes do not fit.
 
 A point's last bits may depend on the launch, so `python -m frame info` says which table is in force. No cache folder
 has a part in the choice.
@@ -25,7 +27,8 @@ import pathlib
 from typing import Any
 
 from ..errors import ArgumentError, refuse
-from .plan import Launch, in_crew, in_lanes
+from .plan import Launch, in_crew, in_lanes, make_plan
+from .threads import shape
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -107,22 +110,30 @@ def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
     return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
 
 
-def serving(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Row:
-    """The row that serves a program, by the rules above. device: as Backend.product has it. table: rows, in place of
-    the table in force. Raises ArgumentError where no row serves."""
+def serving(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Row:
+    """The row that serves a program, by the rules above; by the first three where none fits. device: as Backend.product
+    has it. table: rows, in place of the table in force. memory: bytes of shared memory of a block, 0 where that is not
+    known. Raises ArgumentError where no row serves."""
     sweeps, facts = sweeps_of(kernels), facts_of(kernels, mixture, precision)
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
     refuse(not rows, f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
-    alike = [row for row in rows if (row.sweeps, row.when) == (rows[0].sweeps, rows[0].when)]
-    return min(alike, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns))
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.sweeps, row.when), []).append(row)
+    nearest = [min(g, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns)) for g in groups.values()]
+    needs = lambda row: shape(make_plan(kernels, None, mixture, _how(row, mixture), precision)).shared
+    return next((row for row in nearest if memory and needs(row) <= memory), nearest[0])
 
 
-def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None) -> Launch:
+def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Launch:
     """The launch of a program: that of the row that serves it."""
-    how = serving(kernels, mixture, precision, device, table).how
-    return how if how.unroll else dataclasses.replace(how, unroll=mixture.ns)
+    return _how(serving(kernels, mixture, precision, device, table, memory), mixture)
+
+
+def _how(row: Row, mixture) -> Launch:
+    return row.how if row.how.unroll else dataclasses.replace(row.how, unroll=mixture.ns)
 
 
 def measured(kernels, mixture, precision: str, how: Launch, backend, date: str) -> Row:
