@@ -96,17 +96,21 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
         done.stdout,
     )
     assert [r[0] for r in rows] == ["fortran", "frame"] * 2
-    best = {w: min([float(x) for x in r[1:]] for r in rows if r[0] == w) for w in ("fortran", "frame")}
-    for total, *parts in best.values():
+    took = {w: [[float(x) for x in r[1:]] for r in rows if r[0] == w] for w in ("fortran", "frame")}
+    for total, *parts in took["fortran"] + took["frame"]:
         assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)  # the ranks end within that of each other
     says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
     share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
-    # times are printed to one millisecond, which is much of what properties by the layer take here
-    for said, part in ((faster, 0), (ratio, 1)):
-        plain, ours = best["fortran"][part], best["frame"][part]
-        assert said == pytest.approx(plain / ours, rel=0.01 + 0.5e-3 / plain + 0.5e-3 / ours)
-    assert share == pytest.approx(best["fortran"][1] / best["fortran"][0], rel=0.05)
+    # times are printed to one millisecond, which is much of what properties by the layer take here; by it two rounds
+    # may be equally fast, and either may be the one that counts
+    of = lambda top, below: pytest.approx(top / below, rel=0.01 + 0.5e-3 / top + 0.5e-3 / below)
+    fastest = {w: [r for r in rounds if r[0] <= min(rounds)[0] + 1.1e-3] for w, rounds in took.items()}
+    assert any(
+        (faster, ratio, share) == (of(plain[0], ours[0]), of(plain[1], ours[1]), of(plain[1], plain[0]))
+        for plain in fastest["fortran"]
+        for ours in fastest["frame"]
+    ), (faster, ratio, share, took)
     assert allowed == pytest.approx(1 / (1 - share + share / ratio), rel=0.02) and most == pytest.approx(
         1 / (1 - share), rel=0.05
     )
