@@ -120,6 +120,15 @@ GOOD = dict(
             },
             "points out of the domain",
         ),
+        (
+            {
+                "boundary": {
+                    "x_low": [{"kind": "outlet", "p": 1e7, "where": "abs(y - 0.5e-3) < 1e-6"}, {"kind": "wall"}],
+                    "x_high": "wall",
+                }
+            },
+            "x_low number 1 has no face",
+        ),
         ({"numerics.viscous": 1}, "true or false"),
         ({"numerics.cfll": 1}, "unknown key 'cfll', did you mean 'cfl'; known: scheme"),
         ({"mixture.file": "nowhere.yaml"}, "nowhere.yaml': not found"),

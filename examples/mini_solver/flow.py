@@ -21,6 +21,7 @@ Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum e
 own rate.
 """
 
+import collections
 import dataclasses
 import os
 
@@ -91,6 +92,7 @@ class Flow:
             for s, parts in enumerate(pair)
             if parts[0]["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
         ]
+        self._refuse_unseen()
         self.limiter = None
         if self.scheme.limited:
             self.limiter = limiter.Limiter(block, bind, self.sides, self.timers, way, alarm)
@@ -135,6 +137,15 @@ class Flow:
             f"[numerics] time_step = {n['time_step']:g} s is CFL {cfl:.3g} at the start; {n['runge_kutta']} is unstable"
         )
         wanted(cfl <= limit, f"{said} beyond {limit:.3g}, which is {limit / rates[0]:.3g} s.")
+
+    def _refuse_unseen(self):
+        """CaseError for a boundary that has no face of the domain: a grid may be too coarse for it."""
+        faces = collections.Counter()
+        for blocks in self.ranks.everyone([side.faces for side in self.sides]):
+            for mine in blocks:
+                faces.update(mine)
+        for name, count in faces.items():
+            wanted(count, f"{name} has no face: its 'where', or the boundaries before it, leave none.")
 
     def _allocate(self):
         ns, s, dimensions = self.ns, self.scheme, self.dimensions

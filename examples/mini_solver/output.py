@@ -195,10 +195,12 @@ def prepare(flow, folder, continued, overwrite):
                 f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
                 "choose another --folder, or give them up with --overwrite."
             )
+        file = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)
         try:
+            wanted(file is None, f"folder '{folder}' cannot be written: '{file}' is a file.")
             save(folder / "tried", b"")
             (folder / "tried").unlink()
-        except OutputError as error:
+        except (CaseError, OutputError) as error:
             told = str(error)
     told = flow.ranks.everyone(told)[0]
     if told:
@@ -256,7 +258,9 @@ def read_restart(flow, path):
 def _read(file, flow, path):
     """U and Q of this rank's block; time, steps and sums go to the flow once all of the file has been read."""
     a = file.attrs
-    wanted(a.get("format") == FORMAT, f"restart file '{path}': format {a.get('format')}, wanted {FORMAT}.")
+    have = a.get("format")
+    said = f"it is of format {have}, wanted {FORMAT}" if have else "it is none of this solver"
+    wanted(have == FORMAT, f"restart file '{path}' cannot be read: {said}.")
     for key, have, asked, more in (
         ("species", list(a["species"]), list(flow.mixture.names), ""),
         ("cells", [int(n) for n in a["cells"]], list(flow.case.cells), ""),
@@ -418,6 +422,7 @@ class History:
                     self.rows = {name: list(data[:][keep]) for name, data in file.items()}
             except (OSError, KeyError) as error:
                 raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
+        self.rows = flow.ranks.everyone(self.rows)[0]  # all have to agree on which rows are still to be made
 
     @staticmethod
     def _cell(case, point):

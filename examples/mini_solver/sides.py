@@ -134,6 +134,8 @@ class Side:
         given, Y, h = np.zeros((ROWS, *x[0].shape)), np.zeros((self.mixture.ns, *x[0].shape)), np.zeros(x[0].shape)
         Y[:] = 1 / self.mixture.ns
         left = np.ones(x[0].shape, bool)
+        own = tuple(slice(f, f + n) for f, n in ((self.block.fringe[e], self.block.cells[e]) for e in self._across))
+        self.faces = {}  # of this block, by boundary
         for number, part in enumerate(self.parts):
             where = f"[boundary] {self.name}" + (f" number {number + 1}" if len(self.parts) > 1 else "")
 
@@ -145,6 +147,7 @@ class Side:
             if part["where"] != "":
                 here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
             left &= ~here
+            self.faces[where] = int(here[own].sum())
             kind = part["kind"]
             given[KIND][here] = KINDS.index(kind)
             if "velocity" in part:
