@@ -11,7 +11,6 @@ from kernels.backend.record import record
 
 from .errors import NoWay
 from .mailboxes import LINE, PATIENCE, Shared
-from .moves import bind_largest
 from .stencil import HERE
 
 MOST_RANKS = 64  # that a launch can take along
@@ -43,11 +42,10 @@ class Clock:
     def __init__(self, block, bind, viscous, timers, exchange):
         self.block, self.viscous, self.timers, self._board = block, viscous, timers, None
         backend, a, n = block.backend, block.arrays, block.case.numerics
-        a["rate"][...] = 0.0  # the kernel leaves the fringe alone, and the largest rate is sought there too
         a["clock"][...] = 0.0
-        self._found = backend.empty((1 + viscous,))  # 0 between two searches
+        self._found = a["rate"]  # the largest of the state, 0 between two searches
         self._found[...] = 0.0
-        self._rates, self._largest = bind("rates"), bind_largest(backend, a["rate"][:, : block.size], self._found)
+        self._rates = bind("rates")
         ranks = block.ranks
         if exchange.way == "ipc" and ranks.size <= MOST_RANKS:
             with contextlib.suppress(NoWay):
@@ -83,7 +81,6 @@ class Clock:
         """Queue: the length of the next step, and the time after it."""
         with self.timers.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
-            self._largest()
             if not self.alone:
                 self._found[...] = self.block.backend.from_host(self._over_ranks())
             self._next()
@@ -97,7 +94,6 @@ class Clock:
         """The largest rates of the state on all ranks [1/s], of waves and of diffusion; infinite where it has none."""
         with self.timers.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
-            self._largest()
             found = self._over_ranks()
             self._found[...] = 0.0
         return found

@@ -157,7 +157,6 @@ class Flow:
             "e_vol": 1,
             "cv_vol": 1,
             "gruneisen": 1,
-            "rate": 1 + s.viscous,
         }
         if not s.conservative:
             rows["T"] = 1
@@ -190,6 +189,7 @@ class Flow:
             a["T"] = a["Q"][ns + 4]
         a["clock"] = self.backend.empty((len(CLOCK_ROWS),))
         a["length"] = a["clock"][:1]  # of a step
+        a["rate"] = self.backend.empty((1 + s.viscous,))  # the largest [1/s]
 
     def _binder(self):
         """bind(name, **renamed): a stencil kernel over the block's arrays, compiled once."""

@@ -21,7 +21,9 @@ class Limiter:
         self._limit = bind("limit")
         # a cell's shares are needed by the faces that it has in common with another block's cell
         shares = block.view("shares")
-        self.exchange = Exchange(block.ranks, shares, block.backend, way, alarm, layers=1, last_decides=True)
+        self.exchange = Exchange(
+            block.ranks, shares, block.backend, way, alarm, layers=1, corners=False, last_decides=True
+        )
 
     def __call__(self, scale):
         """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""
@@ -29,8 +31,7 @@ class Limiter:
         with self.timers.timed("limiter"):
             self._bounds(*block.box(), inv_dx=block.inv_dx, scale=scale)
         with self.timers.timed("exchange"):
-            for d in range(block.dimensions):
-                self.exchange.fill(d)
+            self.exchange.fill_all()
         with self.timers.timed("limiter"):
             self._limit(*block.box(), **{"from": 0, "to": block.dimensions, "below": 0, "above": 1})
 

@@ -1,5 +1,4 @@
-"""Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls. And the
-largest value of each row."""
+"""Copies of boxes of values to other boxes, many in one launch (kernels/moves.h): fringes, messages, walls."""
 
 import dataclasses
 import functools
@@ -20,7 +19,6 @@ PART = layout(
 MOVES = np.dtype(
     [("part", PART, MOST_PARTS), *layout("parts:whole total:whole count:address last_decides:whole").descr]
 )
-LARGEST = "values:address out:address ld:whole rows:whole"
 SIGNAL = "theirs:address:2 mine:address:2 count:address late:address alarm:address post:whole wait:whole patience:whole"
 SOURCE = Source("flow-moves", f'#define MOST_PARTS {MOST_PARTS}\n#include "moves.h"\n', (HERE,))
 
@@ -70,7 +68,8 @@ def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
         total += cells
     filled["parts"], filled["total"], filled["count"] = len(parts), total, count
     filled["last_decides"] = last_decides
-    run = code(backend).bind("move_boxes", Shape(THREADS), filled, keep=(parts, keep))
+    shape = Shape(THREADS, rows=int(filled["part"]["rows"].max()))
+    run = code(backend).bind("move_boxes", shape, filled, keep=(parts, keep))
     return lambda: run(total)
 
 
@@ -87,14 +86,3 @@ def bind_signal(backend, theirs, mine, count, late, alarm, patience):
         launch(1)
 
     return run
-
-
-def bind_largest(backend, array, out):
-    """run(): the largest magnitude of each row of an array (rows, n), and of what `out` (rows) has already, to `out`;
-    NaN where one is in it."""
-    rows, n = array.shape
-    ld = array.strides[0] // 8
-    filled = record(LARGEST, values=backend.address(array), out=backend.address(out), ld=ld, rows=rows)
-    shape = Shape(threads=256, covers=1024, resident=8, rows=rows)
-    launch = code(backend).bind("largest", shape, filled, keep=(array, out))
-    return lambda: launch(n)

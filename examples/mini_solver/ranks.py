@@ -114,7 +114,7 @@ class Ranks:
 
 class Exchange:
     """Fringes of one array (rows, nz, ny, nx with fringe), or the nearest layers of them, one direction at a time:
-    corners come with the later directions.
+    corners come with the later directions, unless nobody needs them (`corners` False); then `fill_all` is for them.
 
     On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
     neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
@@ -124,8 +124,9 @@ class Exchange:
     `complaint` says for what. last_decides: as bind_moves has it.
     """
 
-    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, last_decides=False):
+    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, corners=True, last_decides=False):
         self.ranks, self.array, self.backend, self._alarm, self._layers = ranks, array, backend, alarm, layers
+        self._corners = corners
         self._buffers, self._messages, self.mailboxes = {}, None, None
         self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
         sides = {(d, side): ranks.neighbour(d, 2 * side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
@@ -148,7 +149,7 @@ class Exchange:
             }
         elif self.way == "nccl":
             self._messages = _communicator(ranks, backend)
-        self._pack, self._unpack = [], []
+        self._pack, self._unpack, own = [], [], []
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
             # where one block fills a periodic direction, its fringe is a copy of its own other side
@@ -161,8 +162,11 @@ class Exchange:
                 if sides[d, side] is not None
             ]
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
+            if not (corners or out):  # no rank waits for these, and no other direction reads them
+                own, into = own + into, []
             for moves, parts in ((self._pack, out), (self._unpack, into)):
                 moves.append(bind_moves(backend, parts, boxes, count, last_decides) if parts else None)
+        self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):
@@ -186,8 +190,17 @@ class Exchange:
         low, high = FRINGE, n - FRINGE  # the block's own cells
         start = {(0, True): low, (0, False): low - layers, (1, True): high - layers, (1, False): high}[side, inside]
         cut = [slice(None)] * 4
+        for other in range(0 if self._corners else self.ranks.dimensions):
+            cut[3 - other] = slice(FRINGE, self.array.shape[3 - other] - FRINGE)
         cut[3 - d] = slice(start, start + layers)
         return self.array[tuple(cut)]
+
+    def fill_all(self):
+        """The fringes of all directions."""
+        for d in range(self.ranks.dimensions):
+            self.fill(d)
+        if self._own:
+            self._own()
 
     def fill(self, d):
         """The fringe of direction d."""

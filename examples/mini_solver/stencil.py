@@ -20,15 +20,16 @@ OVER_FACES = ("convective", "viscous", "limit")  # kernels of several directions
 # kernels that look again at the few cells which ask for it: what follows
 THEN = {"convective": "upwind", "bounds": "shares_of", "limit": "take_back"}
 ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
+PLAIN = ("limiter.h",)  # on a device: with divisions and roots that take fewer registers
 # On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
 # share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
 # lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
 TILES = {
-    "convective": ((4, 2, 1), 4, None),
-    "viscous": ((4, 3, 1), 4, None),
-    "update": ((5, 1, 1), 5, 2),
-    "bounds": ((6, 1, 0), 5, 2),
-    "limit": ((6, 1, 0), 8, 4),
+    "convective": ((4, 1, 2), 4, None),
+    "viscous": ((4, 2, 1), 8, None),
+    "update": ((5, 1, 1), 4, 2),
+    "bounds": ((6, 1, 0), 6, 2),
+    "limit": ((6, 1, 0), 12, 4),
 }
 TILE, MANY = ((5, 1, 1), 8, 4), 4
 BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
@@ -109,10 +110,12 @@ def source(name, switches, inv_W) -> Source:
     ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
     # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
     lines = [f"#define FACES_APART {int(ns > MANY)}"]
+    lines += [f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
+    if header in PLAIN:
+        lines.append("#define THREAD_NUMBER double")
     lines += ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
-    lines.append(f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}")
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
     for other in together:
@@ -122,7 +125,9 @@ def source(name, switches, inv_W) -> Source:
     for other in together:
         kind, bodies = "FACE_BOX_KERNEL" if other in OVER_FACES else "BOX_KERNEL", other
         if other in THEN:
-            kind, bodies = f"{kind}_THEN", f"{other}, {THEN[other]}"
+            kind, bodies = f"{kind}_{'WHERE' if other == 'limit' else 'THEN'}", f"{other}, {THEN[other]}"
+        if other == "rates":
+            kind, bodies = "BOX_LARGEST_KERNEL", "rates, 1 + VISCOUS, rate"
         lines.append(f"{kind}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 

@@ -20,10 +20,28 @@
 #pragma once
 #include "numbers/launch.h"
 
+// Doubles that are 0 or more are ordered as their bits are, NaN above all.
+typedef unsigned long long OrderedBits;
+POINT_FN OrderedBits ordered_bits(const double x) {
+    union {
+        double value;
+        OrderedBits bits;
+    } u = {x};
+    return u.bits & 0x7fffffffffffffffULL;
+}
+
 #ifdef ON_DEVICE
+#ifndef COLUMN_STRIDE
+#define COLUMN_STRIDE 1 // of thread.h; nothing here has columns
+#endif
+#include "numbers/thread.h"
+#ifndef THREAD_NUMBER
+#define THREAD_NUMBER point
+#endif
 #ifndef FACES_APART
 #define FACES_APART 0
 #endif
+POINT_FN void load(const double *address, point &x) { x.v = *address; }
 #define CONSTANT_TABLE __constant__ // numbers that are known when the source is written
 #define TO_DO(threads) (8 + 24 * (threads))
 // Cells of a block's tile that wait for a second body, with a direction each.
@@ -46,9 +64,9 @@ struct ToDo {
 };
 // This thread's cell of a block's tile. tiles: of the box along x and y; by_tiles: 2^38/tiles, rounded up, with which
 // fewer than 2^26 tiles are divided exactly.
-struct Place {
+struct PlaceInBox {
     int at[3];
-    template <class Record> POINT_FN Place(const Record &a, const int (&below)[3]) {
+    template <class Record> POINT_FN PlaceInBox(const Record &a, const int (&below)[3]) {
         const unsigned x = a.tile[0], y = a.tile[1], tile = blockIdx.x, thread = threadIdx.x;
         const unsigned row = (unsigned long long)tile * a.by_tiles[0] >> 38,
                        layer = (unsigned long long)row * a.by_tiles[1] >> 38;
@@ -65,7 +83,7 @@ struct Place {
 };
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
     const int none[3] = {0, 0, 0};
-    const Place here{a, none};
+    const PlaceInBox here{a, none};
     if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
 }
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
@@ -74,7 +92,7 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
     int below[3];
     UNROLL
     for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
-    const Place here{a, below};
+    const PlaceInBox here{a, below};
     bool inside[3], wider[3];
     const int cell = here.cell(a);
     UNROLL
@@ -86,37 +104,93 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
             (inside[2] || (d == 2 && wider[2])))
             work(d, cell);
 }
+// The same where few faces ask for work: those that do not are done with before it is known which of them are in the box.
+template <class Record, class Asks, class Work>
+POINT_FN void each_face_that(const Asks &asks, const Record &a, const Work &work) {
+    int below[3];
+    UNROLL
+    for (int d = 0; d < 3; ++d) below[d] = d >= a.from && d < a.to ? (d ? a.below : a.before) : 0;
+    const PlaceInBox here{a, below};
+    const int cell = here.cell(a);
+    bool within = true, any = false;
+    UNROLL
+    for (int d = 0; d < 3; ++d) within &= here.inside(a, d, below[d], d >= a.from && d < a.to ? a.above : 0);
+    if (!within) return;
+    UNROLL
+    for (int d = 0; d < 3; ++d)
+        if (d >= a.from && d < a.to) any |= asks(d, cell);
+    if (!any) return;
+    each_face(a, [&](const int d, const int t) {
+        if (asks(d, t)) work(d, t);
+    });
+}
 #define BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
-        each_cell(a, [&](const int cell) { body<double>(a, cell, 1); }); \
+        each_cell(a, [&](const int cell) { body<THREAD_NUMBER>(a, cell, 1); }); \
     }
 #define FACE_BOX_KERNEL(name, Record, body, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
-        each_face(a, [&](const int d, const int cell) { body<double>(a, d, cell, 1); }); \
+        each_face(a, [&](const int d, const int cell) { body<THREAD_NUMBER>(a, d, cell, 1); }); \
+    }
+// Lanes of a warp agree first, and mostly less than what is there has been found.
+POINT_FN void raise(double *to, OrderedBits most) {
+    for (int lane = 16; lane; lane >>= 1) {
+        const OrderedBits other = __shfl_xor_sync(0xffffffffu, most, lane);
+        most = other > most ? other : most;
+    }
+    if ((threadIdx.x & 31) == 0 && most > *(volatile OrderedBits *)to) atomicMax((OrderedBits *)to, most);
+}
+POINT_FN double number_of(const double x) { return x; }
+POINT_FN double number_of(const point x) { return x.v; }
+#define BOX_LARGEST_KERNEL(name, Record, body, rows, largest, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        OrderedBits most[rows] = {}; \
+        each_cell(a, [&](const int cell) { \
+            THREAD_NUMBER values[rows]; \
+            body<THREAD_NUMBER>(a, cell, 1, values); \
+            UNROLL \
+            for (int v = 0; v < rows; ++v) most[v] = ordered_bits(number_of(values[v])); \
+        }); \
+        UNROLL \
+        for (int v = 0; v < rows; ++v) raise(a.largest + v, most[v]); \
     }
 #define BOX_KERNEL_THEN(name, Record, body, more, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
         const ToDo left; \
         each_cell(a, [&](const int cell) { \
-            if (body<double>(a, cell, 1)) left.add(cell, 0); \
+            if (body<THREAD_NUMBER>(a, cell, 1)) left.add(cell, 0); \
         }); \
-        left.share([&](int, const int cell) { more<double>(a, cell, 1); }); \
+        left.share([&](int, const int cell) { more<THREAD_NUMBER>(a, cell, 1); }); \
     }
 #define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...) \
     KERNEL(name, Record, __VA_ARGS__) { \
         (void)items; \
         const ToDo left; \
         each_face(a, [&](const int d, const int cell) { \
-            if (body<double>(a, d, cell, 1)) left.add(cell, d); \
+            if (body<THREAD_NUMBER>(a, d, cell, 1)) left.add(cell, d); \
         }); \
-        left.share([&](const int d, const int cell) { more<double>(a, d, cell, 1); }); \
+        left.share([&](const int d, const int cell) { more<THREAD_NUMBER>(a, d, cell, 1); }); \
+    }
+#define FACE_BOX_KERNEL_WHERE(name, Record, body, more, ...) \
+    KERNEL(name, Record, __VA_ARGS__) { \
+        (void)items; \
+        const ToDo left; \
+        each_face_that([&](const int d, const int cell) { return body<THREAD_NUMBER>(a, d, cell, 1); }, a, \
+                       [&](const int d, const int cell) { left.add(cell, d); }); \
+        left.share([&](const int d, const int cell) { more<THREAD_NUMBER>(a, d, cell, 1); }); \
     }
 #else
 #include "numbers/pack.h"
 #define CONSTANT_TABLE constexpr
+inline void raise(double *to, const OrderedBits most) {
+    OrderedBits *const at = (OrderedBits *)to;
+    OrderedBits seen = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (most > seen && !__atomic_compare_exchange_n(at, &seen, most, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
 // clang-format off
 #define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \
@@ -158,5 +232,10 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
     BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, t, count))) more<vec>(a, t, count);)
 #define FACE_BOX_KERNEL_THEN(name, Record, body, more, ...)                                                            \
     FACE_BOX_KERNEL_OF(name, Record, if (any_of(body<vec>(a, d, t, count))) more<vec>(a, d, t, count);)
+#define FACE_BOX_KERNEL_WHERE FACE_BOX_KERNEL_THEN
+#define BOX_LARGEST_KERNEL(name, Record, body, rows, largest, ...)                                                     \
+    BOX_KERNEL_OF(                                                                                                     \
+        name, Record, vec values[rows]; body<vec>(a, t, count, values); for (int v = 0; v < rows; ++v)                 \
+            for (int lane = 0; lane < count; ++lane) raise(a.largest + v, ordered_bits(values[v].v[lane]));)
 // clang-format on
 #endif

@@ -39,5 +39,5 @@ template <class R, class Arguments> POINT_FN void scatter(const Arguments &a, co
     const R failed = select(asked, status, R(0.0)), before = at<R>(a.failed, t), worst = larger(failed, before);
     put(a.failed, t, worst, count);
     for (int i = 0; i < count; ++i)
-        if (a.failed[t + i] > 0.0) a.rate[0] = 0.0 / 0.0; // in the fringe, which no rate is written to
+        if (a.failed[t + i] > 0.0) a.rate[0] = NOT_A_NUMBER;
 }

@@ -70,48 +70,47 @@ template <class R, class Arguments> POINT_FN R theta_at(const Arguments &a, cons
     return larger(smaller(x, R(1.0)), R(0.0));
 }
 
-// Whether theta is 0 for certain in both cells of a face, by products instead of the divisions that it takes: all
-// roughnesses are well below their part of 5 %, and p does not alternate. The six cells of the face's stencil are those
-// that both look at. The roughnesses are those of second differences, of which those of rho_k and rho are multiplied by
-// rho c^2; what sound does to them is taken from these.
+// Whether theta is 0 for certain in both cells of a face, by products instead of the divisions that it takes: all fourth
+// differences are well below the floors of their roughnesses, and p does not alternate. The six cells of the face's
+// stencil are those that both look at. Differences of rho_k and rho are multiplied by rho c^2; what sound does to them is
+// taken from these.
 template <class R> struct Smooth {
-    static constexpr double MOST = 0.2, MOST_MIXING = 0.049; // 0.2^2 < 0.05
-    R p[4], stiffness[2], mixing[2];                         // mixing: by how much that of a species is above its floor
+    static constexpr double MOST = 0.2, MOST_MIXING = 0.049; // parts of the threshold: 0.2^2 < 0.05
+    R bend[4], of_p[2], stiffness[2], mixing[2];
 
-    static POINT_FN void bends(const R (&q)[6], R (&out)[4]) {
+    // second differences, and the fourth ones of the two cells
+    static POINT_FN void differences(const R (&q)[6], R (&second)[4], R (&fourth)[2]) {
         UNROLL
-        for (int m = 0; m < 4; ++m) out[m] = q[m] - 2.0 * q[m + 1] + q[m + 2];
+        for (int m = 0; m < 4; ++m) second[m] = q[m] - 2.0 * q[m + 1] + q[m + 2];
+        UNROLL
+        for (int c = 0; c < 2; ++c) fourth[c] = second[c] - 2.0 * second[c + 1] + second[c + 2];
     }
-    static POINT_FN R above(const R low, const R mid, const R high, const double most, const double inv_threshold) {
-        return inv_threshold * fabs(low - 2.0 * mid + high) - most * (fabs(low) + 2.0 * fabs(mid) + fabs(high));
-    }
-    POINT_FN Smooth(const R (&pressure)[6], const R gamma_l, const R gamma_r) {
-        bends(pressure, p);
-        stiffness[0] = gamma_l * pressure[2], stiffness[1] = gamma_r * pressure[3];
+    POINT_FN Smooth(const R (&p)[6], const R gamma_l, const R gamma_r) {
+        differences(p, bend, of_p);
+        stiffness[0] = gamma_l * p[2], stiffness[1] = gamma_r * p[3];
         mixing[0] = mixing[1] = R(0.0);
     }
-    // of rho_k or rho, less what sound does to it, in the face's cell c
-    POINT_FN R of(const R (&q)[4], const R here, const int c, const double most, const double inv_threshold) const {
-        return above(stiffness[c] * q[c] - here * p[c], stiffness[c] * q[c + 1] - here * p[c + 1],
-                     stiffness[c] * q[c + 2] - here * p[c + 2], most, inv_threshold);
+    // of rho_k or rho in cell c, less what sound does to it
+    POINT_FN R rest(const R (&q)[6], const R (&fourth)[2], const int c) const {
+        return fabs(stiffness[c] * fourth[c] - q[2 + c] * of_p[c]);
     }
-    POINT_FN void add(const R (&rho_k)[6], const double inv_threshold) {
-        R q[4];
-        bends(rho_k, q);
+    POINT_FN void add(const R (&rho_k)[6]) {
+        R second[4], fourth[2];
+        differences(rho_k, second, fourth);
         UNROLL
-        for (int c = 0; c < 2; ++c) mixing[c] = larger(mixing[c], of(q, rho_k[2 + c], c, MOST_MIXING, inv_threshold));
+        for (int c = 0; c < 2; ++c) mixing[c] = larger(mixing[c], rest(rho_k, fourth, c));
     }
-    POINT_FN auto operator()(const R (&pressure)[6], const R (&rho)[6], const double inv_threshold) const {
-        R q[4];
-        bends(rho, q);
+    POINT_FN auto operator()(const R (&p)[6], const R (&rho)[6], const double inv_threshold) const {
+        R second[4], fourth[2];
+        differences(rho, second, fourth);
         auto yes = rho[2] > 0.0;
         UNROLL
         for (int c = 0; c < 2; ++c) {
             const R scale = rho[2 + c] * stiffness[c];
-            yes = both(yes, above(p[c], p[c + 1], p[c + 2], MOST, inv_threshold) <= (0.4 * MOST) * pressure[2 + c]);
-            yes = both(yes, larger(p[c] * p[c + 1], p[c + 1] * p[c + 2]) >= 0.0);
-            yes = both(yes, mixing[c] <= (0.02 * MOST_MIXING) * scale);
-            yes = both(yes, of(q, rho[2 + c], c, MOST, inv_threshold) <= (0.06 * MOST) * scale);
+            yes = both(yes, inv_threshold * fabs(of_p[c]) <= (0.4 * MOST) * p[2 + c]);
+            yes = both(yes, larger(bend[c] * bend[c + 1], bend[c + 1] * bend[c + 2]) >= 0.0);
+            yes = both(yes, inv_threshold * mixing[c] <= (0.02 * MOST_MIXING) * scale);
+            yes = both(yes, inv_threshold * rest(rho, fourth, c) <= (0.06 * MOST) * scale);
         }
         return yes;
     }
@@ -200,7 +199,7 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
         F[k] = sum;
         worst = larger(worst, a.length[0] * fabs(sum) - a.room[d] * smaller(r[2], r[3]));
 #if DISSIPATION == 1
-        if (NS > 1) smooth.add(r, a.inv_threshold);
+        if (NS > 1) smooth.add(r);
 #endif
 #if CONSERVATIVE
         R eps[6];

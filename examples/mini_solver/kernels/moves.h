@@ -1,6 +1,6 @@
 // Copies boxes of values to other boxes: into a fringe from inside the block, from a neighbour's message, from a wall's
 // mirror; into a message. One launch copies many boxes of any strides; each value is multiplied by a factor (0: nothing
-// is read), and a number is added. Also: the largest value of each row, and what orders messages between devices.
+// is read), and a number is added. Also: what orders messages between devices.
 #pragma once
 #include "numbers/launch.h"
 
@@ -30,7 +30,8 @@ POINT_FN void move_line(const Part &m, const double *from, const long from_step,
     }
 }
 
-// Items are the cells of all parts. A thread takes all rows of its cell; a CPU goes along x, and has no slots.
+// Items are the cells of all parts; on a device the blocks of a row of the grid take a row of the values. A CPU goes
+// along x, and has no slots.
 KERNEL(move_boxes, Moves, 128) {
 #ifdef ON_DEVICE
     const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -44,8 +45,9 @@ KERNEL(move_boxes, Moves, 128) {
     const double *from =
         m.from + parity * m.from_slot + (x * m.from_stride[0] + y * m.from_stride[1] + z * m.from_stride[2]);
     double *to = m.to + parity * m.to_slot + (x * m.to_stride[0] + y * m.to_stride[1] + z * m.to_stride[2]);
-    if (a.last_decides && from[(m.rows - 1) * m.from_row] == 1.0) to[(m.rows - 1) * m.to_row] = 1.0;
-    else move_line(m, from, m.from_row, to, m.to_row, m.rows);
+    const long v = blockIdx.y;
+    if (v >= m.rows || (a.last_decides && v + 1 < m.rows && from[(m.rows - 1) * m.from_row] == 1.0)) return;
+    move_line(m, from + v * m.from_row, 0, to + v * m.to_row, 0, 1);
 #else
     (void)items, (void)threads;
     for (long p = 0; p < record->parts; ++p) {
@@ -56,47 +58,6 @@ KERNEL(move_boxes, Moves, 128) {
                     move_line(m, m.from + v * m.from_row + y * m.from_stride[1] + z * m.from_stride[2],
                               m.from_stride[0], m.to + v * m.to_row + y * m.to_stride[1] + z * m.to_stride[2],
                               m.to_stride[0], m.cells[0]);
-    }
-    return 0;
-#endif
-}
-
-struct Largest {
-    const double *values;
-    unsigned long long *out; // bits of what is largest so far, of each row
-    long ld, rows;
-};
-
-// A NaN has to win, and the order of threads must not matter: bits of positive doubles are ordered as the doubles are,
-// NaN above. Every step-th value from `first` on.
-POINT_FN unsigned long long largest_bits(const double *row, const long first, const long n, const long step) {
-    unsigned long long most = 0;
-    for (long t = first; t < n; t += step) {
-        union {
-            double value;
-            unsigned long long bits;
-        } u = {row[t]};
-        const unsigned long long here = u.bits & 0x7fffffffffffffffULL;
-        most = here > most ? here : most;
-    }
-    return most;
-}
-
-// Items are the values of a row.
-KERNEL(largest, Largest, 256) {
-#ifdef ON_DEVICE
-    unsigned long long most = largest_bits(a.values + blockIdx.y * a.ld, blockIdx.x * (long)blockDim.x + threadIdx.x,
-                                           items, gridDim.x * (long)blockDim.x);
-    for (int lane = 16; lane; lane >>= 1) {
-        const unsigned long long other = __shfl_xor_sync(0xffffffffu, most, lane);
-        most = other > most ? other : most;
-    }
-    if ((threadIdx.x & 31) == 0) atomicMax(a.out + blockIdx.y, most);
-#else
-    (void)threads;
-    for (long v = 0; v < record->rows; ++v) {
-        const unsigned long long most = largest_bits(record->values + v * record->ld, 0, items, 1);
-        if (most > record->out[v]) record->out[v] = most;
     }
     return 0;
 #endif

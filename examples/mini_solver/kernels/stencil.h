@@ -10,7 +10,7 @@ enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS +
 // ahead of a store, which it cannot tell apart from it otherwise.
 template <class R> POINT_FN R at(const double *row, const int t) {
 #if ONLY_READ && defined(ON_DEVICE)
-    return __ldg(row + t);
+    return R(__ldg(row + t));
 #else
     R x;
     load(row + t, x);
@@ -32,6 +32,9 @@ template <class R, class Arguments> POINT_FN double *flux_of(const Arguments &a,
 
 // The last pack of a line is partly full: only `count` values are written.
 POINT_FN void put(double *row, const int t, const double x, int) { row[t] = x; }
+#ifdef ON_DEVICE
+POINT_FN void put(double *row, const int t, const point x, int) { row[t] = x.v; }
+#endif
 #ifdef VECTOR_LANES
 POINT_FN void put(double *row, const int t, const vec x, const int count) {
     if (count >= VECTOR_LANES) store(row + t, x);

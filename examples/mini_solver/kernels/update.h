@@ -160,7 +160,8 @@ template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)
 // sum_d 1/dx_d^2. A state without a sound speed gives NaN.
-template <class R, class Arguments> POINT_FN void rates(const Arguments &a, const int t, const int count) {
+template <class R, class Arguments>
+POINT_FN void rates(const Arguments &a, const int t, int, R (&values)[1 + VISCOUS]) {
     R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g * p / rho;
@@ -174,7 +175,7 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d)
         waves += (fabs(at<R>(a.Q + (CELL_U + d) * a.ld_Q, t)) + c) * area_over_volume<R>(a, d, t, 1);
-    put(a.rate, t, waves, count);
+    values[0] = waves;
 #if VISCOUS
     R nu = larger((4.0 / 3.0) * at<R>(a.mu, t) / rho, at<R>(a.lam, t) / at<R>(a.cv_vol, t));
 #if NS_GT_1
@@ -183,6 +184,6 @@ template <class R, class Arguments> POINT_FN void rates(const Arguments &a, cons
     R inverse = R(0.0);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) inverse += R(inv_width<R>(a, d, t) * inv_width<R>(a, d, t));
-    put(a.rate + a.ld_rate, t, nu * inverse, count);
+    values[1] = nu * inverse;
 #endif
 }
