@@ -1009,7 +1009,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
     typedef decltype(R(0.0) < R(0.0)) Flag;
     typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
     R z[owned(N)]; // partial densities and T; where the status is not 0, what was reached
-    R t, h, dt, atol, steps, status;
+    R t, h, unit_before, dt, atol, steps, status; // unit_before: of the last step where that was taken, else 0
     Flag active;
     POINT_FN Integration(const M &m) : system(m) {}
 
@@ -1052,7 +1052,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
         active = good && dt > 0.0;
         status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
-        steps = R(0.0);
+        steps = unit_before = R(0.0);
         h = select(active, h, R(1e-9));
     }
 
@@ -1127,7 +1127,11 @@ template <bool PRESSURE, class M, class R> struct Integration {
         FOR_UNKNOWNS(i, N) z[own(i)] = select(taken, z1[own(i)], z[own(i)]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
-        h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
+        // The step whose error would be 1, and how it moved since the last: it is taken to move on so (Gustafsson's
+        // predictive control, in Hairer & Wanner). The first steps are small; 60 times as much is tried after one.
+        const R unit = h / sqrt(sqrt(error)), moved = select(taken && unit_before > 0.0, unit / unit_before, R(1.0));
+        unit_before = select(taken, unit, R(0.0));
+        h = smaller(larger(R(0.9 * unit * at_most(at_least(moved, 0.7), 1.1)), R(0.2 * h)), R(60.0 * h));
         const R T = of_owner(z, NS);
         const auto gone = taken && !(T > REACT_COLDEST && T < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);
