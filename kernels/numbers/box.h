@@ -104,7 +104,8 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
             (inside[2] || (d == 2 && wider[2])))
             work(d, cell);
 }
-// The same where few faces ask for work: those that do not are done with before it is known which of them are in the box.
+// The same where few faces ask for work: those that do not are done with before it is known which of them are in the
+// box.
 template <class Record, class Asks, class Work>
 POINT_FN void each_face_that(const Asks &asks, const Record &a, const Work &work) {
     int below[3];

@@ -70,10 +70,10 @@ template <class R, class Arguments> POINT_FN R theta_at(const Arguments &a, cons
     return larger(smaller(x, R(1.0)), R(0.0));
 }
 
-// Whether theta is 0 for certain in both cells of a face, by products instead of the divisions that it takes: all fourth
-// differences are well below the floors of their roughnesses, and p does not alternate. The six cells of the face's
-// stencil are those that both look at. Differences of rho_k and rho are multiplied by rho c^2; what sound does to them is
-// taken from these.
+// Whether theta is 0 for certain in both cells of a face, by products instead of the divisions that it takes: all
+// fourth differences are well below the floors of their roughnesses, and p does not alternate. The six cells of the
+// face's stencil are those that both look at. Differences of rho_k and rho are multiplied by rho c^2; what sound does
+// to them is taken from these.
 template <class R> struct Smooth {
     static constexpr double MOST = 0.2, MOST_MIXING = 0.049; // parts of the threshold: 0.2^2 < 0.05
     R bend[4], of_p[2], stiffness[2], mixing[2];
