@@ -331,62 +331,9 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     __syncwarp();
 }
 
-// The linear systems (d - J) K = b of a step: rows of a lane in shared memory, LU without pivoting
-template <bool PRESSURE, class M, class R> struct LanesSystem {
-    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1; // odd: the rows of a column lie in different banks
-    R inverse[owned(N)];                                     // 1/pivot
-    POINT_FN LanesSystem(const M &) {}
-    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
-        const LanesMemory s(M::LANES_ROWS);
-        const R T = of_owner(z, NS);
-        PartialSlopes<M, R> slopes;
-        {
-            Partial<M, R> state;
-            partial_state<true>(m, T, z, state);
-            partial_slopes(m, z, state, slopes);
-        }
-        lanes_slopes(m, s, T, z, slopes.p);
-        R w[owned(NS)];
-        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
-        PartialSlopes<M, Dual<R>> along;
-        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
-        R stiffness = R(0.0);
-        FOR_OWN (k, NS) {
-            s.set(M::LANES_V + k, z[own(k)]);
-            s.set(M::LANES_V + NS + k, slopes.U_x[own(k)]), s.set(M::LANES_V + 2 * NS + k, slopes.p_x[own(k)]);
-            stiffness += slopes.p_x[own(k)] * z[own(k)];
-        }
-        if constexpr (PRESSURE) stiffness = summed(stiffness);
-        __syncwarp();
-        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
-        const R inv_p = 1.0 / slopes.p;
-        struct Listed {
-            const LanesMemory &s;
-            const int from;
-            POINT_FN R operator[](const int k) const { return s[from + k]; }
-        };
-        const Listed x{s, M::LANES_V}, U_x{s, M::LANES_V + NS}, p_x{s, M::LANES_V + 2 * NS};
-        FOR_OWN (j, N) {
-            const bool of_T = j == NS;
-            const R by_p = pressed ? inv_p * (of_T ? slopes.p_T : slopes.p_x[of_T ? 0 : own(j)]) : R(0.0);
-            const scalar inv_W = of_T ? 1.0 : m.inv_W[of_T ? 0 : j];
-            const auto w_j = [&](int k) {
-                R slope = s[k * LD + j];
-                if (!of_T) slope += s[M::LANES_COMMON + k];
-                slope = slope * inv_W;
-                if constexpr (pressed) slope += s[M::LANES_P + k] * by_p;
-                return R(m.W[k] * slope);
-            };
-            const int species = of_T ? 0 : own(j);
-            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
-                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
-                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
-                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
-        }
-        __syncwarp();
-        factorise(s);
-    }
+// LU without pivoting of the matrix at the beginning of the memory: rows of a lane there
+template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
+    static constexpr int LD = N | 1; // odd: the rows of a column lie in different banks
     POINT_FN void factorise(const LanesMemory &s) {
         // a few rows beyond those of whole turns: lanes share the columns of each
         constexpr int FEW = N > 32 && N % 32 <= 4 ? N % 32 : 0;
@@ -481,9 +428,8 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         for (int c = 0; c < COUNT; ++c)
             if (owns(k + c)) b[turn] = x[c];
     }
-    POINT_FN void solve(const M &, R *given) const {
+    POINT_FN void solve(const LanesMemory &s, R *given) const {
         constexpr int WHOLE_TURNS = N / 32, LEFT = N % 32, FOURS = LEFT / 4 * 4;
-        const LanesMemory s(M::LANES_ROWS);
         R b[owned(N)];
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
@@ -510,4 +456,158 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         UNROLL
         for (int t = 0; t < owned(N); ++t) given[t] = b[t];
     }
+};
+
+// The inverse of that matrix, by Gauss and Jordan without pivoting, with a lane's row in registers: few unknowns beyond
+// 32 have rows whose columns the lanes share. Six right-hand sides follow, and none waits for its own results. An
+// inverse times b is as exact as b's own rounding lets it be. A pivot's row, and b, come to all lanes through memory.
+template <class R, int N> struct LanesFactors<R, N, true> {
+    static constexpr int WHOLE = N < 32 ? N : 32, FEW = N - WHOLE, LD = N | 1, PAIRS = (N + 1) / 2;
+    // rows of the inverse but for a factor, which is in `scale` and `scales`
+    R row[N], scale, few[FEW + 1], corner[FEW * FEW + 1], scales[FEW + 1];
+    static POINT_FN double *place(const LanesMemory &s, const int n) { return s.at + 2 * PAIRS * n; }
+    static POINT_FN void read(const double *from, R *to) {
+        UNROLL
+        for (int j = 0; j < PAIRS; ++j) {
+            const double2 two = ((const double2 *)from)[j];
+            to[2 * j] = of(two.x), to[2 * j + 1] = of(two.y);
+        }
+    }
+    POINT_FN void factorise(const LanesMemory &s) {
+        const int lane = lane_rank(), mine = lane < WHOLE ? lane : 0;
+        UNROLL
+        for (int j = 0; j < N; ++j) row[j] = s[mine * LD + j];
+        UNROLL
+        for (int r = 0; r < FEW; ++r) {
+            few[r] = s[(WHOLE + r) * LD + lane];
+            UNROLL
+            for (int c = 0; c < FEW; ++c) corner[r * FEW + c] = s[(WHOLE + r) * LD + WHOLE + c];
+        }
+        scale = R(1.0);
+        __syncwarp();
+        for_constants<N>([&](auto pivot) INLINED {
+            constexpr int k = pivot.value, K = k - WHOLE;
+            double *const shown = place(s, k % 2); // the one before may still be read
+            if constexpr (K < 0) {
+                if (lane == k) {
+                    UNROLL
+                    for (int j = 0; j < PAIRS; ++j)
+                        ((double2 *)shown)[j] = {row[2 * j].v, 2 * j + 1 < N ? row[2 * j + 1].v : 0.0};
+                }
+            } else {
+                shown[lane] = few[K].v;
+                if (lane < FEW) {
+                    UNROLL
+                    for (int c = 0; c < FEW; ++c)
+                        if (lane == c) shown[WHOLE + c] = corner[K * FEW + c].v;
+                }
+            }
+            __syncwarp();
+            R known[2 * PAIRS];
+            read(shown, known);
+            const R inverse = 1.0 / known[k], own = of(shown[lane]);
+            const bool is = K < 0 && lane == k;
+            const R factor = select(is, R(0.0), -(row[k] * inverse));
+            if (is) scale = inverse;
+            row[k] = select(is, R(1.0), factor);
+            UNROLL
+            for (int j = 0; j < N; ++j)
+                if (j != k) row[j] += factor * known[j];
+            UNROLL
+            for (int r = 0; r < FEW; ++r) {
+                if (r == K) {
+                    corner[r * FEW + r] = R(1.0), scales[r] = inverse;
+                    continue;
+                }
+                const R of_few = -((K < 0 ? of_lane(few[r], k % 32) : corner[r * FEW + (K < 0 ? 0 : K)]) * inverse);
+                few[r] = select(is, of_few, few[r] + of_few * own);
+                UNROLL
+                for (int c = 0; c < FEW; ++c)
+                    corner[r * FEW + c] = c == K ? of_few : corner[r * FEW + c] + of_few * known[WHOLE + c];
+            }
+        });
+    }
+    POINT_FN void solve(const LanesMemory &s, R *b) const {
+        const int lane = lane_rank();
+        double *const shown = place(s, 2);
+        __syncwarp(); // the last b may still be read
+        UNROLL
+        for (int t = 0; t < owned(N); ++t)
+            if (32 * t + lane < 2 * PAIRS) shown[32 * t + lane] = b[t].v;
+        __syncwarp();
+        R known[2 * PAIRS], sum[4];
+        read(shown, known);
+        UNROLL
+        for (int j = 0; j < 4; ++j) sum[j] = row[j] * known[j];
+        UNROLL
+        for (int j = 4; j < N; ++j) sum[j % 4] += row[j] * known[j];
+        const R own = b[0];
+        b[0] = scale * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        UNROLL
+        for (int r = 0; r < FEW; ++r) {
+            R all = summed(few[r] * own);
+            UNROLL
+            for (int c = 0; c < FEW; ++c) all += corner[r * FEW + c] * known[WHOLE + c];
+            if (lane == r) b[1] = scales[r] * all;
+        }
+    }
+};
+
+// The linear systems (d - J) K = b of a step
+template <bool PRESSURE, class M, class R> struct LanesSystem {
+    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
+    LanesFactors<R, N, (N >= 4 && N <= 36)> factors;
+    POINT_FN LanesSystem(const M &) {}
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        const LanesMemory s(M::LANES_ROWS);
+        const R T = of_owner(z, NS);
+        PartialSlopes<M, R> slopes;
+        {
+            Partial<M, R> state;
+            partial_state<true>(m, T, z, state);
+            partial_slopes(m, z, state, slopes);
+        }
+        lanes_slopes(m, s, T, z, slopes.p);
+        R w[owned(NS)];
+        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
+        PartialSlopes<M, Dual<R>> along;
+        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
+        R stiffness = R(0.0);
+        FOR_OWN (k, NS) {
+            s.set(M::LANES_V + k, z[own(k)]);
+            s.set(M::LANES_V + NS + k, slopes.U_x[own(k)]), s.set(M::LANES_V + 2 * NS + k, slopes.p_x[own(k)]);
+            stiffness += slopes.p_x[own(k)] * z[own(k)];
+        }
+        if constexpr (PRESSURE) stiffness = summed(stiffness);
+        __syncwarp();
+        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
+        const R inv_p = 1.0 / slopes.p;
+        struct Listed {
+            const LanesMemory &s;
+            const int from;
+            POINT_FN R operator[](const int k) const { return s[from + k]; }
+        };
+        const Listed x{s, M::LANES_V}, U_x{s, M::LANES_V + NS}, p_x{s, M::LANES_V + 2 * NS};
+        FOR_OWN (j, N) {
+            const bool of_T = j == NS;
+            const R by_p = pressed ? inv_p * (of_T ? slopes.p_T : slopes.p_x[of_T ? 0 : own(j)]) : R(0.0);
+            const scalar inv_W = of_T ? 1.0 : m.inv_W[of_T ? 0 : j];
+            const auto w_j = [&](int k) {
+                R slope = s[k * LD + j];
+                if (!of_T) slope += s[M::LANES_COMMON + k];
+                slope = slope * inv_W;
+                if constexpr (pressed) slope += s[M::LANES_P + k] * by_p;
+                return R(m.W[k] * slope);
+            };
+            const int species = of_T ? 0 : own(j);
+            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
+                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
+                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
+                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
+        }
+        __syncwarp();
+        factors.factorise(s);
+    }
+    POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
 };

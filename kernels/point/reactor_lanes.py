@@ -15,6 +15,7 @@ PORTION = 64  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
 RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
+CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
 MEMORY = 100 * 1024  # bytes of shared memory of a point; two at least are to fit
 
@@ -36,7 +37,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
     are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
     consume. weights: of each collider (what most species count, {species: how much more})."""
-    listed = [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern]
+    listed = _apart([(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern], ns)
     pressed = coefficients > exponents + len(falloff_colliders)
     values = OF_P + pressed
     n = ns + 1
@@ -58,6 +59,9 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     total = 0
     for name in at:
         at[name], total = total, total + sizes[name]
+    total += total % 2  # two numbers side by side are one access
+    if 8 * total > MEMORY or total >= 2**20 or not any(pairs.values()):
+        return none()
     zero = sizes["V"] - 1  # a number of V that is 0
     one = ns
     place, first_pair = {}, 0  # of (collider, species) among the pairs
@@ -85,8 +89,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             blended = 0 <= falloff < len(falloff_colliders)
             collider = falloff_colliders[falloff] if blended else third
             reactants, products = species[:left], species[left:]
-            a, b, c = reactants + [one] * (3 - left)
-            d, e, f = products + [one] * (3 - right) if reversible else [one + 1, one, one]
+            a, b, c, d, e, f, *_ = _places((left, right), row, one)
             if max(a, b, c, d, e, f) > 255 or k >= 2**16:
                 return none()
             words += [row[0], _word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
@@ -120,8 +123,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             parts[at["V"] + part] = rates[i][start : start + CHUNK]
             sums[at["W"] + i].append(part)
         sums[at["W"] + i] = sums[at["W"] + i] or [zero]  # of species without reactions
-    unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
-    if unfit or not listed:
+    if behind + len(parts) >= min(zero, 2**15):
         return none()
     slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
@@ -136,6 +138,28 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     )
 
 
+def _apart(listed, ns: int) -> list:
+    """Reactions in an order in which those that lanes take at the same time have species and coefficients in different
+    banks of shared memory, or share them."""
+    left, out = list(listed), []
+    while left:
+        if len(out) % 16 == 0:
+            busy = [_Banks() for _ in range(8)]
+        wait = lambda places: sum(banks.wait(place) for banks, place in zip(busy, places))
+        n = min(range(min(len(left), CHOICE)), key=lambda n: wait(_places(*left[n], ns)))
+        for banks, place in zip(busy, _places(*left[n], ns)):
+            banks.take(place)
+        out.append(left.pop(n))
+    return out
+
+
+def _places(pattern, row, one: int) -> list[int]:
+    """What a reaction reads: three reactants, three products, its coefficient and collider."""
+    (left, right), (k, third, reversible, *species) = pattern, map(round, row[2:])
+    products = species[left:] + [one] * (3 - right) if reversible else [one + 1, one, one]
+    return [*species[:left], *[one] * (3 - left), *products, k, third]
+
+
 def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]:
     """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
     side. A word: two numbers of V with their signs, and with the last of a sum where it goes. zero: the number that
@@ -143,9 +167,46 @@ def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]
     out = {}
     for target, terms in gathered.items():
         terms = terms + [zero] * (len(terms) % 2)
-        out[target] = [a | b << 16 for a, b in zip(terms[::2], terms[1::2])]
-    lanes = _dealt(out, zero | zero << 16, ahead)
-    return [float(len(lanes[0])), *(_word(*word) for words in zip(*lanes) for word in words)]
+        out[target] = list(zip(terms[::2], terms[1::2]))
+    lanes = _dealt(out, (zero, zero), ahead)
+    _spread(lanes)
+    words = [_word(a | b << 16, target) for row in zip(*lanes) for (a, b), target in row]
+    return [float(len(lanes[0])), *words]
+
+
+def _spread(lanes: list[list]) -> None:
+    """Puts the terms of each sum in another order, so that what lanes read at the same time lies in different banks of
+    shared memory. Sixteen lanes are served at once, of one number all of them."""
+    busy = [[_Banks(), _Banks()] for _ in range(2 * len(lanes[0]))]  # of each place in a lane's list, for half a warp
+    for n, lane in enumerate(lanes):
+        first = 0
+        for t, (_, target) in enumerate(lane):
+            if target == NOWHERE and t + 1 < len(lane):
+                continue
+            terms = [term for pair, _ in lane[first : t + 1] for term in pair]
+            for place in range(2 * first, 2 * t + 2):
+                banks = busy[place][n // 16]
+                term = min(terms, key=lambda term: banks.wait(term & 0x7FFF))
+                banks.take(term & 0x7FFF)
+                terms.remove(term)
+                pair, to = lane[place // 2]
+                lane[place // 2] = ((term, pair[1]) if place % 2 == 0 else (pair[0], term), to)
+            first = t + 1
+
+
+class _Banks:
+    """Of shared memory, in one access."""
+
+    def __init__(self):
+        self._numbers = [set() for _ in range(16)]
+
+    def wait(self, number: int) -> int:
+        """How many others come first."""
+        bank = self._numbers[number % 16]
+        return 0 if number in bank else len(bank)
+
+    def take(self, number: int) -> None:
+        self._numbers[number % 16].add(number)
 
 
 def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
