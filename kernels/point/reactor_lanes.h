@@ -15,26 +15,26 @@ struct LanesMemory { // numbers of the warp's point
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
 };
 
-// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has two
-// numbers to add, with their signs, and with the last ones of a sum where it goes. Words are read AHEAD of their use.
-// Returns where the table ends.
+// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has the
+// places of two numbers to add; whether the sum so far is then to change its sign; with the last ones of a sum where it
+// goes. Words are read AHEAD of their use. Returns where the table ends.
 template <int AHEAD, class Use>
 POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
     const int length = whole_number(*table);
-    const double *const words = table + 1 + lane_rank(), *const values = s.at + from;
+    const double *const words = table + 1 + lane_rank();
+    const char *const values = (const char *)(s.at + from);
     double next[AHEAD], sum = 0.0;
     UNROLL
     for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
     UNROLL_BY(1)
     for (int t = 0; t < length; t += AHEAD) {
         double parts[AHEAD];
-        int to[AHEAD];
+        unsigned then[AHEAD];
         UNROLL
         for (int i = 0; i < AHEAD; ++i) {
             const unsigned two = low_word(next[i]);
-            const double one = values[two & 0x7fff], other = values[two >> 16 & 0x7fff];
-            parts[i] = (two & 0x8000 ? -one : one) + (two >> 31 ? -other : other);
-            to[i] = high_word(next[i]) & 0xfffff;
+            parts[i] = *(const double *)(values + (two & 0xffff)) + *(const double *)(values + (two >> 16));
+            then[i] = high_word(next[i]);
         }
         const int following = t + AHEAD < length ? t + AHEAD : t;
         UNROLL
@@ -42,10 +42,10 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
         UNROLL
         for (int i = 0; i < AHEAD; ++i) {
             sum += parts[i];
-            if (to[i] != 0xfffff) {
-                use(to[i], sum);
-                sum = 0.0;
-            }
+            sum = from_words(high_word(sum) ^ (then[i] << 12 & 0x80000000u), low_word(sum));
+            const int to = then[i] & 0x3ffff;
+            if (to != 0x3ffff) use(to, sum);
+            sum = to != 0x3ffff ? 0.0 : sum;
         }
     }
     return table + 1 + 32 * length;
@@ -321,9 +321,9 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     UNROLL_BY(4)
     for (int t = 0; t < length; ++t) {
         const double word = words[64 * t];
-        const int to = high_word(word) & 0xfffff;
+        const int to = high_word(word) & 0x3ffff;
         sum += words[64 * t + 32] * s.at[low_word(word)];
-        if (to != 0xfffff) {
+        if (to != 0x3ffff) {
             s.at[to] += sum;
             sum = 0.0;
         }

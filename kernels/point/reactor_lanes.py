@@ -10,7 +10,7 @@ from .kinetics_crew import _word
 
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
 EFFICIENCIES = "lanes_efficiencies"
-NOWHERE = 2**20 - 1  # not the last of a sum
+NOWHERE, FLIP = 2**18 - 1, 2**19  # not the last of a sum; what is added up so far is to be taken off
 PORTION = 64  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
@@ -60,7 +60,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     for name in at:
         at[name], total = total, total + sizes[name]
     total += total % 2  # two numbers side by side are one access
-    if 8 * total > MEMORY or total >= 2**20 or not any(pairs.values()):
+    if 8 * total > MEMORY or total >= NOWHERE or not any(pairs.values()):
         return none()
     zero = sizes["V"] - 1  # a number of V that is 0
     one = ns
@@ -79,10 +79,10 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
         return none()  # slopes in [M] have no place
     words: list[float] = []
-    rates: dict[int, list[int]] = collections.defaultdict(list)  # species -> numbers of V, with their sign
+    rates: dict[int, list[tuple[int, bool]]] = collections.defaultdict(list)  # species -> numbers of V, and whether to subtract
     slopes = []
     for first in range(0, len(listed), PORTION):
-        gathered: dict[int, list[int]] = collections.defaultdict(list)
+        gathered: dict[int, list[tuple[int, bool]]] = collections.defaultdict(list)
         for r, ((left, right), row) in enumerate(listed[first : first + PORTION]):
             _, number, k, third, reversible, *species = (round(x) if i else x for i, x in enumerate(row))
             falloff = k - exponents
@@ -97,9 +97,8 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             terms = [(j, OF_SPECIES + at_left) for at_left, j in enumerate(reactants)]
             terms += [(j, OF_SPECIES + 3 + at_right) for at_right, j in enumerate(products)] * bool(reversible)
             for i, nu in net[number].items():
-                sign = (nu < 0) << 15
-                rates[i] += [first + r | sign] * abs(round(nu))
-                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))
+                rates[i] += [(first + r, nu < 0)] * abs(round(nu))
+                own = lambda value: [(value * PORTION + r, nu < 0)] * abs(round(nu))
                 gathered[at["W"] + i] += own(RATE)
                 gathered[i * (n | 1) + ns] += own(OF_T)
                 for j, value in terms:
@@ -109,21 +108,22 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
                 if falloff >= len(falloff_colliders):
                     gathered[at["P"] + i] += own(OF_P)
         slopes += _table(gathered, zero, 8)
-    parts: dict[int, list[int]] = {}  # sums of CHUNK rates
-    sums: dict[int, list[int]] = {}
+    parts: dict[int, list[tuple[int, bool]]] = {}  # sums of CHUNK rates
+    sums: dict[int, list[tuple[int, bool]]] = {}
     behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
     for row in others:
         for i in net[row[1]]:
-            rates[i].append(behind)
+            rates[i].append((behind, False))
             behind += 1
     for i in range(ns):
         sums[at["W"] + i] = []
+        rates[i].sort(key=lambda term: not term[1])  # so that few parts have both signs
         for start in range(0, len(rates[i]), CHUNK):
             part = behind + len(parts)
             parts[at["V"] + part] = rates[i][start : start + CHUNK]
-            sums[at["W"] + i].append(part)
-        sums[at["W"] + i] = sums[at["W"] + i] or [zero]  # of species without reactions
-    if behind + len(parts) >= min(zero, 2**15):
+            sums[at["W"] + i].append((part, False))
+        sums[at["W"] + i] = sums[at["W"] + i] or [(zero, False)]  # of species without reactions
+    if behind + len(parts) >= min(zero, 2**13):
         return none()
     slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
@@ -160,38 +160,47 @@ def _places(pattern, row, one: int) -> list[int]:
     return [*species[:left], *[one] * (3 - left), *products, k, third]
 
 
-def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]:
+def _table(gathered: dict[int, list[tuple[int, bool]]], zero: int, ahead: int) -> list[float]:
     """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
-    side. A word: two numbers of V with their signs, and with the last of a sum where it goes. zero: the number that
-    fills up."""
+    side. A word: the places in bytes of two numbers of V, whether they are the last ones to subtract, and with the
+    last ones of a sum where it goes. zero: the number that fills up."""
     out = {}
     for target, terms in gathered.items():
-        terms = terms + [zero] * (len(terms) % 2)
-        out[target] = list(zip(terms[::2], terms[1::2]))
-    lanes = _dealt(out, (zero, zero), ahead)
-    _spread(lanes)
-    words = [_word(a | b << 16, target) for row in zip(*lanes) for (a, b), target in row]
+        pairs = []
+        for sign in (True, False):  # what is subtracted comes first
+            some = [number for number, negative in terms if negative == sign]
+            some += [zero] * (len(some) % 2)
+            pairs += [(pair, sign) for pair in zip(some[::2], some[1::2])]
+        out[target] = pairs
+    lanes = _spread(_dealt(out, ((zero, zero), False), ahead))
+    words = []
+    for n, row in enumerate(zip(*lanes)):
+        for lane, (((a, b), negative), target) in zip(lanes, row):
+            last = negative and (target != NOWHERE or not lane[n + 1][0][1])  # of what is subtracted
+            words.append(_word(8 * (a | b << 16), target | FLIP * last))
     return [float(len(lanes[0])), *words]
 
 
-def _spread(lanes: list[list]) -> None:
-    """Puts the terms of each sum in another order, so that what lanes read at the same time lies in different banks of
+def _spread(lanes: list[list]) -> list[list]:
+    """The terms of each sum in another order, so that what lanes read at the same time lies in different banks of
     shared memory. Sixteen lanes are served at once, of one number all of them."""
     busy = [[_Banks(), _Banks()] for _ in range(2 * len(lanes[0]))]  # of each place in a lane's list, for half a warp
+    out = []
     for n, lane in enumerate(lanes):
-        first = 0
-        for t, (_, target) in enumerate(lane):
-            if target == NOWHERE and t + 1 < len(lane):
+        first, numbers = 0, []
+        for t, ((_, negative), target) in enumerate(lane):
+            if target == NOWHERE and t + 1 < len(lane) and lane[t + 1][0][1] == negative:
                 continue
-            terms = [term for pair, _ in lane[first : t + 1] for term in pair]
+            terms = [number for (pair, _), _ in lane[first : t + 1] for number in pair]
             for place in range(2 * first, 2 * t + 2):
                 banks = busy[place][n // 16]
-                term = min(terms, key=lambda term: banks.wait(term & 0x7FFF))
-                banks.take(term & 0x7FFF)
-                terms.remove(term)
-                pair, to = lane[place // 2]
-                lane[place // 2] = ((term, pair[1]) if place % 2 == 0 else (pair[0], term), to)
+                number = min(terms, key=banks.wait)
+                banks.take(number)
+                terms.remove(number)
+                numbers.append(number)
             first = t + 1
+        out.append([((two, sign), to) for two, ((_, sign), to) in zip(zip(numbers[::2], numbers[1::2]), lane)])
+    return out
 
 
 class _Banks:
