@@ -10,7 +10,14 @@ constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as th
 
 #ifdef LANES
 #define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
+#ifndef TOGETHER
+#define TOGETHER 2
+#endif
+template <int LEVEL> POINT_FN void together() {
+    if constexpr (TOGETHER >= LEVEL) __syncthreads();
+}
 #else
+template <int LEVEL> POINT_FN void together() {}
 #define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
 #endif
 
@@ -424,21 +431,27 @@ POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const Partia
 template <bool PRESSURE, class M, class R> struct JacobianColumn {
     R T, p_T, U_T, stiffness;
     Changes<R> c;
+    // slopes of dT/dt and theta. heat, work: U_change, p_change, and the slopes of all w_k times U_k, p_k
+    POINT_FN Changes<R> changes(const int j, R heat, R work, const R U_j, const R p_j) const {
+        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        if constexpr (PRESSURE) {
+            if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            return {R(-((heat * stiffness + Tp_T * work) * inv)), R((p_T * heat - U_T * work) * inv)};
+        } else return {R(-(heat * inv)), R(0.0)};
+    }
     template <class X, class Slope, class Set>
     POINT_FN void operator()(const int j, const X &x, const X &U_x, const X &p_x, const Slope &w_j, const R U_j,
                              const R p_j, const R U_change, const R p_change, const Set &set) const {
         constexpr int NS = M::NS;
-        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
-        R heat = U_change, theta = R(0.0);
+        R heat = U_change, work = PRESSURE ? p_change : R(0.0);
         FOR_SPECIES (k, NS) heat += U_x[k] * w_j(k);
         if constexpr (PRESSURE) {
-            R work = p_change;
             FOR_SPECIES (k, NS) work += p_x[k] * w_j(k);
-            if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
-            else heat -= (p_j + U_j) * c.theta;
-            set(NS, R(-((heat * stiffness + Tp_T * work) * inv)));
-            theta = (p_T * heat - U_T * work) * inv;
-        } else set(NS, R(-(heat * inv)));
+        }
+        const Changes<R> along = changes(j, heat, work, U_j, p_j);
+        const R theta = along.theta;
+        set(NS, along.T);
         FOR_SPECIES (i, NS) {
             R slope = w_j(i);
             if constexpr (PRESSURE) {
@@ -1008,15 +1021,23 @@ template <bool PRESSURE, class M, class R> struct Integration {
         const R until = dt * (1.0 - 1e-12);
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
+        together<1>();
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
+#ifdef LANES // all loads at once; K of the stages to come is 0
+        constexpr bool AT_ONCE = true;
+        for (int s = 0; s < STAGES; ++s) FOR_UNKNOWNS(i, N) K[s][own(i)] = R(0.0);
+#else
+        constexpr bool AT_ONCE = false;
+#endif
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
+            together<2>();
             if (s > 0) {
                 FOR_UNKNOWNS(i, N) {
                     R sum = z[own(i)];
-                    UNROLL_BY(1)
-                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][own(i)];
+                    UNROLL_IF(AT_ONCE)
+                    for (int j = 0; j < (AT_ONCE ? STAGES - 1 : s); ++j) sum += a[row + j] * K[j][own(i)];
                     z1[own(i)] = sum;
                 }
                 if (owns(NS)) z1[own(NS)] = at_most(at_least(z1[own(NS)], REACT_COLDEST), REACT_HOTTEST);
@@ -1024,8 +1045,8 @@ template <bool PRESSURE, class M, class R> struct Integration {
             }
             FOR_UNKNOWNS(i, N) {
                 R sum = R(0.0);
-                UNROLL_BY(1)
-                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][own(i)];
+                UNROLL_IF(AT_ONCE)
+                for (int j = 0; j < (AT_ONCE ? STAGES - 1 : s); ++j) sum += c[row + j] * K[j][own(i)];
                 K[s][own(i)] = f[own(i)] + sum * inv_h;
             }
             system.solve(m, K[s]);

@@ -163,6 +163,16 @@ template <class M> struct LanesReaction {
     }
 };
 
+// use(r, whether it may have three reactants or products) of reactions from `first` to `end`, of which those below
+// `longer` may have three
+template <class Use> POINT_FN void each_reaction(const int longer, const int first, const int end, const Use &use) {
+    const int middle = longer < first ? first : longer < end ? longer : end;
+    UNROLL_BY(1)
+    for (int r = first + lane_rank(); r < middle; r += 32) use(r, Constant<1>());
+    UNROLL_BY(2)
+    for (int r = middle + lane_rank(); r < end; r += 32) use(r, Constant<0>());
+}
+
 // Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
 template <class M, class R> struct LanesListed {
     const LanesMemory &s;
@@ -223,15 +233,15 @@ POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<
     const LanesMemory s(M::LANES_ROWS);
     const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
-    UNROLL_BY(2)
-    for (int r = lane_rank(); r < M::LANES_REACTIONS; r += 32) {
+    each_reaction(M::LANES_LONG, 0, M::LANES_REACTIONS, [&](const int r, const auto three) {
         const LanesReaction<M> o(m, r);
-        const auto I = [&](int k) { return s[M::LANES_I + k]; };
-        const auto D = [&](int k) { return s[M::LANES_D + k]; };
         const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
-        s.set(M::LANES_V + r,
-              (all * (I(o.a) * I(o.b) * I(o.c))) * (D(o.a) * D(o.b) * D(o.c) - D(o.d) * D(o.e) * D(o.f)));
-    }
+        R I = s[M::LANES_I + o.a] * s[M::LANES_I + o.b], before = s[M::LANES_D + o.a] * s[M::LANES_D + o.b],
+          after = s[M::LANES_D + o.d] * s[M::LANES_D + o.e];
+        if constexpr (three.value)
+            I = I * s[M::LANES_I + o.c], before = before * s[M::LANES_D + o.c], after = after * s[M::LANES_D + o.f];
+        s.set(M::LANES_V + r, (all * I) * (before - after));
+    });
     if constexpr (M::RATE_OTHERS > 0) {
         const LanesReacting<M, R> all(m, s, T);
         int to = M::LANES_V + M::LANES_REACTIONS;
@@ -269,10 +279,13 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     const double *table = m.lanes_slopes;
     UNROLL_BY(1)
     for (int first = 0; first < M::LANES_REACTIONS; first += M::LANES_PORTION) {
-        UNROLL_BY(1)
-        for (int r = lane; r < M::LANES_PORTION && first + r < M::LANES_REACTIONS; r += 32) {
-            const LanesReaction<M> o(m, first + r);
+        const int end = first + M::LANES_PORTION;
+        const auto slopes = [&](const int n, const auto three) {
+            constexpr bool THREE = three.value;
+            const int r = n - first;
+            const LanesReaction<M> o(m, n);
             const auto row = [&](const int of, int k) { return s[of + k]; };
+            const auto third_of = [&](const int of, int k) { return THREE ? s[of + k] : R(1.0); };
             const auto leave = [&](int value, const R slope) {
                 s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
             };
@@ -280,23 +293,26 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
                     k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
             const R third = s[M::LANES_THIRD + o.third], all = o.factor * k * third;
-            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = row(M::LANES_C, o.c);
-            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = row(M::LANES_D, o.f);
-            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * row(M::LANES_I, o.c);
-            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * row(M::LANES_D, o.c), after = Dd * De * Df;
-            const R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) + row(M::LANES_L_T, o.f) -
-                           row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b) - row(M::LANES_L_T, o.c);
+            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = third_of(M::LANES_C, o.c);
+            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = third_of(M::LANES_D, o.f);
+            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * third_of(M::LANES_I, o.c);
+            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * third_of(M::LANES_D, o.c),
+                    after = Dd * De * Df;
+            R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) - row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b);
+            if constexpr (THREE) of_L += row(M::LANES_L_T, o.f) - row(M::LANES_L_T, o.c);
             const R bare = (o.factor * I) * (before - after), scaled = all * I, by_k = bare * third, in_z = by_k * k_z;
             leave(0, by_k * k);
             leave(1, by_k * k_T - scaled * after * of_L);
             if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
             else leave(2, bare * k);
-            leave(3, all * (cb * cc)), leave(4, all * (ca * cc)), leave(5, all * (ca * cb));
+            leave(3, all * (cb * cc)), leave(4, all * (ca * cc));
             leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
             leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
-            leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
+            if constexpr (THREE)
+                leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
             if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
-        }
+        };
+        each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
         __syncwarp();
         table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
         __syncwarp();
@@ -505,7 +521,7 @@ template <class R, int N> struct LanesFactors<R, N, true> {
             __syncwarp();
             R known[2 * PAIRS];
             read(shown, known);
-            const R inverse = 1.0 / known[k], own = of(shown[lane]);
+            const R inverse = 1.0 / known[k], own = FEW > 0 ? of(shown[lane]) : R(0.0);
             const bool is = K < 0 && lane == k;
             const R factor = select(is, R(0.0), -(row[k] * inverse));
             if (is) scale = inverse;
@@ -573,40 +589,71 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         PartialSlopes<M, Dual<R>> along;
         const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
         R stiffness = R(0.0);
-        FOR_OWN (k, NS) {
-            s.set(M::LANES_V + k, z[own(k)]);
-            s.set(M::LANES_V + NS + k, slopes.U_x[own(k)]), s.set(M::LANES_V + 2 * NS + k, slopes.p_x[own(k)]);
-            stiffness += slopes.p_x[own(k)] * z[own(k)];
+        if constexpr (PRESSURE) {
+            FOR_OWN (k, NS) stiffness += slopes.p_x[own(k)] * z[own(k)];
+            stiffness = summed(stiffness);
         }
-        if constexpr (PRESSURE) stiffness = summed(stiffness);
-        __syncwarp();
-        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
         const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
+        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        constexpr int OF_U = M::LANES_V, OF_P = OF_U + NS, OF_X = OF_P + NS;
         const R inv_p = 1.0 / slopes.p;
-        struct Listed {
-            const LanesMemory &s;
-            const int from;
-            POINT_FN R operator[](const int k) const { return s[from + k]; }
-        };
-        const Listed x{s, M::LANES_V}, U_x{s, M::LANES_V + NS}, p_x{s, M::LANES_V + 2 * NS};
-        FOR_OWN (j, N) {
-            const bool of_T = j == NS;
-            const R by_p = pressed ? inv_p * (of_T ? slopes.p_T : slopes.p_x[of_T ? 0 : own(j)]) : R(0.0);
-            const scalar inv_W = of_T ? 1.0 : m.inv_W[of_T ? 0 : j];
-            const auto w_j = [&](int k) {
-                R slope = s[k * LD + j];
-                if (!of_T) slope += s[M::LANES_COMMON + k];
-                slope = slope * inv_W;
-                if constexpr (pressed) slope += s[M::LANES_P + k] * by_p;
-                return R(m.W[k] * slope);
-            };
-            const int species = of_T ? 0 : own(j);
-            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
-                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
-                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
-                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
+        // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
+        R U[3] = {R(0.0), R(0.0), R(0.0)}, p[3] = {R(0.0), R(0.0), R(0.0)};
+        FOR_OWN (k, NS) {
+            const R U_k = m.W[k] * slopes.U_x[own(k)], p_k = m.W[k] * slopes.p_x[own(k)];
+            const R shared[] = {s[M::LANES_COMMON + k], s[k * LD + NS], pressed ? s[M::LANES_P + k] * inv_p : R(0.0)};
+            UNROLL
+            for (int i = 0; i < 2 + pressed; ++i) {
+                U[i] += U_k * shared[i];
+                if constexpr (PRESSURE) p[i] += p_k * shared[i];
+            }
+            s.set(OF_U + k, U_k), s.set(OF_P + k, p_k), s.set(OF_X + k, slopes.p_x[own(k)]);
+        }
+        sum_over_owners(U);
+        if constexpr (PRESSURE) sum_over_owners(p);
+        __syncwarp();
+        // the row of T by columns, the rows of species by rows
+        R theta[owned(NS)];
+        FOR_OWN (j, NS) {
+            R heat[2] = {U[0], R(0.0)}, work[2] = {p[0], R(0.0)};
+            UNROLL_BY(4)
+            for (int k = 0; k < NS; ++k) {
+                const R slope = s[k * LD + j];
+                heat[k % 2] += s[OF_U + k] * slope;
+                if constexpr (PRESSURE) work[k % 2] += s[OF_P + k] * slope;
+            }
+            const R p_j = slopes.p_x[own(j)];
+            const Changes<R> of_j =
+                column.changes(j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
+                               along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j),
+                               slopes.U_x[own(j)], p_j);
+            s.set(NS * LD + j, -of_j.T);
+            theta[own(j)] = of_j.theta;
+        }
+        const Changes<R> of_T = column.changes(NS, along.U_T.d[0] + (U[1] + U[2] * slopes.p_T),
+                                               along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
+        if (owns(NS)) s.set(NS * LD + NS, d - of_T.T);
+        __syncwarp();
+        if constexpr (PRESSURE) {
+            FOR_OWN (j, NS) s.set(OF_U + j, theta[own(j)]);
+            __syncwarp();
+        }
+        FOR_OWN (i, NS) {
+            const R x = z[own(i)], W = R(m.W[i]), common = s[M::LANES_COMMON + i];
+            const R in_p = pressed ? s[M::LANES_P + i] * inv_p : R(0.0);
+            UNROLL_BY(4)
+            for (int j = 0; j < NS; ++j) {
+                R slope = (s[i * LD + j] + common) * m.inv_W[j];
+                if constexpr (pressed) slope += in_p * s[OF_X + j];
+                slope = W * slope;
+                if constexpr (PRESSURE) slope += x * s[OF_U + j];
+                s.set(i * LD + j, -slope);
+            }
+            const R slope = W * (s[i * LD + NS] + in_p * slopes.p_T);
+            s.set(i * LD + NS, -(slope + x * of_T.theta)), s.set(i * LD + i, s[i * LD + i] + (d - c.theta));
         }
         __syncwarp();
+        together<3>();
         factors.factorise(s);
     }
     POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }

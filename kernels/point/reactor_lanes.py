@@ -11,7 +11,7 @@ from .kinetics_crew import _word
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
 EFFICIENCIES = "lanes_efficiencies"
 NOWHERE, FLIP = 2**18 - 1, 2**19  # not the last of a sum; what is added up so far is to be taken off
-PORTION = 64  # reactions whose slopes are in shared memory at the same time
+PORTION = 32  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
 RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
@@ -37,10 +37,17 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
     are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
     consume. weights: of each collider (what most species count, {species: how much more})."""
-    listed = _apart([(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern], ns)
+    long, short = ([(p, row) for p, of_p in pairs.items() for row in of_p if (max(p) > 2) == three] for three in (1, 0))
+    listed = _apart(long, ns) + _apart(short, ns)
     pressed = coefficients > exponents + len(falloff_colliders)
     values = OF_P + pressed
     n = ns + 1
+    left = collections.Counter()  # rates of a species
+    for _, row in listed:
+        left.update({i: abs(round(nu)) for i, nu in net[round(row[1])].items()})
+    for row in others:
+        left.update(net[row[1]].keys())
+    behind = sum(len(net[row[1]]) for row in others) + sum(-(-count // CHUNK) for count in left.values())
     at = dict.fromkeys("A W P COMMON PAIRS END_OF_ZERO D I C E L_T THIRD K K_T K_Z V".split(), 0)
     sizes = dict(
         A=n * (n | 1),
@@ -54,13 +61,13 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
         K=coefficients,
         K_T=coefficients,
         K_Z=coefficients - exponents,
-        V=max(values * PORTION, 3 * ns) + 1,
+        V=max(values * PORTION, 3 * ns, len(listed) + behind) + 1,
     )
     total = 0
     for name in at:
         at[name], total = total, total + sizes[name]
     total += total % 2  # two numbers side by side are one access
-    if 8 * total > MEMORY or total >= NOWHERE or not any(pairs.values()):
+    if 8 * total > MEMORY or sizes["V"] > 2**13 or not listed:
         return none()
     zero = sizes["V"] - 1  # a number of V that is 0
     one = ns
@@ -123,8 +130,6 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             parts[at["V"] + part] = rates[i][start : start + CHUNK]
             sums[at["W"] + i].append((part, False))
         sums[at["W"] + i] = sums[at["W"] + i] or [(zero, False)]  # of species without reactions
-    if behind + len(parts) >= min(zero, 2**13):
-        return none()
     slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
         {
@@ -134,7 +139,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             EFFICIENCIES: _weighted(efficient),
         },
         {f"LANES_{name}": number for name, number in at.items()}
-        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
+        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_LONG=-(-len(long) // 32) * 32, LANES_PORTION=PORTION, LANES_ZERO=zero),
     )
 
 
