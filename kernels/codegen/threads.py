@@ -47,8 +47,8 @@ def crewed(p: Plan) -> bool:
 
 
 def in_turn(p: Plan) -> bool:
-    """Whether a thread that is done with a point takes the next."""
-    return len(p.kernels) == 1 and p.kernels[0].in_turn
+    """Whether a thread, or a warp whose lanes share a point, takes the next one when it is done."""
+    return by_lanes(p) or len(p.kernels) == 1 and p.kernels[0].in_turn
 
 
 def by_lanes(p: Plan) -> bool:
@@ -185,7 +185,7 @@ def _work(p: Plan) -> list[str]:
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
         elif name not in kept and (
-            p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
+            p.launch.hold in ("reload", "crew", "lanes") or quantities[name].per != "ns" or name in p.writes
         ):
             lines.append(f"const {kind} {name}{where};")
         else:

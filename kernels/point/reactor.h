@@ -1155,4 +1155,8 @@ OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
 OF_BOTH(react_at_volume_in_turn)
 OF_BOTH(react_at_pressure_in_turn)
+#ifdef LANES
+OF_BOTH(volume_jacobian_in_turn)
+OF_BOTH(volume_implicit_in_turn)
+#endif
 #undef OF_BOTH

@@ -569,13 +569,21 @@ template <class R, int N> struct LanesFactors<R, N, true> {
     }
 };
 
-// The linear systems (d - J) K = b of a step
-template <bool PRESSURE, class M, class R> struct LanesSystem {
+// The linear systems (d - J) K = b of a step. OFTEN: several b follow
+template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
     static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
-    LanesFactors<R, N, (N >= 4 && N <= 36)> factors;
+    LanesFactors<R, N, (OFTEN && N >= 4 && N <= 36)> factors;
     POINT_FN LanesSystem(const M &) {}
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
         const LanesMemory s(M::LANES_ROWS);
+        matrix(m, s, z, d, f);
+        together<3>();
+        factors.factorise(s);
+    }
+    POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
+
+    // d - J to the beginning of the memory, row i column j at i LD + j; f = dz/dt
+    static POINT_FN void matrix(const M &m, const LanesMemory &s, const R *z, const R d, R *f) {
         const R T = of_owner(z, NS);
         PartialSlopes<M, R> slopes;
         {
@@ -653,8 +661,47 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
             s.set(i * LD + NS, -(slope + x * of_T.theta)), s.set(i * LD + i, s[i * LD + i] + (d - c.theta));
         }
         __syncwarp();
-        together<3>();
-        factors.factorise(s);
     }
-    POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
 };
+
+// work(z) with a point's unknowns
+template <class M, class R, class Species, class Work>
+POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, const Work &work) {
+    R z[owned(M::NS + 1)];
+    FOR_OWN (k, M::NS) z[own(k)] = rho * Y[k];
+    if (owns(M::NS)) z[own(M::NS)] = T;
+    work(z);
+    return true;
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_jacobian_in_turn(const M &m, const R, const At &at, const Next &next) {
+    typedef LanesSystem<false, M, R> System;
+    const LanesMemory s(M::LANES_ROWS);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const auto &J_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(System::N)];
+                System::matrix(m, s, z, R(0.0), f);
+                FOR_OWN (i, System::N) {
+                    UNROLL_BY(4)
+                    for (int j = 0; j < System::N; ++j) J_cv.set(i * System::N + j, -s[i * System::LD + j]);
+                }
+                __syncwarp();
+            });
+        });
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_implicit_in_turn(const M &m, const R, const At &at, const Next &next) {
+    LanesSystem<false, M, R, false> system(m);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const R dt, const auto &implicit_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(M::NS + 1)];
+                system.prepare(m, z, R(1.0 / dt), f);
+                system.solve(m, f);
+                FOR_OWN (i, M::NS + 1) implicit_cv.set(i, f[own(i)]);
+            });
+        });
+}
