@@ -308,8 +308,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             leave(3, all * (cb * cc)), leave(4, all * (ca * cc));
             leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
             leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
-            if constexpr (THREE)
-                leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
+            if constexpr (THREE) leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
             if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
         };
         each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
@@ -631,10 +630,9 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
                 if constexpr (PRESSURE) work[k % 2] += s[OF_P + k] * slope;
             }
             const R p_j = slopes.p_x[own(j)];
-            const Changes<R> of_j =
-                column.changes(j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
-                               along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j),
-                               slopes.U_x[own(j)], p_j);
+            const Changes<R> of_j = column.changes(
+                j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
+                along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j), slopes.U_x[own(j)], p_j);
             s.set(NS * LD + j, -of_j.T);
             theta[own(j)] = of_j.theta;
         }

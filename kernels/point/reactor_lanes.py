@@ -18,6 +18,7 @@ RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
 CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
 MEMORY = 100 * 1024  # bytes of shared memory of a point; two at least are to fit
+Terms = list[tuple[int, bool]]  # of a sum: numbers of V, and whether to subtract them
 
 
 @dataclasses.dataclass
@@ -37,17 +38,22 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
     are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
     consume. weights: of each collider (what most species count, {species: how much more})."""
-    long, short = ([(p, row) for p, of_p in pairs.items() for row in of_p if (max(p) > 2) == three] for three in (1, 0))
-    listed = _apart(long, ns) + _apart(short, ns)
+    of_three, of_two = (
+        [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern if (max(pattern) > 2) == three]
+        for three in (True, False)
+    )
+    listed = of_three + of_two
     pressed = coefficients > exponents + len(falloff_colliders)
     values = OF_P + pressed
     n = ns + 1
-    left = collections.Counter()  # rates of a species
+    counts = [0] * ns  # of the rates that make up a species
     for _, row in listed:
-        left.update({i: abs(round(nu)) for i, nu in net[round(row[1])].items()})
+        for i, nu in net[row[1]].items():
+            counts[i] += abs(round(nu))
     for row in others:
-        left.update(net[row[1]].keys())
-    behind = sum(len(net[row[1]]) for row in others) + sum(-(-count // CHUNK) for count in left.values())
+        for i in net[row[1]]:
+            counts[i] += 1
+    behind = sum(len(net[row[1]]) for row in others) + sum(-(-count // CHUNK) for count in counts)
     at = dict.fromkeys("A W P COMMON PAIRS END_OF_ZERO D I C E L_T THIRD K K_T K_Z V".split(), 0)
     sizes = dict(
         A=n * (n | 1),
@@ -69,6 +75,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     total += total % 2  # two numbers side by side are one access
     if 8 * total > MEMORY or sizes["V"] > 2**13 or not listed:
         return none()
+    listed = _apart(of_three, ns) + _apart(of_two, ns)
     zero = sizes["V"] - 1  # a number of V that is 0
     one = ns
     place, first_pair = {}, 0  # of (collider, species) among the pairs
@@ -86,10 +93,10 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
         return none()  # slopes in [M] have no place
     words: list[float] = []
-    rates: dict[int, list[tuple[int, bool]]] = collections.defaultdict(list)  # species -> numbers of V, and whether to subtract
+    rates: dict[int, Terms] = collections.defaultdict(list)  # of the species
     slopes = []
     for first in range(0, len(listed), PORTION):
-        gathered: dict[int, list[tuple[int, bool]]] = collections.defaultdict(list)
+        gathered: dict[int, Terms] = collections.defaultdict(list)
         for r, ((left, right), row) in enumerate(listed[first : first + PORTION]):
             _, number, k, third, reversible, *species = (round(x) if i else x for i, x in enumerate(row))
             falloff = k - exponents
@@ -115,8 +122,8 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
                 if falloff >= len(falloff_colliders):
                     gathered[at["P"] + i] += own(OF_P)
         slopes += _table(gathered, zero, 8)
-    parts: dict[int, list[tuple[int, bool]]] = {}  # sums of CHUNK rates
-    sums: dict[int, list[tuple[int, bool]]] = {}
+    parts: dict[int, Terms] = {}  # sums of CHUNK rates
+    sums: dict[int, Terms] = {}
     behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
     for row in others:
         for i in net[row[1]]:
@@ -139,20 +146,23 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             EFFICIENCIES: _weighted(efficient),
         },
         {f"LANES_{name}": number for name, number in at.items()}
-        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_LONG=-(-len(long) // 32) * 32, LANES_PORTION=PORTION, LANES_ZERO=zero),
+        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_LONG=-(-len(of_three) // 32) * 32)
+        | dict(LANES_PORTION=PORTION, LANES_ZERO=zero),
     )
 
 
-def _apart(listed, ns: int) -> list:
+def _apart(listed: list, ns: int) -> list:
     """Reactions in an order in which those that lanes take at the same time have species and coefficients in different
     banks of shared memory, or share them."""
-    left, out = list(listed), []
+    left, out = list(listed), list[tuple]()
+    busy = [_Banks() for _ in range(8)]
     while left:
         if len(out) % 16 == 0:
             busy = [_Banks() for _ in range(8)]
-        wait = lambda places: sum(banks.wait(place) for banks, place in zip(busy, places))
-        n = min(range(min(len(left), CHOICE)), key=lambda n: wait(_places(*left[n], ns)))
-        for banks, place in zip(busy, _places(*left[n], ns)):
+        places = [_places(pattern, row, ns) for pattern, row in left[:CHOICE]]
+        waits = [sum(banks.wait(place) for banks, place in zip(busy, of_one)) for of_one in places]
+        n = waits.index(min(waits))
+        for banks, place in zip(busy, places[n]):
             banks.take(place)
         out.append(left.pop(n))
     return out
@@ -165,7 +175,7 @@ def _places(pattern, row, one: int) -> list[int]:
     return [*species[:left], *[one] * (3 - left), *products, k, third]
 
 
-def _table(gathered: dict[int, list[tuple[int, bool]]], zero: int, ahead: int) -> list[float]:
+def _table(gathered: dict[int, Terms], zero: int, ahead: int) -> list[float]:
     """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
     side. A word: the places in bytes of two numbers of V, whether they are the last ones to subtract, and with the
     last ones of a sum where it goes. zero: the number that fills up."""
@@ -190,7 +200,7 @@ def _spread(lanes: list[list]) -> list[list]:
     """The terms of each sum in another order, so that what lanes read at the same time lies in different banks of
     shared memory. Sixteen lanes are served at once, of one number all of them."""
     busy = [[_Banks(), _Banks()] for _ in range(2 * len(lanes[0]))]  # of each place in a lane's list, for half a warp
-    out = []
+    out: list[list] = []
     for n, lane in enumerate(lanes):
         first, numbers = 0, []
         for t, ((_, negative), target) in enumerate(lane):
@@ -212,7 +222,7 @@ class _Banks:
     """Of shared memory, in one access."""
 
     def __init__(self):
-        self._numbers = [set() for _ in range(16)]
+        self._numbers: list[set[int]] = [set() for _ in range(16)]
 
     def wait(self, number: int) -> int:
         """How many others come first."""
