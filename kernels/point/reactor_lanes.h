@@ -349,71 +349,102 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
 // LU without pivoting of the matrix at the beginning of the memory: rows of a lane there
 template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
     static constexpr int LD = N | 1; // odd: the rows of a column lie in different banks
-    POINT_FN void factorise(const LanesMemory &s) {
-        // a few rows beyond those of whole turns: lanes share the columns of each
-        constexpr int FEW = N > 32 && N % 32 <= 4 ? N % 32 : 0;
-        const int lane = lane_rank();
+    POINT_FN void factorise(const LanesMemory &s) const {
         UNROLL
         for (int turn = 0; turn < owned(N); ++turn) {
-            const bool apart = FEW > 0 && turn + 1 < owned(N);
-            const int end = apart ? owned(N) - 1 : owned(N);
+            const int end = N < 32 * turn + 32 ? N : 32 * turn + 32, fours = end / 4 * 4;
             UNROLL_BY(1)
-            for (int k = 32 * turn; k < N && k < 32 * turn + 32; ++k) {
-                const R pivot = 1.0 / s[k * LD + k];
-                R factor[owned(N)], few[FEW + 1];
+            for (int k = 32 * turn; k < fours; k += 4) pivots<4>(s, turn, k);
+            UNROLL_BY(1)
+            for (int k = fours; k < end; ++k) pivots<1>(s, turn, k);
+        }
+    }
+    // COUNT pivots from k on, which rows of the turns from `turn` on are left of; 1/pivot to the diagonal
+    template <int COUNT> POINT_FN void pivots(const LanesMemory &s, const int turn, const int k) const {
+        const int lane = lane_rank(), behind = k + COUNT;
+        R d[COUNT * COUNT], factor[COUNT * owned(N)]; // their square, by all lanes; of the rows
+        UNROLL
+        for (int r = 0; r < COUNT; ++r) {
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) d[r * COUNT + c] = s[(k + r) * LD + k + c];
+        }
+        UNROLL
+        for (int t = turn; t < owned(N); ++t) {
+            const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) factor[t * COUNT + c] = s[row + k + c];
+        }
+        __syncwarp();
+        UNROLL
+        for (int c = 0; c < COUNT; ++c) {
+            const R inverse = d[c * COUNT + c] = 1.0 / d[c * COUNT + c];
+            const auto off = [&](R *row) {
+                row[c] = row[c] * inverse;
                 UNROLL
-                for (int t = turn; t < end; ++t) {
-                    const int i = 32 * t + lane;
-                    factor[t] = R(0.0);
-                    if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * pivot);
-                }
-                if (apart) {
-                    UNROLL
-                    for (int r = 0; r < FEW; ++r) few[r] = s[(N - FEW + r) * LD + k] * pivot;
-                }
-                const auto columns = [&](const int j, auto count) { // all loads ahead of the stores
-                    constexpr int COUNT = count.value;
-                    R known[COUNT], mine[COUNT * owned(N)];
-                    UNROLL
-                    for (int c = 0; c < COUNT; ++c) known[c] = s[k * LD + j + c];
-                    UNROLL
-                    for (int t = turn; t < end; ++t) {
-                        const int i = 32 * t + lane, row = i < N ? i * LD : 0;
-                        UNROLL
-                        for (int c = 0; c < COUNT; ++c) mine[t * COUNT + c] = s[row + j + c] - factor[t] * known[c];
-                    }
-                    UNROLL
-                    for (int t = turn; t < end; ++t) {
-                        const int i = 32 * t + lane;
-                        if (i > k && i < N) {
-                            UNROLL
-                            for (int c = 0; c < COUNT; ++c) s.set(i * LD + j + c, mine[t * COUNT + c]);
-                        }
-                    }
-                };
-                int j = k + 1;
-                UNROLL_BY(1)
-                for (; j + 8 <= N; j += 8) columns(j, Constant<8>());
-                if (j + 4 <= N) {
-                    columns(j, Constant<4>());
-                    j += 4;
-                }
-                UNROLL_BY(1)
-                for (; j < N; ++j) columns(j, Constant<1>());
-                if (apart) {
-                    __syncwarp();
-                    UNROLL
-                    for (int r = 0; r < FEW; ++r) {
-                        const int row = (N - FEW + r) * LD;
-                        UNROLL_BY(1)
-                        for (int j = k + 1 + lane; j < N; j += 32) s.set(row + j, s[row + j] - few[r] * s[k * LD + j]);
-                        if (lane == 0) s.set(row + k, few[r]);
-                    }
-                }
-                __syncwarp();
-                if (owns(k)) s.set(k * LD + k, pivot); // no other lane reads it before the next barrier
+                for (int e = c + 1; e < COUNT; ++e) row[e] -= row[c] * d[c * COUNT + e];
+            };
+            UNROLL
+            for (int r = c + 1; r < COUNT; ++r) off(d + r * COUNT);
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) off(factor + t * COUNT);
+        }
+        UNROLL
+        for (int t = turn; t < owned(N); ++t) {
+            const int i = 32 * t + lane;
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) {
+                if (i >= behind && i < N) s.set(i * LD + k + c, factor[t * COUNT + c]);
+                UNROLL
+                for (int r = 0; r < COUNT; ++r)
+                    if (i == k + r) s.set(i * LD + k + c, d[r * COUNT + c]);
             }
         }
+        if constexpr (COUNT > 1) { // their rows, by columns
+            UNROLL_BY(1)
+            for (int j = behind + lane; j < N; j += 32) {
+                R known[COUNT];
+                UNROLL
+                for (int r = 0; r < COUNT; ++r) {
+                    known[r] = s[(k + r) * LD + j];
+                    UNROLL
+                    for (int c = 0; c < r; ++c) known[r] -= d[r * COUNT + c] * known[c];
+                    if (r > 0) s.set((k + r) * LD + j, known[r]);
+                }
+            }
+            __syncwarp();
+        }
+        const auto columns = [&](const int j, auto of) { // all loads ahead of the stores
+            constexpr int WIDTH = of.value;
+            R known[COUNT * WIDTH], mine[WIDTH * owned(N)];
+            UNROLL
+            for (int r = 0; r < COUNT; ++r) {
+                UNROLL
+                for (int c = 0; c < WIDTH; ++c) known[r * WIDTH + c] = s[(k + r) * LD + j + c];
+            }
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) {
+                const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+                UNROLL
+                for (int c = 0; c < WIDTH; ++c) {
+                    mine[t * WIDTH + c] = s[row + j + c];
+                    UNROLL
+                    for (int r = 0; r < COUNT; ++r) mine[t * WIDTH + c] -= factor[t * COUNT + r] * known[r * WIDTH + c];
+                }
+            }
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) {
+                const int i = 32 * t + lane;
+                if (i >= behind && i < N) {
+                    UNROLL
+                    for (int c = 0; c < WIDTH; ++c) s.set(i * LD + j + c, mine[t * WIDTH + c]);
+                }
+            }
+        };
+        int j = behind;
+        UNROLL_BY(1)
+        for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
+        UNROLL_BY(1)
+        for (; j < N; ++j) columns(j, Constant<1>());
         __syncwarp();
     }
     // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
