@@ -180,6 +180,25 @@ def test_eqn1_with_six_extents(stand_in, dtype, where):
         assert np.array_equal(run(plan, arrays, batch)["V"], wanted), plan.how
 
 
+@pytest.mark.parametrize("dtype, lines", [("float64", (9, 12, 17)), ("float32", (17,))])
+def test_lanes_across_short_lines(dtype, lines):
+    """Lines of the output that are no whole number of packs: lanes go across them, and the tile is turned on its way
+    out. Whole numbers come exactly; what lies behind the output stays."""
+    backend, rng = get_backend("cpu"), np.random.default_rng(0)
+    taken = 0
+    for k in lines:
+        for m, n in ((3, 7), (10, 10)):
+            sizes, batch = dict(k=k, l=9, m=m, n=n), 3
+            A, U = (rng.integers(-9, 10, shape).astype(dtype) for shape in ((9, k), (batch, 9, m, n)))
+            room = np.full((batch + 1, m, n, k), -1.0, dtype)
+            plan = Contraction("T[e m n k] = A[l k] U[e l m n]", sizes, dtype, backend=backend, quick=True, batch="e")
+            plan.bind(dict(A=A, U=U, T=room[:batch]), batch)()
+            assert np.array_equal(room[:batch], np.einsum("lk,elmn->emnk", A, U)), (k, m, n)
+            assert np.all(room[batch] == -1.0)
+            taken += f"row = 1, column = {k};" in plan.source.text
+    assert taken >= len(lines)
+
+
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 def test_triples_with_seven_extents(stand_in, where):
     """One of each kind of NWChem's kernels in whole numbers; the batch index d stands last, and inside, in operands."""

@@ -5,6 +5,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ON_DEVICE
 #define POINT_FN __device__ __forceinline__
+#define PART_FN POINT_FN
 #define INLINED // of a lambda
 #define UNROLL _Pragma("unroll")
 #ifndef SPECIES_UNROLL
@@ -19,6 +20,9 @@
 #else
 #include <math.h>
 #define POINT_FN inline __attribute__((always_inline))
+// A part of a long body, of thousands of operations. A compiler allots the registers of a function better that is not
+// all of it. Hidden, since other libraries of a process have parts of the same name.
+#define PART_FN __attribute__((noinline, visibility("hidden")))
 #define INLINED __attribute__((always_inline))
 #define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
@@ -244,6 +248,17 @@ template <class R> struct Rows {
     }
     POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
 };
+
+// Asks for the line of memory that value s of many will be written to: the processor's own guesses do not reach as far
+// as from row to row.
+template <class Out> POINT_FN void ask_for(const Out &, int) {}
+template <class R> POINT_FN void ask_for(const Rows<R> &out, int s) {
+#ifndef ON_DEVICE
+    __builtin_prefetch(out.base + s * out.stride, 1);
+#else
+    (void)out, (void)s;
+#endif
+}
 
 // Discards species values that are not among the outputs.
 struct Discarded {

@@ -30,6 +30,15 @@ template <class M> POINT_FN constexpr bool in_registers() {
 #endif
 }
 
+// Whether what colliders do is written out, as the reactions are.
+template <class M> POINT_FN constexpr bool colliders_written() {
+#ifdef ON_DEVICE
+    return in_registers<M>();
+#else
+    return M::RATES_WRITTEN;
+#endif
+}
+
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
 #ifndef LANES
@@ -51,11 +60,12 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
 #endif
 
 // Net production w_i and its slopes: J[i LD + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
-// in [M]; p in ln p.
+// in [M]; common in every c_k, by colliders; p in ln p.
 template <class M, class R, int LD> struct Slopes {
-    static constexpr int NS = M::NS, GS = with_gamma<M>() && !M::kinetics_fugacity ? NS * NS : 1;
+    static constexpr int NS = M::NS, GS = with_gamma<M>() ? NS * NS : 1;
+    static constexpr bool walked = GS > 1 && !M::kinetics_fugacity; // G by the reactions
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-    R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS];
+    R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS], common[NS];
 };
 
 // What they are made of beside the activities. d: rate coefficients only, directions T and (ln [M] or ln p); E: 1/I.
@@ -83,23 +93,29 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
                 q_T = by_k * own.d[0] - back_T, q_z = by_k * own.d[1], q_M = bare * own.v;
         const bool blended = number >= M::RATE_EXPONENTS && number < M::RATE_EXPONENTS + M::RATE_FALLOFFS;
         const bool pressed = number >= M::RATE_EXPONENTS + M::RATE_FALLOFFS;
-        int of = M::RATE_COLLIDERS;
-        if (blended) of = M::falloff_collider(number - M::RATE_EXPONENTS);
         net([&](int i, const scalar nu) INLINED {
             o.w[i] += nu * q;
             o.T[i] += nu * q_T;
-            if (multiplied) o.third[collider * NS + i] += nu * q_M;
-            if (blended) o.third[of * NS + i] += nu * (q_z * parts.inv_third[of]);
-            if constexpr (Slopes<M, R, LD>::pressed)
-                if (pressed) o.p[i] += nu * q_z;
-            if constexpr (Slopes<M, R, LD>::GS > 1)
-                net([&](int j, const scalar other) INLINED { o.G[i * NS + j] -= (nu * other) * back; });
         });
+        if (multiplied) net([&](int i, const scalar nu) INLINED { o.third[collider * NS + i] += nu * q_M; });
+        if (blended) {
+            const int of = M::falloff_collider(number - M::RATE_EXPONENTS);
+            const R slope = q_z * parts.inv_third[of];
+            net([&](int i, const scalar nu) INLINED { o.third[of * NS + i] += nu * slope; });
+        }
+        if constexpr (Slopes<M, R, LD>::pressed) {
+            if (pressed) net([&](int i, const scalar nu) INLINED { o.p[i] += nu * q_z; });
+        }
+        if constexpr (Slopes<M, R, LD>::walked)
+            net([&](int i, const scalar nu) INLINED {
+                net([&](int j, const scalar other) INLINED { o.G[i * NS + j] -= (nu * other) * back; });
+            });
     }
 
-    template <int A, int B, class Species>
+    // J(i, j): that of the i-th and the j-th of the species
+    template <int A, int B, class Species, class Slope>
     POINT_FN void pair(const scalar factor, const int number, const int collider, const scalar reversible,
-                       const Species &at) const {
+                       const Species &at, const Slope &J) const {
         const auto net = [&](const auto &add) INLINED {
             UNROLL
             for (int i = 0; i < A + B; ++i) add(at[i], i < A ? -1.0 : 1.0);
@@ -126,7 +142,8 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
             UNROLL
             for (int l = 0; l < A; ++l)
                 if (l != j) slope = slope * s.c[at[l]];
-            net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] += nu * slope; });
+            UNROLL
+            for (int i = 0; i < A + B; ++i) J(i, j) += (i < A ? -1.0 : 1.0) * slope;
         }
         if (reversible > 0) {
             UNROLL
@@ -135,7 +152,8 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
                 UNROLL
                 for (int l = A; l < A + B; ++l)
                     if (l != j) slope = slope * s.D[at[l]];
-                net([&](int i, const scalar nu) INLINED { o.J[i * LD + at[j]] -= nu * slope; });
+                UNROLL
+                for (int i = 0; i < A + B; ++i) J(i, j) -= (i < A ? -1.0 : 1.0) * slope;
             }
         }
     }
@@ -143,15 +161,18 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
     template <int A, int B, int NUMBER, int K, int THIRD, int REVERSIBLE, int... AT>
     POINT_FN void written(const scalar factor, Indices<A, B, NUMBER, K, THIRD, REVERSIBLE, AT...>) const {
         constexpr int at[] = {AT...};
-        pair<A, B>(factor, K, THIRD, REVERSIBLE, at);
+        pair<A, B>(factor, K, THIRD, REVERSIBLE, at,
+                   [&](int i, int j) INLINED -> R & { return o.J[at[i] * LD + at[j]]; });
     }
     template <int A, int B> POINT_FN const scalar *pairs(const scalar *row, const int count) const {
         UNROLL_BY(1)
         for (int i = 0; i < count; ++i, row += 5 + A + B) {
-            int at[A + B];
+            long at[A + B];
+            R *line[A + B]; // so that an address is a sum of two
             UNROLL
-            for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]);
-            pair<A, B>(row[0], whole_number(row[2]), whole_number(row[3]), row[4], at);
+            for (int j = 0; j < A + B; ++j) at[j] = whole_number(row[5 + j]), line[j] = o.J + at[j] * LD;
+            pair<A, B>(row[0], whole_number(row[2]), whole_number(row[3]), row[4], at,
+                       [&](int i, int j) INLINED -> R & { return line[i][at[j]]; });
         }
         return row;
     }
@@ -205,12 +226,60 @@ template <class M, class R, int LD, class S, class Parts, class O> struct SlopeW
     }
 };
 
+// d[M]/dc_k is the collider's common efficiency, and of some species more or less: o.common[i] is the slope in every
+// c_k, use(i, k, slope) for what these add; from a table of each collider: rows, special species, the rows, species and
+// efficiency
+template <class M, class R, int LD, class Use>
+POINT_FN void collider_slopes(const M &m, Slopes<M, R, LD> &o, const Use &use) {
+    const scalar *at = m.reaction_specials;
+    FOR_SPECIES (i, M::NS) o.common[i] = R(0.0);
+    if constexpr (colliders_written<M>()) {
+        UNROLL_IF(in_registers<M>())
+        for (int j = 0; j < M::RATE_COLLIDERS; ++j)
+            FOR_SPECIES (i, M::NS) o.common[i] += m.reaction_defaults[j] * o.third[j * M::NS + i];
+        M::written_specials([&](const int place, const int j, const int i, const int k) {
+            use(i, k, R(at[place] * o.third[j * M::NS + i]));
+        });
+    } else {
+        UNROLL_BY(1)
+        for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
+            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            const scalar *const special = at + 2 + rows;
+            UNROLL_BY(1)
+            for (int r = 0; r < rows; ++r) {
+                const int i = whole_number(at[2 + r]);
+                const R slope = o.third[j * M::NS + i];
+                o.common[i] += m.reaction_defaults[j] * slope;
+                UNROLL_BY(1)
+                for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
+            }
+            at = special + 2 * specials;
+        }
+    }
+}
+// 0 where these read
+template <class M, class R, int LD> POINT_FN void clear_colliders(const M &m, Slopes<M, R, LD> &o) {
+    if constexpr (colliders_written<M>()) {
+        UNROLL_IF(in_registers<M>())
+        for (int i = 0; i < M::RATE_COLLIDERS * M::NS; ++i) o.third[i] = R(0.0);
+    } else {
+        const scalar *at = m.reaction_specials;
+        UNROLL_BY(1)
+        for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
+            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
+            UNROLL_BY(1)
+            for (int r = 0; r < rows; ++r) o.third[j * M::NS + whole_number(at[2 + r])] = R(0.0);
+            at += 2 + rows + 2 * specials;
+        }
+    }
+}
+
 // Fills them; J is 0 already, where reactions of the mechanism add to it. s: activities; of a real gas ln gamma and its
 // slope in T.
 template <class M, class R, int LD>
-POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
-                              const PartialSlopes<M, R> &slopes, Reacting<M, R> &s, R *ln_gamma, R *ln_gamma_T,
-                              Slopes<M, R, LD> &o) {
+PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Partial<M, R> &state,
+                             const PartialSlopes<M, R> &slopes, Reacting<M, R> &s, R *ln_gamma, R *ln_gamma_T,
+                             Slopes<M, R, LD> &o) {
     constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS;
     constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
     const R T = reacting_temperature(T_given), p = slopes.p;
@@ -245,108 +314,87 @@ POINT_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Par
     if constexpr (Slopes<M, R, LD>::pressed) {
         FOR_SPECIES (k, NS) o.p[k] = R(0.0);
     }
-    if constexpr (Slopes<M, R, LD>::GS > 1) {
+    if constexpr (Slopes<M, R, LD>::walked) {
         UNROLL_IF(in_registers<M>())
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
     }
-    UNROLL_IF(in_registers<M>())
-    for (int i = 0; i < (COLLIDERS + 1) * NS; ++i) o.third[i] = R(0.0);
+    clear_colliders(m, o);
     walk_reactions(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
 }
 
-// d[M]/dc_k is the collider's common efficiency, and of some species more or less: use(i, k, slope) for what these add,
-// from a table of each collider: rows, special species, the rows, species and efficiency
-template <class M, class R, int LD, class Use>
-POINT_FN void special_slopes(const M &m, const Slopes<M, R, LD> &o, const Use &use) {
-    const scalar *at = m.reaction_specials;
-    if constexpr (in_registers<M>())
-        M::written_specials([&](const int place, const int j, const int i, const int k) {
-            use(i, k, R(at[place] * o.third[j * M::NS + i]));
-        });
-    else {
-        UNROLL_BY(1)
-        for (int j = 0; j < M::RATE_COLLIDERS; ++j) {
-            const int rows = whole_number(at[0]), specials = whole_number(at[1]);
-            const scalar *const special = at + 2 + rows;
-            UNROLL_BY(1)
-            for (int r = 0; r < rows; ++r) {
-                const int i = whole_number(at[2 + r]);
-                const R slope = o.third[j * M::NS + i];
-                UNROLL_BY(1)
-                for (int n = 0; n < specials; ++n) use(i, whole_number(special[2 * n]), R(special[2 * n + 1] * slope));
-            }
-            at = special + 2 * specials;
-        }
-    }
-}
-template <class M, class R, int LD> POINT_FN R common_slope(const M &m, const Slopes<M, R, LD> &o, const int i) {
-    R common = R(0.0);
-    UNROLL_IF(in_registers<M>())
-    for (int j = 0; j < M::RATE_COLLIDERS; ++j) common += m.reaction_defaults[j] * o.third[j * M::NS + i];
-    return common;
-}
-
-// Net production w_i [kg/m3/s], its slopes in x_j (w_x[i NS + j]) and in T
+// Slopes of the net production in moles, all but what third bodies, ln gamma and p add to every column of a row: those
+// are in o.common, o.G and o.p. o.T is complete.
 template <class M, class R>
-POINT_FN void production_with_slopes(const M &m, const R T, const R *x, const Partial<M, R> &state,
-                                     const PartialSlopes<M, R> &slopes, R *w, R *w_x, R *w_T) {
+POINT_FN void slopes_in_moles(const M &m, const R T, const R *x, const Partial<M, R> &state,
+                              const PartialSlopes<M, R> &slopes, Slopes<M, R, M::NS> &o) {
     constexpr int NS = M::NS;
     constexpr bool real = with_gamma<M>(), fugacity = real && M::kinetics_fugacity;
     Reacting<M, R> s;
     R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
-    Slopes<M, R, NS> o;
     UNROLL_IF(in_registers<M>())
     for (int i = 0; i < NS * NS; ++i) o.J[i] = R(0.0);
     reaction_slopes(m, T, x, state, slopes, s, ln_gamma, ln_gamma_T, o);
-    const R inv_p = 1.0 / slopes.p;
-    FOR_SPECIES (i, NS) {
-        R *const row = w_x + i * NS;
-        w[i] = m.W[i] * o.w[i];
-        w_T[i] = o.T[i];
-        if constexpr (fugacity) {
-            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k] * exp(ln_gamma[k]);
-        } else {
-            FOR_SPECIES (k, NS) row[k] = o.J[i * NS + k];
-        }
-        const R common = common_slope(m, o, i);
-        FOR_SPECIES (k, NS) row[k] += common;
-    }
-    special_slopes(m, o, [&](int i, int k, const R slope) INLINED { w_x[i * NS + k] += slope; });
-    FOR_SPECIES (i, NS) {
-        R *const row = w_x + i * NS;
-        R in_T = w_T[i], y[real ? NS : 1];
-        if constexpr (fugacity) {
+    if constexpr (fugacity) {
+        R gamma[NS];
+        FOR_SPECIES (k, NS) gamma[k] = exp(ln_gamma[k]);
+        FOR_SPECIES (i, NS) {
             FOR_SPECIES (k, NS) {
-                y[k] = o.J[i * NS + k] * s.c[k];
-                in_T += y[k] * ln_gamma_T[k];
+                const R slope = o.J[i * NS + k], in_ln = slope * s.c[k];
+                o.G[i * NS + k] = in_ln;
+                o.T[i] += in_ln * ln_gamma_T[k];
+                o.J[i * NS + k] = slope * gamma[k];
             }
-        } else if constexpr (real) {
-            FOR_SPECIES (k, NS) y[k] = o.G[i * NS + k];
         }
-        FOR_SPECIES (k, NS) row[k] = row[k] * (m.W[i] * m.inv_W[k]);
-        if constexpr (real) activity_curvature(m, state, y, [&](int k, const R slope) { row[k] += m.W[i] * slope; });
-        if constexpr (Slopes<M, R, NS>::pressed) {
-            const R in_p = o.p[i] * inv_p;
-            in_T += in_p * slopes.p_T;
-            FOR_SPECIES (k, NS) row[k] += (m.W[i] * in_p) * slopes.p_x[k];
+    }
+    if constexpr (Slopes<M, R, NS>::pressed) {
+        const R inv_p = 1.0 / slopes.p;
+        FOR_SPECIES (i, NS) {
+            o.p[i] = o.p[i] * inv_p;
+            o.T[i] += o.p[i] * slopes.p_T;
         }
-        w_T[i] = m.W[i] * in_T;
+    }
+    collider_slopes(m, o, [&](int i, int k, const R slope) INLINED { o.J[i * NS + k] += slope; });
+}
+
+// The slopes in mass, a row after the other: use(i, in_x, in_T), in_x(k) is d w_i/d x_k.
+template <class M, class R, class Use>
+POINT_FN void slope_rows(const M &m, const Partial<M, R> &state, const PartialSlopes<M, R> &slopes,
+                         const Slopes<M, R, M::NS> &o, const Use &use) {
+    constexpr int NS = M::NS;
+    constexpr bool pressed = Slopes<M, R, NS>::pressed;
+    FOR_SPECIES (i, NS) {
+        const R W = R(m.W[i]), common = W * o.common[i];
+        const auto of_reactions = [&](int k) INLINED { return R((W * o.J[i * NS + k] + common) * m.inv_W[k]); };
+        const R in_T = W * o.T[i];
+        if constexpr (with_gamma<M>() || pressed) {
+            R row[NS];
+            FOR_SPECIES (k, NS) row[k] = of_reactions(k);
+            if constexpr (with_gamma<M>())
+                activity_curvature(m, state, o.G + i * NS, [&](int k, const R slope) { row[k] += W * slope; });
+            if constexpr (pressed) {
+                const R in_p = W * o.p[i];
+                FOR_SPECIES (k, NS) row[k] += in_p * slopes.p_x[k];
+            }
+            use(i, [&](int k) INLINED { return row[k]; }, in_T);
+        } else use(i, of_reactions, in_T);
     }
 }
 
 template <class M, class R, class Species, class OutX, class OutT>
 POINT_FN void production_slopes(const M &m, const R T, const R rho, const Species &Y, OutX &omega_rho, OutT &omega_T) {
     constexpr int NS = M::NS;
-    R x[NS], w[NS], w_x[NS * NS], w_T[NS];
+    R x[NS];
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
     Partial<M, R> state;
     PartialSlopes<M, R> slopes;
+    Slopes<M, R, NS> o;
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
-    production_with_slopes(m, T, x, state, slopes, w, w_x, w_T);
-    UNROLL_IF(in_registers<M>())
-    for (int i = 0; i < NS * NS; ++i) omega_rho.set(i, w_x[i]);
-    FOR_SPECIES (k, NS) omega_T.set(k, w_T[k]);
+    slopes_in_moles(m, T, x, state, slopes, o);
+    slope_rows(m, state, slopes, o, [&](int i, const auto &in_x, const R in_T) INLINED {
+        FOR_SPECIES (k, NS) omega_rho.set(i * NS + k, in_x(k));
+        omega_T.set(i, in_T);
+    });
 }
 
 // at constant T and p: d rho_k/dY_j = rho delta_kj + Y_k rho_Yj
@@ -403,12 +451,6 @@ template <bool PRESSURE, class M, class R> POINT_FN Changes<R> reactor(const M &
     return changes_of<PRESSURE>(m, T, x, s, w);
 }
 
-// What a reactor's Jacobian is made of
-template <class M, class R> struct Production {
-    R w[M::NS], w_x[M::NS * M::NS], w_T[M::NS];
-    PartialSlopes<M, R> slopes;
-};
-
 // f = dz/dt from w, and what the second derivatives of energy and pressure bring to J: their gradient's change along it
 template <bool PRESSURE, class M, class R>
 POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w, R *f,
@@ -463,33 +505,59 @@ template <bool PRESSURE, class M, class R> struct JacobianColumn {
     }
 };
 
-// f = dz/dt and J = df/dz, row i (of f) column j (of z) at i N + j, N = NS + 1.
-template <bool PRESSURE, class M, class R>
-POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, Production<M, R> &made, R *f, R *J) {
+// Of a reactor's Jacobian df/dz what is not production: its row of T; at constant pressure the slopes of theta.
+template <bool PRESSURE, class M, class R> struct JacobianEnds {
+    static constexpr int NS = M::NS, N = NS + 1;
+    R T[N], theta[PRESSURE ? N : 1], stiffness; // sum p_k x_k, and slopes: there before the first row
+    Changes<R> c;
+    PartialSlopes<M, R> slopes;
+};
+
+// f = dz/dt, and row by row the slopes of the production, by use(i, in_x, in_T) as slope_rows, where in_x(k) is called
+// once for each k; then the ends. With what shrinks at constant pressure, J_ij = slope + x_i theta_j + theta delta_ij.
+template <bool PRESSURE, class M, class R, class Use>
+POINT_FN void reactor_jacobian(const M &m, const R T, const R *x, R *w, R *f, JacobianEnds<PRESSURE, M, R> &ends,
+                               const Use &use) {
     constexpr int NS = M::NS, N = NS + 1;
-    const R *const w = made.w, *const w_x = made.w_x, *const w_T = made.w_T;
-    PartialSlopes<M, R> &s = made.slopes;
-    {
-        Partial<M, R> state;
-        partial_state<true>(m, T, x, state);
-        partial_slopes(m, x, state, s);
-        production_with_slopes(m, T, x, state, s, made.w, made.w_x, made.w_T);
-    }
-    PartialSlopes<M, Dual<R>> along;
-    const Changes<R> c = change_along<PRESSURE>(m, T, x, s, w, f, along);
-    R stiffness = R(0.0);
+    PartialSlopes<M, R> &s = ends.slopes;
+    Partial<M, R> state;
+    Slopes<M, R, NS> o;
+    partial_state<true>(m, T, x, state);
+    partial_slopes(m, x, state, s);
+    slopes_in_moles(m, T, x, state, s, o);
+    FOR_SPECIES (k, NS) w[k] = m.W[k] * o.w[k];
+    ends.stiffness = R(0.0);
     if constexpr (PRESSURE) {
-        FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
+        FOR_SPECIES (k, NS) ends.stiffness += s.p_x[k] * x[k];
     }
-    const JacobianColumn<PRESSURE, M, R> column{T, s.p_T, s.U_T, stiffness, c};
-    const R *const U_x = s.U_x, *const p_x = s.p_x;
-    FOR_SPECIES (j, NS)
-        column(
-            j, x, U_x, p_x, [&](int i) { return w_x[i * NS + j]; }, U_x[j], p_x[j], along.U_x[j].d[0],
-            along.p_x[j].d[0], [&](int i, const R slope) { J[i * N + j] = slope; });
-    column(
-        NS, x, U_x, p_x, [&](int i) { return w_T[i]; }, s.U_T, s.p_T, along.U_T.d[0], along.p_T.d[0],
-        [&](int i, const R slope) { J[i * N + NS] = slope; });
+    R heat[N], work[PRESSURE ? N : 1]; // what a column changes of sum U_k w_k and of sum p_k w_k
+    FOR_UNKNOWNS(j, N) {
+        heat[j] = R(0.0);
+        if constexpr (PRESSURE) work[j] = R(0.0);
+    }
+    const auto counted = [&](const int i, const int j, const R slope) INLINED {
+        heat[j] += s.U_x[i] * slope;
+        if constexpr (PRESSURE) work[j] += s.p_x[i] * slope;
+        return slope;
+    };
+    slope_rows(m, state, s, o, [&](int i, const auto &in_x, const R in_T) INLINED {
+        use(i, [&](int k) INLINED { return counted(i, k, in_x(k)); }, counted(i, NS, in_T));
+    });
+    PartialSlopes<M, Dual<R>> along;
+    const Changes<R> c = ends.c = change_along<PRESSURE>(m, T, x, s, w, f, along);
+    FOR_SPECIES (j, NS) {
+        heat[j] += along.U_x[j].d[0];
+        if constexpr (PRESSURE) heat[j] -= s.p_x[j] * c.theta, work[j] += along.p_x[j].d[0] + s.p_x[j] * c.theta;
+    }
+    heat[NS] += along.U_T.d[0];
+    if constexpr (PRESSURE) heat[NS] -= (s.p_T + s.U_T) * c.theta, work[NS] += along.p_T.d[0];
+    const R Tp_T = T * s.p_T, inv = 1.0 / (PRESSURE ? s.U_T * ends.stiffness + Tp_T * s.p_T : s.U_T);
+    FOR_UNKNOWNS(j, N) {
+        if constexpr (PRESSURE) {
+            ends.T[j] = -((heat[j] * ends.stiffness + Tp_T * work[j]) * inv);
+            ends.theta[j] = (s.p_T * heat[j] - s.U_T * work[j]) * inv;
+        } else ends.T[j] = -(heat[j] * inv);
+    }
 }
 
 // ---- as quantities
@@ -512,13 +580,18 @@ POINT_FN void pressure_reactor(const M &m, const R T, const R rho, const Species
 
 template <class M, class R, class Species, class Out>
 POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cv) {
-    constexpr int N = M::NS + 1;
-    R x[M::NS], f[N], J[N * N];
-    Production<M, R> made;
-    FOR_SPECIES (k, M::NS) x[k] = rho * Y[k];
-    reactor_jacobian<false>(m, T, x, made, f, J);
-    UNROLL_IF(in_registers<M>())
-    for (int i = 0; i < N * N; ++i) J_cv.set(i, J[i]);
+    constexpr int NS = M::NS, N = NS + 1;
+    R x[NS], w[NS], f[N];
+    JacobianEnds<false, M, R> ends;
+    FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
+        FOR_SPECIES (k, NS) {
+            ask_for(J_cv, (i + 1) * N + k);
+            J_cv.set(i * N + k, in_x(k));
+        }
+        J_cv.set(i * N + NS, in_T);
+    });
+    FOR_UNKNOWNS(j, N) J_cv.set(NS * N + j, ends.T[j]);
 }
 
 // Unknowns (Y, T) at constant p: dY_i/dt = w_i/rho. With rho(T, p, Y): rho_Yj = -rho^2 p_j/stiffness, rho_T = -rho
@@ -526,22 +599,23 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
 template <class M, class R, class Species, class Out>
 POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Species &Y, Out &J_cp) {
     constexpr int NS = M::NS, N = NS + 1;
-    R x[NS], f[N], J[N * N], stiffness = R(0.0);
-    Production<M, R> made;
+    R x[NS], w[NS], f[N];
+    JacobianEnds<true, M, R> ends;
+    const R inv_rho = 1.0 / rho;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
-    reactor_jacobian<true>(m, T, x, made, f, J);
-    const PartialSlopes<M, R> &s = made.slopes;
-    FOR_SPECIES (k, NS) stiffness += s.p_x[k] * x[k];
-    const R inv_rho = 1.0 / rho, of_p = -(rho / stiffness);
-    const auto row = [&](int i, const auto &of_x, const R of_T, const R of_rho, const R scale) {
+    const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
-        FOR_SPECIES (k, NS) all += of_x(k) * Y[k];
-        FOR_SPECIES (j, NS) J_cp.set(i * N + j, (rho * of_x(j) + all * (rho * of_p) * s.p_x[j]) * scale);
-        J_cp.set(i * N + NS, (of_T + all * of_p * s.p_T) * scale);
+        FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
+        all = all * -(rho / ends.stiffness);
+        FOR_SPECIES (j, NS) J_cp.set(i * N + j, (rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale);
+        J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
-    FOR_SPECIES (i, NS)
-        row(i, [&](int k) { return made.w_x[i * NS + k]; }, made.w_T[i], -(made.w[i] * inv_rho), inv_rho);
-    row(NS, [&](int k) { return J[NS * N + k]; }, J[NS * N + NS], R(0.0), R(1.0));
+    reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
+        R own[NS];
+        FOR_SPECIES (k, NS) own[k] = in_x(k);
+        row(i, own, in_T, -(w[i] * inv_rho), inv_rho);
+    });
+    row(NS, ends.T, ends.T[NS], R(0.0), R(1.0));
 }
 
 // J times a vector without J: the reactor on dual numbers that move along it
@@ -650,18 +724,27 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
     static constexpr int N = M::NS + 1;
     R A[N * N];
     POINT_FN DenseSystem(const M &) {}
-    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
-        {
-            Production<M, R> made;
-            reactor_jacobian<PRESSURE>(m, z[M::NS], z, made, f, A);
+    PART_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        constexpr int NS = M::NS;
+        const R *const x = z;
+        R w[NS];
+        JacobianEnds<PRESSURE, M, R> ends;
+        reactor_jacobian(m, z[NS], x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
+            FOR_SPECIES (k, NS) A[i * N + k] = -in_x(k);
+            A[i * N + NS] = -in_T;
+        });
+        FOR_UNKNOWNS(j, N) A[NS * N + j] = -ends.T[j];
+        if constexpr (PRESSURE) {
+            FOR_SPECIES (i, NS) {
+                FOR_UNKNOWNS(j, N) A[i * N + j] -= x[i] * ends.theta[j];
+                A[i * N + i] -= ends.c.theta;
+            }
         }
-        UNROLL_IF(written_out<N>())
-        for (int i = 0; i < N * N; ++i) A[i] = -A[i];
         UNROLL_IF(written_out<N>())
         for (int i = 0; i < N; ++i) A[i * N + i] += d;
         factorise<N>(A);
     }
-    POINT_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
+    PART_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
 };
 
 // Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown with a row of its own: the
@@ -715,7 +798,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         for (int i = NS; i < N; ++i) use(i);
     }
 
-    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+    PART_FN void prepare(const M &m, const R *z, const R d, R *f) {
         R *const A = o.J;
         UNROLL_BY(1)
         for (int k = 0; k < NS; ++k) {
@@ -733,7 +816,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             R ln_gamma[real ? NS : 1], ln_gamma_T[real ? NS : 1];
             reaction_slopes(m, T, z, state, s, reacting, ln_gamma, ln_gamma_T, o);
         }
-        special_slopes(m, o, [&](int i, int k, const R slope) INLINED { A[i * N + k] += slope; });
+        collider_slopes(m, o, [&](int i, int k, const R slope) INLINED { A[i * N + k] += slope; });
         R w[NS];
         FOR_SPECIES (k, NS) w[k] = m.W[k] * o.w[k];
         PartialSlopes<M, Dual<R>> along;
@@ -745,7 +828,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         FOR_SPECIES (k, NS) {
             R *const row = A + k * N, energy = along.U_x[k].d[0] - s.p_x[k] * c.theta + s.U_x[k] * grown;
             row[k] -= grown;
-            row[SUM] = common_slope(m, o, k), row[AT_T] = o.T[k];
+            row[SUM] = o.common[k], row[AT_T] = o.T[k];
             if constexpr (pressed) row[P] = o.p[k] * inv_p, A[P * N + k] = s.p_x[k] * m.W[k];
             A[SUM * N + k] = R(1.0);
             A[AT_T * N + k] = energy * m.W[k];
@@ -836,7 +919,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             for (int i = 0; i < COUNT; ++i) row[i][j] -= factor[i] * known;
         });
     }
-    POINT_FN void solve(const M &m, R *b) const {
+    PART_FN void solve(const M &m, R *b) const {
         const R *const A = o.J;
         R v[N], energy = s.U_T * b[NS], work = s.p_T * b[NS];
         FOR_SPECIES (k, NS) {
@@ -939,11 +1022,11 @@ template <bool PRESSURE, class M, class R> struct Integration {
     typedef decltype(R(0.0) < R(0.0)) Flag;
     typename SystemOf<sparse<M>(), PRESSURE, M, R>::type system;
     R z[owned(N)]; // partial densities and T; where the status is not 0, what was reached
-    R t, h, dt, atol, steps, status;
+    R t, h, unit_before, dt, atol, steps, status; // unit_before: of the last step where that was taken, else 0
     Flag active;
     POINT_FN Integration(const M &m) : system(m) {}
 
-    POINT_FN static void changes(const M &constants, const R *at, R *into) {
+    PART_FN static void changes(const M &constants, const R *at, R *into) {
         const M &m = afresh(constants);
         const Changes<R> by = reactor<PRESSURE>(m, of_owner(at, NS), at, into);
         if constexpr (PRESSURE) {
@@ -982,7 +1065,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         h = larger(smaller(R(0.5 / (sqrt(size * (1.0 / N)) + 1e-30)), dt), R(1e-18 * dt));
         active = good && dt > 0.0;
         status = select(good, R(double(REACTED)), R(double(INPUT_OUT_OF_RANGE)));
-        steps = R(0.0);
+        steps = unit_before = R(0.0);
         h = select(active, h, R(1e-9));
     }
 
@@ -1065,7 +1148,11 @@ template <bool PRESSURE, class M, class R> struct Integration {
         FOR_UNKNOWNS(i, N) z[own(i)] = select(taken, z1[own(i)], z[own(i)]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
-        h = h * at_most(at_least(0.9 / sqrt(sqrt(error)), 0.2), 6.0);
+        // The step whose error would be 1, and how it moved since the last: it is taken to move on so (Gustafsson's
+        // predictive control, in Hairer & Wanner). The first steps are small; 60 times as much is tried after one.
+        const R unit = h / sqrt(sqrt(error)), moved = select(taken && unit_before > 0.0, unit / unit_before, R(1.0));
+        unit_before = select(taken, unit, R(0.0));
+        h = smaller(larger(R(0.9 * unit * at_most(at_least(moved, 0.7), 1.1)), R(0.2 * h)), R(60.0 * h));
         const R T = of_owner(z, NS);
         const auto gone = taken && !(T > REACT_COLDEST && T < REACT_HOTTEST);
         status = select(gone, R(double(LEFT_RANGE)), status);

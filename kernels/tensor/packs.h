@@ -178,6 +178,49 @@ template <class S, int N, class V> POINT_FN void leave_broken(scalar *row, int a
     }
 }
 
+template <int S, class V, int... I> POINT_FN void exchange(V &a, V &b, Numbers<I...>) {
+    constexpr int L = lanes_of<V>;
+    const V low = __builtin_shufflevector(a, b, (I & S ? L + I - S : I)...);
+    b = __builtin_shufflevector(a, b, (I & S ? L + I : I + S)...);
+    a = low;
+}
+template <int S = 1> POINT_FN void transpose(Pack<W> (&x)[W]) {
+    if constexpr (S < W) {
+        UNROLL
+        for (int i = 0; i < W; ++i)
+            if (!(i & S)) exchange<S>(x[i], x[i + S], typename Count<W>::type());
+        transpose<S * 2>(x);
+    }
+}
+
+// Whether lanes go across the output's lines, whose numbers are the tile's rows: these are turned on their way out.
+template <class S> constexpr bool turned = S::MODE == ALONG && S::row == 1 && S::column > 1;
+// to[i * step + r] = lane i of x[r], r < R
+template <int R, class V> POINT_FN void leave_turned(scalar *to, long step, const V *x) {
+    if constexpr (R >= W && lanes_of<V> == W) {
+        V all[W];
+        UNROLL
+        for (int r = 0; r < W; ++r) all[r] = x[r];
+        transpose(all);
+        UNROLL
+        for (int i = 0; i < W; ++i) leave<W>(to + i * step, all[i]);
+        if constexpr (R > W) leave_turned<R - W>(to + W, step, x + W);
+    } else if constexpr (R >= 2) {
+        constexpr int L = lanes_of<V>;
+        V low = x[0], high = x[1];
+        exchange<1>(low, high, typename Count<L>::type());
+        UNROLL
+        for (int i = 0; i < L; i += 2) {
+            memcpy(to + i * step, (const scalar *)&low + i, 2 * sizeof(scalar));
+            memcpy(to + (i + 1) * step, (const scalar *)&high + i, 2 * sizeof(scalar));
+        }
+        if constexpr (R > 2) leave_turned<R - 2>(to + 2, step, x + 2);
+    } else {
+        UNROLL
+        for (int i = 0; i < lanes_of<V>; ++i) to[i * step] = x[0][i];
+    }
+}
+
 // Into the output, at the tile's place.
 template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, scalar *out) {
     typedef typename Sums::V V;
@@ -187,7 +230,16 @@ template <class S, class Sums> POINT_FN void put(const Sums &s, int r0, int c0, 
         return;
     }
     out += r0 * S::row + c0 * S::column;
-    if constexpr (S::MODE == FOLDED) {
+    if constexpr (turned<S>) {
+        static_assert(Sums::lanes == lanes_of<V> && !S::ADD, "whole packs that overwrite");
+        UNROLL
+        for (int c = 0; c < C; ++c) {
+            V x[R];
+            UNROLL
+            for (int r = 0; r < R; ++r) x[r] = s.at[r][c];
+            leave_turned<R>(out + (c * W - Sums::back(c)) * S::column, S::column, x);
+        }
+    } else if constexpr (S::MODE == FOLDED) {
         constexpr int L = lanes_of<V>, COUNT = R * C, ROOM = (COUNT + L - 1) / L * L;
         V flat[ROOM];
         UNROLL
@@ -218,13 +270,14 @@ struct Extents {
     int rows, columns;
 };
 // The tile that covers so many rows and columns in the fewest turns of the processor, roughly: a multiply-add takes
-// one, but a tile of fewer than 8 has to wait for its results; a load takes half a one.
-constexpr Extents best_tile(int rows, int columns) {
+// one, but a tile of fewer than 8 has to wait for its results; a load takes half a one. Its rows are a multiple of
+// `whole`, or all.
+constexpr Extents best_tile(int rows, int columns, int whole) {
     constexpr int HELD = VECTOR_BYTES == 64 ? 24 : 12, MOST = VECTOR_BYTES == 64 ? 12 : 6; // of 32 or 16 registers
     Extents best = {1, 1};
     double least = 1e30;
     for (int r = 1; r <= MOST && r <= rows; ++r)
-        for (int c = 1; c <= 8 && c <= columns && r * c <= HELD; ++c) {
+        for (int c = r % whole && r < rows ? 9 : 1; c <= 8 && c <= columns && r * c <= HELD; ++c) {
             double sum = 0;
             for (int edge = 0; edge < 4; ++edge) { // the tiles within, and those of what is left over on the two sides
                 const int h = edge & 1 ? rows % r : r, w = edge & 2 ? columns % c : c;
@@ -236,7 +289,7 @@ constexpr Extents best_tile(int rows, int columns) {
     return best;
 }
 template <class S> constexpr Extents tile_of(int rows, int columns) {
-    if (S::TILE.rows == 0) return best_tile(rows, columns);
+    if (S::TILE.rows == 0) return best_tile(rows, columns, turned<S> ? W : 1);
     return {S::TILE.rows < rows ? S::TILE.rows : rows, S::TILE.columns < columns ? S::TILE.columns : columns};
 }
 template <int R, int C, int N, int BACK = 0, class Work> POINT_FN void tile_at(const Work &work, int r, int c) {
@@ -259,6 +312,16 @@ template <class S, int R, int C, class Work> POINT_FN void row_of_tiles(const Wo
     if constexpr (whole && Q::OVER) tile_at<R, C, W, Q::OVER>(work, r, many * C * Q::step);
     if constexpr (!whole) tile_at<R, Q::all % C, W, Q::OVER>(work, r, Q::all / C * C * Q::step);
 }
+template <class S> constexpr int number_of_tiles() {
+    constexpr int all = Columns<S>::all, rest = Columns<S>::rest;
+    int sum = 0;
+    if (all > 0) {
+        constexpr Extents t = tile_of<S>(S::ROWS, all);
+        sum += ((S::ROWS + t.rows - 1) / t.rows) * ((all + t.columns - 1) / t.columns);
+    }
+    if (rest > 0) sum += (S::ROWS + tile_of<S>(S::ROWS, 1).rows - 1) / tile_of<S>(S::ROWS, 1).rows;
+    return sum;
+}
 template <class S, class Work> POINT_FN void tiles(const Work &work) {
     constexpr int all = Columns<S>::all, rest = Columns<S>::rest;
     if constexpr (all > 0) {
@@ -276,20 +339,6 @@ template <class S, class Work> POINT_FN void tiles(const Work &work) {
 
 // ---- arrays turned: scratch[point][lane] of W entries that are `step` apart, of which `count` are there. A point is
 // at q * ld + p, q < Q, p < P.
-template <int S, class V, int... I> POINT_FN void exchange(V &a, V &b, Numbers<I...>) {
-    constexpr int L = lanes_of<V>;
-    const V low = __builtin_shufflevector(a, b, (I & S ? L + I - S : I)...);
-    b = __builtin_shufflevector(a, b, (I & S ? L + I : I + S)...);
-    a = low;
-}
-template <int S = 1> POINT_FN void transpose(Pack<W> (&x)[W]) {
-    if constexpr (S < W) {
-        UNROLL
-        for (int i = 0; i < W; ++i)
-            if (!(i & S)) exchange<S>(x[i], x[i + S], typename Count<W>::type());
-        transpose<S * 2>(x);
-    }
-}
 template <int Q, int P> static void turn_in(const scalar *from, long ld, long step, int count, scalar *to) {
     typedef Pack<W> V;
     for (int q = 0; q < Q; ++q, from += ld) {
@@ -366,10 +415,21 @@ template <long COUNT> static void copy_past(scalar *to, const scalar *from) {
     static_assert(COUNT % W == 0, "whole vectors");
     for (long i = 0; i < COUNT; i += W) stream(to + i, fetch<Pack<W>, W, 1>(from + i));
 }
-// Asks for `count` numbers that the next entry will read.
-POINT_FN void ask_for(const scalar *from, int count) {
-    for (int i = 0; i < count; i += 64 / int(sizeof(scalar))) __builtin_prefetch(from + i, 0, 2);
-}
+// Arrays of so many numbers that the next entry will read, asked for in PARTS, those of an array one after
+// the other: all at once would fill the queue to memory, behind which this entry's loads wait.
+template <int PARTS, int... COUNT> struct Ahead {
+    static constexpr int LINE = 64 / int(sizeof(scalar)), count[] = {COUNT...}, MANY = sizeof...(COUNT);
+    const scalar *at[MANY];
+    int done[MANY] = {};
+    POINT_FN void ask() {
+        UNROLL
+        for (int x = 0; x < MANY; ++x) {
+            constexpr int LINES = LINE * PARTS;
+            for (int q = 0; q < (count[x] + LINES - 1) / LINES && done[x] < count[x]; ++q, done[x] += LINE)
+                __builtin_prefetch(at[x] + done[x], 0, 2);
+        }
+    }
+};
 POINT_FN void end_of_streams() {
 #if defined(__AVX__)
     _mm_sfence();

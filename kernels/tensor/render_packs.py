@@ -18,6 +18,7 @@ from .text import Reference, Statement, Term
 
 UNIT = "vector operations"
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
+TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,11 +182,9 @@ def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: 
     ways = how.ways
     if how.name != "lanes":
         p, ways = turned(p, ways)
-    body = _Body(p, how.name == "lanes", how.tile)
+    body = _Body(p, how.name == "lanes", how.tile, how.ask)
     for k, (s, way) in enumerate(zip(p.statements, ways)):
         body.statement(k, s, way)
-    if how.ask:
-        body.ask_ahead()
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "numbers/pack.h"',
@@ -202,7 +201,7 @@ def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: 
 
 
 class _Body:
-    def __init__(self, p: Program, lanes: bool, tile=(0, 0)):
+    def __init__(self, p: Program, lanes: bool, tile, ask: bool):
         self.p, self.lanes, self.tile = p, lanes, tile
         self.types: list[str] = []
         self.once: list[str] = []
@@ -215,6 +214,10 @@ class _Body:
         else:
             self.inside = [a.name for a in batched if a.place]
         self.past = [] if lanes else [n for n in e.outputs if n not in e.updated and n not in self.inside and p.batch]
+        # inputs that are asked for an entry ahead, where entries come from memory: a part at each of so many tiles
+        given = (p.arrays[x] for x in e.inputs)
+        self.asked = [a for a in given if a.place == 0 and a.size > 1] if ask and self.past else []
+        self.tiles: list[str] = []
         own = [a.name for a in p.arrays.values() if a.kind != "argument"]
         shared = [n for n in own if p.arrays[n].kind == "shared"]
         self.places, self.room = places(p, [*(n for n in own if n not in shared), *self.inside, *self.past])
@@ -256,16 +259,18 @@ class _Body:
             kind = "scalar" if place == 0 else "const scalar"
             lines.append(f"{kind} *const f{place} = at_{name}{''.join(moves)};")
         if self._turns(n, mode, row, column):
+            lines += self._ask(s, outer, "1")
             lines.append(f"turn<{row.extent}, {column.extent}>(f1, {column.step[1]}, f0, {row.step[0]});")
         else:
-            lines += self._tiles(k, n, mode, row, column, scale, step)
+            lines += self._tiles(k, n, mode, outer, row, column, scale, step)
         lines.append("}\n}")
         (self.once if self.p.once(s) else self.each).append("\n".join(lines))
         if s.out.name in self.last and self.last[s.out.name] == k:
             self.each += self._leave(s.out.name)
 
-    def _tiles(self, k: int, n: Nest, mode, row, column, scale, step) -> list[str]:
+    def _tiles(self, k: int, n: Nest, mode, outer, row, column, scale, step) -> list[str]:
         lines = [f"tiles<S{k}>([&](auto &s, int r, int c) __attribute__((always_inline)) {{"]
+        lines += self._ask(n.statement, outer, f"number_of_tiles<S{k}>()")
         if n.statement.function:
             lines.append(self._map(n, mode, row, column, step))
         for m, q in enumerate(n.products) if not n.statement.function else ():
@@ -327,16 +332,12 @@ class _Body:
             f"    const vec v = {call};\n    memcpy(&s.at[y][z], &v.v, sizeof s.at[y][z]);\n}}"
         )
 
-    def ask_ahead(self) -> None:
-        """Before each statement, ask for a part of what the next entry will read, where entries come from memory."""
-        inputs = [self.p.arrays[x] for x in self.p.expression.inputs]
-        many = len(self.each)
-        for k in range(many) if not self.lanes and self.past else ():
-            for a in inputs:
-                first, last = (a.size * j // many for j in (k, k + 1))
-                if a.place == 0 and last > first:
-                    call = f"ask_for(at_{a.name} + a.step_{a.name} + {first}, {last - first})"
-                    self.each[k] = f"if constexpr (PAST) {call};\n{self.each[k]}"
+    def _ask(self, s: Statement, outer, tiles: str) -> list[str]:
+        """At each tile of a statement a part of what the next entry will read is asked for."""
+        if not self.asked or self.p.once(s):
+            return []
+        self.tiles.append(f"{math.prod(loop.extent for loop in outer)} * {tiles}")
+        return ["if constexpr (PAST) ahead.ask();"]
 
     # ---- functions
     def _leave(self, name: str) -> list[str]:
@@ -353,7 +354,7 @@ class _Body:
 
     def functions(self) -> list[str]:
         p, e = self.p, self.p.expression
-        begin, shared = [], []
+        begin, ahead, shared = [], [], []
         for a in p.arguments:
             output = a.name in e.outputs
             kind = "scalar" if output else "const scalar"
@@ -383,6 +384,10 @@ class _Body:
         for a in p.arrays.values():
             if a.kind == "local":
                 begin.append(f"scalar *const at_{a.name} = scratch + {self._place(a.name)};")
+        if self.tiles:
+            at = ", ".join(f"at_{a.name} + a.step_{a.name}" for a in self.asked)
+            counts = ", ".join(str(a.size) for a in self.asked)
+            ahead.append(f"Ahead<{' + '.join(self.tiles)}, {counts}> ahead = {{{{{at}}}}};")
         held = [f"scalar *const at_{name} = shared + {at};" for name, at in self.shared_places.items()]
         unused = "".join(f"(void)at_{a.name}; " for a in p.arrays.values())
         scale = " * W" if self.lanes else ""
@@ -393,7 +398,7 @@ class _Body:
             + "\n}",
             f"template <bool PAST> __attribute__((noinline)) static void entry(const Arguments &a, {head}) {{\n"
             + "(void)count, (void)shared, (void)scratch, (void)b;\n"
-            + "\n".join([*begin, *held, unused, *self.each])
+            + "\n".join([*begin, *held, *ahead, unused, *self.each])
             + "\n}",
         ]
         group = "W" if self.lanes else "1"
@@ -459,4 +464,18 @@ def _levels(n: Nest, mode: str, width: int):
     row = max(loops, key=lambda loop: (side(loop), kept(loop), min(loop.extent, 12)), default=None)
     if row:
         loops.remove(row)
+    if mode == "ALONG" and row and column and not partner and across(n, row, column, width):
+        row, column = column, row
     return loops, row, column, partner
+
+
+def across(n: Nest, row: Loop, column: Loop, width: int) -> bool:
+    """Whether lanes had better go across the output's lines, where those are no whole number of packs."""
+    if n.statement.function or n.statement.add or not n.products or not all(q.sums for q in n.products):
+        return False
+    steps_ = {row.step[f] for q in n.products for f in q.factors}
+    if not {1} <= steps_ <= {0, 1} or column.extent < width or row.extent < width:
+        return False
+    turns = min(math.prod(loop.extent for loop in q.sums) for q in n.products)
+    packs = lambda loop: -(-loop.extent // width)
+    return packs(row) * column.extent * (turns + TURNING) < row.extent * packs(column) * (turns + 1)
