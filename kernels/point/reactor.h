@@ -10,14 +10,7 @@ constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as th
 
 #ifdef LANES
 #define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
-#ifndef TOGETHER
-#define TOGETHER 2
-#endif
-template <int LEVEL> POINT_FN void together() {
-    if constexpr (TOGETHER >= LEVEL) __syncthreads();
-}
 #else
-template <int LEVEL> POINT_FN void together() {}
 #define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
 #endif
 
@@ -467,43 +460,6 @@ POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const Partia
     partial_slopes(m, xs, state, along);
     return c;
 }
-
-// Column j of J, for T that of number NS, by set(i, slope). w_j(k): slope of w_k; U_j, p_j: those of U and p; U_change,
-// p_change: how U_j and p_j change along f; x, U_x, p_x of all species.
-template <bool PRESSURE, class M, class R> struct JacobianColumn {
-    R T, p_T, U_T, stiffness;
-    Changes<R> c;
-    // slopes of dT/dt and theta. heat, work: U_change, p_change, and the slopes of all w_k times U_k, p_k
-    POINT_FN Changes<R> changes(const int j, R heat, R work, const R U_j, const R p_j) const {
-        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
-        if constexpr (PRESSURE) {
-            if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
-            else heat -= (p_j + U_j) * c.theta;
-            return {R(-((heat * stiffness + Tp_T * work) * inv)), R((p_T * heat - U_T * work) * inv)};
-        } else return {R(-(heat * inv)), R(0.0)};
-    }
-    template <class X, class Slope, class Set>
-    POINT_FN void operator()(const int j, const X &x, const X &U_x, const X &p_x, const Slope &w_j, const R U_j,
-                             const R p_j, const R U_change, const R p_change, const Set &set) const {
-        constexpr int NS = M::NS;
-        R heat = U_change, work = PRESSURE ? p_change : R(0.0);
-        FOR_SPECIES (k, NS) heat += U_x[k] * w_j(k);
-        if constexpr (PRESSURE) {
-            FOR_SPECIES (k, NS) work += p_x[k] * w_j(k);
-        }
-        const Changes<R> along = changes(j, heat, work, U_j, p_j);
-        const R theta = along.theta;
-        set(NS, along.T);
-        FOR_SPECIES (i, NS) {
-            R slope = w_j(i);
-            if constexpr (PRESSURE) {
-                slope += x[i] * theta;
-                if (i == j) slope += c.theta;
-            }
-            set(i, slope);
-        }
-    }
-};
 
 // Of a reactor's Jacobian df/dz what is not production: its row of T; at constant pressure the slopes of theta.
 template <bool PRESSURE, class M, class R> struct JacobianEnds {
@@ -1104,7 +1060,6 @@ template <bool PRESSURE, class M, class R> struct Integration {
         const R until = dt * (1.0 - 1e-12);
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
-        together<1>();
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
 #ifdef LANES // all loads at once; K of the stages to come is 0
         constexpr bool AT_ONCE = true;
@@ -1115,7 +1070,6 @@ template <bool PRESSURE, class M, class R> struct Integration {
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
-            together<2>();
             if (s > 0) {
                 FOR_UNKNOWNS(i, N) {
                     R sum = z[own(i)];

@@ -599,6 +599,21 @@ template <class R, int N> struct LanesFactors<R, N, true> {
     }
 };
 
+// Slopes of dT/dt and theta in unknown j, NS for T. heat, work: how U_j and p_j change along f, and the slopes of all
+// w_k times U_k, p_k; U_j, p_j: slopes of U and p
+template <bool PRESSURE, class M, class R> struct JacobianColumn {
+    R T, p_T, U_T, stiffness;
+    Changes<R> c;
+    POINT_FN Changes<R> operator()(const int j, R heat, R work, const R U_j, const R p_j) const {
+        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        if constexpr (PRESSURE) {
+            if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            return {R(-((heat * stiffness + Tp_T * work) * inv)), R((p_T * heat - U_T * work) * inv)};
+        } else return {R(-(heat * inv)), R(0.0)};
+    }
+};
+
 // The linear systems (d - J) K = b of a step. OFTEN: several b follow
 template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
     static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
@@ -607,7 +622,6 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
     POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
         const LanesMemory s(M::LANES_ROWS);
         matrix(m, s, z, d, f);
-        together<3>();
         factors.factorise(s);
     }
     POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
@@ -661,14 +675,14 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
                 if constexpr (PRESSURE) work[k % 2] += s[OF_P + k] * slope;
             }
             const R p_j = slopes.p_x[own(j)];
-            const Changes<R> of_j = column.changes(
-                j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
-                along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j), slopes.U_x[own(j)], p_j);
+            const Changes<R> of_j = column(j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
+                                           along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j),
+                                           slopes.U_x[own(j)], p_j);
             s.set(NS * LD + j, -of_j.T);
             theta[own(j)] = of_j.theta;
         }
-        const Changes<R> of_T = column.changes(NS, along.U_T.d[0] + (U[1] + U[2] * slopes.p_T),
-                                               along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
+        const Changes<R> of_T = column(NS, along.U_T.d[0] + (U[1] + U[2] * slopes.p_T),
+                                       along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
         if (owns(NS)) s.set(NS * LD + NS, d - of_T.T);
         __syncwarp();
         if constexpr (PRESSURE) {

@@ -143,7 +143,7 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             REACTIONS: words,
             RATES: _table(parts, zero, 4) + _table(sums, zero, 4),
             SLOPES: slopes,
-            EFFICIENCIES: _weighted(efficient),
+            EFFICIENCIES: _weighted(efficient, at["PAIRS"]),
         },
         {f"LANES_{name}": number for name, number in at.items()}
         | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_LONG=-(-len(of_three) // 32) * 32)
@@ -233,9 +233,9 @@ class _Banks:
         self._numbers[number % 16].add(number)
 
 
-def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
-    """As _table, of numbers of the memory times weights, which follow a row of words."""
-    lanes = _dealt(sums, (0, 0.0), 1)
+def _weighted(sums: dict[int, list[tuple[int, float]]], still: int) -> list[float]:
+    """As _table, of numbers of the memory times weights, which follow a row of words. still: a place without a sum."""
+    lanes = _dealt(sums, (still, 0.0), 1)
     out = [float(len(lanes[0]))]
     for row in zip(*lanes):
         out += [_word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
