@@ -297,11 +297,21 @@ def test_cuda(be):  # noqa: F811
         np.testing.assert_array_equal(again[name], value[..., many], name)
 
 
-@pytest.mark.parametrize("kind", ["cv", "cp"])
-def test_lanes_of_a_warp_share_a_point(be, kind):  # noqa: F811
+def of_32_species(folder):
+    """A mechanism with one unknown more than a warp has lanes, T, p, Y of five points."""
+    mix = Mixture.from_yaml(dict(bench.files(folder))["CH4/O2"], equation="ideal", takahashi="off")
+    Y = np.random.default_rng(7).dirichlet(np.full(mix.ns, 0.3), 5).T
+    return mix, (np.array([1500.0, 2200, 2900, 1000, 1000]), np.full(5, 1e6), Y)
+
+
+@pytest.mark.parametrize("kind", ["cv", "cp", "cv-32", "cp-32"])
+def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
     matter, nor do bad ones beside it."""
-    if kind == "cv":
+    kind, larger = kind[:2], kind[2:]
+    if larger:
+        mix, (T, p, Y) = of_32_species(tmp_path)
+    elif kind == "cv":
         mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
     else:  # argon takes part in nothing
         mix, (T, p, Y) = mixture(**IDEAL), burning(5, X=AIR)
@@ -323,6 +333,29 @@ def test_lanes_of_a_warp_share_a_point(be, kind):  # noqa: F811
         for k in range(5):
             own = value[:, many == k]
             assert np.array_equal(own, np.broadcast_to(own[:, :1], own.shape), equal_nan=True), name
+
+
+@pytest.mark.parametrize("size", ["every-kind", "32"])
+def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
+    """J_cv and implicit_cv as larger mechanisms have them on a device. Over a tenth of the reactions' fastest time the
+    linear system is about a unit matrix, so results are as exact as J and f, which are to rounding of gross rates."""
+    if size == "32":
+        mix, (T, p, Y) = of_32_species(tmp_path)
+    else:
+        mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+    state = {"T": T, **mix.properties("rho tau_slopes", T=T, p=p, Y=Y), "Y": Y}
+    state["dt_cv"] = 0.1 * state.pop("tau_slopes")
+    many = np.random.default_rng(3).integers(5, size=2000 if is_gpu(be) else 9)
+    for name, given in (("J_cv", ("T", "rho", "Y")), ("implicit_cv", ("T", "rho", "Y", "dt_cv"))):
+        own = {key: state[key] for key in given}
+        wanted = mix.properties(name, **own)[name].reshape(mix.ns + 1, -1, 5)[..., many]  # rows of it
+        how = launches.Launch(threads=64, hold="lanes", pairs=3, constants="shared")
+        program = Program(mix, outputs=(name,), given=given, backend=be, how=how)
+        arrays = bound(be, program, many.size, {key: x[..., many] for key, x in own.items()})
+        program.bind(arrays)(many.size)
+        got = be.to_host(arrays[name])[:, : many.size].reshape(wanted.shape)
+        off = np.abs(got - wanted) / np.maximum(np.abs(wanted).max(1), np.abs(wanted[:-1]).max((0, 1)))[:, None]
+        assert off.max() <= 1e-12, (name, off.max())
 
 
 def test_a_block_of_a_host():

@@ -47,8 +47,8 @@ def crewed(p: Plan) -> bool:
 
 
 def in_turn(p: Plan) -> bool:
-    """Whether a thread that is done with a point takes the next."""
-    return len(p.kernels) == 1 and p.kernels[0].in_turn
+    """Whether a thread, or a warp whose lanes share a point, takes the next one when it is done."""
+    return by_lanes(p) or len(p.kernels) == 1 and p.kernels[0].in_turn
 
 
 def by_lanes(p: Plan) -> bool:
@@ -60,7 +60,7 @@ def copied(p: Plan) -> int:
     """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for
     the points of two warps."""
     size = structure_size(p)
-    fit = not by_lanes(p) or size + 1 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
+    fit = not by_lanes(p) or size + 2 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
     return size if p.launch.constants == "shared" and fit else 0
 
 
@@ -72,8 +72,9 @@ def block_of_lanes(p: Plan) -> tuple[int, int]:
 
 
 def ahead_of_lanes(p: Plan) -> int:
-    """Units of 8 bytes of shared memory ahead of that of the points: constants, and how many points are taken."""
-    return copied(p) + 1
+    """Units of 8 bytes of shared memory ahead of that of the points: constants, and how many points are taken. Even,
+    so that two numbers of a point side by side are one access."""
+    return (copied(p) + 2) // 2 * 2
 
 
 def points_of_block(p: Plan) -> int:
@@ -184,7 +185,7 @@ def _work(p: Plan) -> list[str]:
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
         elif name not in kept and (
-            p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
+            p.launch.hold in ("reload", "crew", "lanes") or quantities[name].per != "ns" or name in p.writes
         ):
             lines.append(f"const {kind} {name}{where};")
         else:

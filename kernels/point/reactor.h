@@ -461,37 +461,6 @@ POINT_FN Changes<R> change_along(const M &m, const R T, const R *x, const Partia
     return c;
 }
 
-// Column j of J, for T that of number NS, by set(i, slope). w_j(k): slope of w_k; U_j, p_j: those of U and p; U_change,
-// p_change: how U_j and p_j change along f; x, U_x, p_x of all species.
-template <bool PRESSURE, class M, class R> struct JacobianColumn {
-    R T, p_T, U_T, stiffness;
-    Changes<R> c;
-    template <class X, class Slope, class Set>
-    POINT_FN void operator()(const int j, const X &x, const X &U_x, const X &p_x, const Slope &w_j, const R U_j,
-                             const R p_j, const R U_change, const R p_change, const Set &set) const {
-        constexpr int NS = M::NS;
-        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
-        R heat = U_change, theta = R(0.0);
-        FOR_SPECIES (k, NS) heat += U_x[k] * w_j(k);
-        if constexpr (PRESSURE) {
-            R work = p_change;
-            FOR_SPECIES (k, NS) work += p_x[k] * w_j(k);
-            if (j < NS) heat -= p_j * c.theta, work += p_j * c.theta;
-            else heat -= (p_j + U_j) * c.theta;
-            set(NS, R(-((heat * stiffness + Tp_T * work) * inv)));
-            theta = (p_T * heat - U_T * work) * inv;
-        } else set(NS, R(-(heat * inv)));
-        FOR_SPECIES (i, NS) {
-            R slope = w_j(i);
-            if constexpr (PRESSURE) {
-                slope += x[i] * theta;
-                if (i == j) slope += c.theta;
-            }
-            set(i, slope);
-        }
-    }
-};
-
 // Of a reactor's Jacobian df/dz what is not production: its row of T; at constant pressure the slopes of theta.
 template <bool PRESSURE, class M, class R> struct JacobianEnds {
     static constexpr int NS = M::NS, N = NS + 1;
@@ -1092,14 +1061,20 @@ template <bool PRESSURE, class M, class R> struct Integration {
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
+#ifdef LANES // all loads at once; K of the stages to come is 0
+        constexpr bool AT_ONCE = true;
+        for (int s = 0; s < STAGES; ++s) FOR_UNKNOWNS(i, N) K[s][own(i)] = R(0.0);
+#else
+        constexpr bool AT_ONCE = false;
+#endif
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
             if (s > 0) {
                 FOR_UNKNOWNS(i, N) {
                     R sum = z[own(i)];
-                    UNROLL_BY(1)
-                    for (int j = 0; j < s; ++j) sum += a[row + j] * K[j][own(i)];
+                    UNROLL_IF(AT_ONCE)
+                    for (int j = 0; j < (AT_ONCE ? STAGES - 1 : s); ++j) sum += a[row + j] * K[j][own(i)];
                     z1[own(i)] = sum;
                 }
                 if (owns(NS)) z1[own(NS)] = at_most(at_least(z1[own(NS)], REACT_COLDEST), REACT_HOTTEST);
@@ -1107,8 +1082,8 @@ template <bool PRESSURE, class M, class R> struct Integration {
             }
             FOR_UNKNOWNS(i, N) {
                 R sum = R(0.0);
-                UNROLL_BY(1)
-                for (int j = 0; j < s; ++j) sum += c[row + j] * K[j][own(i)];
+                UNROLL_IF(AT_ONCE)
+                for (int j = 0; j < (AT_ONCE ? STAGES - 1 : s); ++j) sum += c[row + j] * K[j][own(i)];
                 K[s][own(i)] = f[own(i)] + sum * inv_h;
             }
             system.solve(m, K[s]);
@@ -1221,4 +1196,8 @@ OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
 OF_BOTH(react_at_volume_in_turn)
 OF_BOTH(react_at_pressure_in_turn)
+#ifdef LANES
+OF_BOTH(volume_jacobian_in_turn)
+OF_BOTH(volume_implicit_in_turn)
+#endif
 #undef OF_BOTH

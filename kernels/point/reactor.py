@@ -102,11 +102,19 @@ point_kernel(
 MASS_AND_ENERGY = "mass of each species and energy of a closed system"
 kernel("volume_reactor", "T rho Y", "f_cv", MASS_AND_ENERGY)
 kernel("pressure_reactor", "T rho Y", "f_cp", MASS_AND_ENERGY)
-kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED)
+BY_LANES = f"{LANES} inv_W W inv_p_ref {NASA}"
+kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED, ideal_only={"lanes": BY_LANES})
 kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
-kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
+kernel(
+    "volume_implicit",
+    "T rho Y dt_cv",
+    "implicit_cv",
+    "linearly implicit Euler method",
+    given="dt_cv",
+    ideal_only={"lanes": BY_LANES},
+)
 OF_STEPS = " react_rtol react_atol react_most"
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
@@ -119,7 +127,7 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         alone=True,
         in_turn=True,
         sweeps="states turns",
-        ideal_only={"lanes": f"{LANES} inv_W W inv_p_ref {NASA}{OF_STEPS}"},
+        ideal_only={"lanes": f"{BY_LANES}{OF_STEPS}"},
     )
     collection(
         f"react_{kind}",

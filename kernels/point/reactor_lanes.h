@@ -15,26 +15,26 @@ struct LanesMemory { // numbers of the warp's point
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }
 };
 
-// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has two
-// numbers to add, with their signs, and with the last ones of a sum where it goes. Words are read AHEAD of their use.
-// Returns where the table ends.
+// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has the
+// places of two numbers to add; whether the sum so far is then to change its sign; with the last ones of a sum where it
+// goes. Words are read AHEAD of their use. Returns where the table ends.
 template <int AHEAD, class Use>
 POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
     const int length = whole_number(*table);
-    const double *const words = table + 1 + lane_rank(), *const values = s.at + from;
+    const double *const words = table + 1 + lane_rank();
+    const char *const values = (const char *)(s.at + from);
     double next[AHEAD], sum = 0.0;
     UNROLL
     for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
     UNROLL_BY(1)
     for (int t = 0; t < length; t += AHEAD) {
         double parts[AHEAD];
-        int to[AHEAD];
+        unsigned then[AHEAD];
         UNROLL
         for (int i = 0; i < AHEAD; ++i) {
             const unsigned two = low_word(next[i]);
-            const double one = values[two & 0x7fff], other = values[two >> 16 & 0x7fff];
-            parts[i] = (two & 0x8000 ? -one : one) + (two >> 31 ? -other : other);
-            to[i] = high_word(next[i]) & 0xfffff;
+            parts[i] = *(const double *)(values + (two & 0xffff)) + *(const double *)(values + (two >> 16));
+            then[i] = high_word(next[i]);
         }
         const int following = t + AHEAD < length ? t + AHEAD : t;
         UNROLL
@@ -42,10 +42,10 @@ POINT_FN const double *gathered(const LanesMemory &s, const int from, const doub
         UNROLL
         for (int i = 0; i < AHEAD; ++i) {
             sum += parts[i];
-            if (to[i] != 0xfffff) {
-                use(to[i], sum);
-                sum = 0.0;
-            }
+            sum = from_words(high_word(sum) ^ (then[i] << 12 & 0x80000000u), low_word(sum));
+            const int to = then[i] & 0x3ffff;
+            if (to != 0x3ffff) use(to, sum);
+            sum = to != 0x3ffff ? 0.0 : sum;
         }
     }
     return table + 1 + 32 * length;
@@ -163,6 +163,16 @@ template <class M> struct LanesReaction {
     }
 };
 
+// use(r, whether it may have three reactants or products) of reactions from `first` to `end`, of which those below
+// `longer` may have three
+template <class Use> POINT_FN void each_reaction(const int longer, const int first, const int end, const Use &use) {
+    const int middle = longer < first ? first : longer < end ? longer : end;
+    UNROLL_BY(1)
+    for (int r = first + lane_rank(); r < middle; r += 32) use(r, Constant<1>());
+    UNROLL_BY(2)
+    for (int r = middle + lane_rank(); r < end; r += 32) use(r, Constant<0>());
+}
+
 // Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
 template <class M, class R> struct LanesListed {
     const LanesMemory &s;
@@ -223,15 +233,15 @@ POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<
     const LanesMemory s(M::LANES_ROWS);
     const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
-    UNROLL_BY(2)
-    for (int r = lane_rank(); r < M::LANES_REACTIONS; r += 32) {
+    each_reaction(M::LANES_LONG, 0, M::LANES_REACTIONS, [&](const int r, const auto three) {
         const LanesReaction<M> o(m, r);
-        const auto I = [&](int k) { return s[M::LANES_I + k]; };
-        const auto D = [&](int k) { return s[M::LANES_D + k]; };
         const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
-        s.set(M::LANES_V + r,
-              (all * (I(o.a) * I(o.b) * I(o.c))) * (D(o.a) * D(o.b) * D(o.c) - D(o.d) * D(o.e) * D(o.f)));
-    }
+        R I = s[M::LANES_I + o.a] * s[M::LANES_I + o.b], before = s[M::LANES_D + o.a] * s[M::LANES_D + o.b],
+          after = s[M::LANES_D + o.d] * s[M::LANES_D + o.e];
+        if constexpr (three.value)
+            I = I * s[M::LANES_I + o.c], before = before * s[M::LANES_D + o.c], after = after * s[M::LANES_D + o.f];
+        s.set(M::LANES_V + r, (all * I) * (before - after));
+    });
     if constexpr (M::RATE_OTHERS > 0) {
         const LanesReacting<M, R> all(m, s, T);
         int to = M::LANES_V + M::LANES_REACTIONS;
@@ -269,10 +279,13 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     const double *table = m.lanes_slopes;
     UNROLL_BY(1)
     for (int first = 0; first < M::LANES_REACTIONS; first += M::LANES_PORTION) {
-        UNROLL_BY(1)
-        for (int r = lane; r < M::LANES_PORTION && first + r < M::LANES_REACTIONS; r += 32) {
-            const LanesReaction<M> o(m, first + r);
+        const int end = first + M::LANES_PORTION;
+        const auto slopes = [&](const int n, const auto three) {
+            constexpr bool THREE = three.value;
+            const int r = n - first;
+            const LanesReaction<M> o(m, n);
             const auto row = [&](const int of, int k) { return s[of + k]; };
+            const auto third_of = [&](const int of, int k) { return THREE ? s[of + k] : R(1.0); };
             const auto leave = [&](int value, const R slope) {
                 s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
             };
@@ -280,23 +293,25 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
             const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
                     k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
             const R third = s[M::LANES_THIRD + o.third], all = o.factor * k * third;
-            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = row(M::LANES_C, o.c);
-            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = row(M::LANES_D, o.f);
-            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * row(M::LANES_I, o.c);
-            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * row(M::LANES_D, o.c), after = Dd * De * Df;
-            const R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) + row(M::LANES_L_T, o.f) -
-                           row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b) - row(M::LANES_L_T, o.c);
+            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = third_of(M::LANES_C, o.c);
+            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = third_of(M::LANES_D, o.f);
+            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * third_of(M::LANES_I, o.c);
+            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * third_of(M::LANES_D, o.c),
+                    after = Dd * De * Df;
+            R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) - row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b);
+            if constexpr (THREE) of_L += row(M::LANES_L_T, o.f) - row(M::LANES_L_T, o.c);
             const R bare = (o.factor * I) * (before - after), scaled = all * I, by_k = bare * third, in_z = by_k * k_z;
             leave(0, by_k * k);
             leave(1, by_k * k_T - scaled * after * of_L);
             if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
             else leave(2, bare * k);
-            leave(3, all * (cb * cc)), leave(4, all * (ca * cc)), leave(5, all * (ca * cb));
+            leave(3, all * (cb * cc)), leave(4, all * (ca * cc));
             leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
             leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
-            leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
+            if constexpr (THREE) leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
             if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
-        }
+        };
+        each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
         __syncwarp();
         table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
         __syncwarp();
@@ -321,9 +336,9 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     UNROLL_BY(4)
     for (int t = 0; t < length; ++t) {
         const double word = words[64 * t];
-        const int to = high_word(word) & 0xfffff;
+        const int to = high_word(word) & 0x3ffff;
         sum += words[64 * t + 32] * s.at[low_word(word)];
-        if (to != 0xfffff) {
+        if (to != 0x3ffff) {
             s.at[to] += sum;
             sum = 0.0;
         }
@@ -331,127 +346,105 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
     __syncwarp();
 }
 
-// The linear systems (d - J) K = b of a step: rows of a lane in shared memory, LU without pivoting
-template <bool PRESSURE, class M, class R> struct LanesSystem {
-    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1; // odd: the rows of a column lie in different banks
-    R inverse[owned(N)];                                     // 1/pivot
-    POINT_FN LanesSystem(const M &) {}
-    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
-        const LanesMemory s(M::LANES_ROWS);
-        const R T = of_owner(z, NS);
-        PartialSlopes<M, R> slopes;
-        {
-            Partial<M, R> state;
-            partial_state<true>(m, T, z, state);
-            partial_slopes(m, z, state, slopes);
-        }
-        lanes_slopes(m, s, T, z, slopes.p);
-        R w[owned(NS)];
-        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
-        PartialSlopes<M, Dual<R>> along;
-        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
-        R stiffness = R(0.0);
-        FOR_OWN (k, NS) {
-            s.set(M::LANES_V + k, z[own(k)]);
-            s.set(M::LANES_V + NS + k, slopes.U_x[own(k)]), s.set(M::LANES_V + 2 * NS + k, slopes.p_x[own(k)]);
-            stiffness += slopes.p_x[own(k)] * z[own(k)];
-        }
-        if constexpr (PRESSURE) stiffness = summed(stiffness);
-        __syncwarp();
-        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
-        const R inv_p = 1.0 / slopes.p;
-        struct Listed {
-            const LanesMemory &s;
-            const int from;
-            POINT_FN R operator[](const int k) const { return s[from + k]; }
-        };
-        const Listed x{s, M::LANES_V}, U_x{s, M::LANES_V + NS}, p_x{s, M::LANES_V + 2 * NS};
-        FOR_OWN (j, N) {
-            const bool of_T = j == NS;
-            const R by_p = pressed ? inv_p * (of_T ? slopes.p_T : slopes.p_x[of_T ? 0 : own(j)]) : R(0.0);
-            const scalar inv_W = of_T ? 1.0 : m.inv_W[of_T ? 0 : j];
-            const auto w_j = [&](int k) {
-                R slope = s[k * LD + j];
-                if (!of_T) slope += s[M::LANES_COMMON + k];
-                slope = slope * inv_W;
-                if constexpr (pressed) slope += s[M::LANES_P + k] * by_p;
-                return R(m.W[k] * slope);
-            };
-            const int species = of_T ? 0 : own(j);
-            column(j, x, U_x, p_x, w_j, of_T ? slopes.U_T : slopes.U_x[species],
-                   of_T ? slopes.p_T : slopes.p_x[species], of_T ? along.U_T.d[0] : along.U_x[species].d[0],
-                   of_T ? along.p_T.d[0] : along.p_x[species].d[0],
-                   [&](int i, const R slope) { s.set(i * LD + j, (i == j ? d : R(0.0)) - slope); });
-        }
-        __syncwarp();
-        factorise(s);
-    }
-    POINT_FN void factorise(const LanesMemory &s) {
-        // a few rows beyond those of whole turns: lanes share the columns of each
-        constexpr int FEW = N > 32 && N % 32 <= 4 ? N % 32 : 0;
-        const int lane = lane_rank();
+// LU without pivoting of the matrix at the beginning of the memory: rows of a lane there
+template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
+    static constexpr int LD = N | 1; // odd: the rows of a column lie in different banks
+    POINT_FN void factorise(const LanesMemory &s) const {
         UNROLL
         for (int turn = 0; turn < owned(N); ++turn) {
-            const bool apart = FEW > 0 && turn + 1 < owned(N);
-            const int end = apart ? owned(N) - 1 : owned(N);
+            const int end = N < 32 * turn + 32 ? N : 32 * turn + 32, fours = end / 4 * 4;
             UNROLL_BY(1)
-            for (int k = 32 * turn; k < N && k < 32 * turn + 32; ++k) {
-                const R pivot = 1.0 / s[k * LD + k];
-                R factor[owned(N)], few[FEW + 1];
+            for (int k = 32 * turn; k < fours; k += 4) pivots<4>(s, turn, k);
+            UNROLL_BY(1)
+            for (int k = fours; k < end; ++k) pivots<1>(s, turn, k);
+        }
+    }
+    // COUNT pivots from k on, which rows of the turns from `turn` on are left of; 1/pivot to the diagonal
+    template <int COUNT> POINT_FN void pivots(const LanesMemory &s, const int turn, const int k) const {
+        const int lane = lane_rank(), behind = k + COUNT;
+        R d[COUNT * COUNT], factor[COUNT * owned(N)]; // their square, by all lanes; of the rows
+        UNROLL
+        for (int r = 0; r < COUNT; ++r) {
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) d[r * COUNT + c] = s[(k + r) * LD + k + c];
+        }
+        UNROLL
+        for (int t = turn; t < owned(N); ++t) {
+            const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) factor[t * COUNT + c] = s[row + k + c];
+        }
+        __syncwarp();
+        UNROLL
+        for (int c = 0; c < COUNT; ++c) {
+            const R inverse = d[c * COUNT + c] = 1.0 / d[c * COUNT + c];
+            const auto off = [&](R *row) {
+                row[c] = row[c] * inverse;
                 UNROLL
-                for (int t = turn; t < end; ++t) {
-                    const int i = 32 * t + lane;
-                    factor[t] = R(0.0);
-                    if (i > k && i < N) s.set(i * LD + k, factor[t] = s[i * LD + k] * pivot);
-                }
-                if (apart) {
-                    UNROLL
-                    for (int r = 0; r < FEW; ++r) few[r] = s[(N - FEW + r) * LD + k] * pivot;
-                }
-                const auto columns = [&](const int j, auto count) { // all loads ahead of the stores
-                    constexpr int COUNT = count.value;
-                    R known[COUNT], mine[COUNT * owned(N)];
-                    UNROLL
-                    for (int c = 0; c < COUNT; ++c) known[c] = s[k * LD + j + c];
-                    UNROLL
-                    for (int t = turn; t < end; ++t) {
-                        const int i = 32 * t + lane, row = i < N ? i * LD : 0;
-                        UNROLL
-                        for (int c = 0; c < COUNT; ++c) mine[t * COUNT + c] = s[row + j + c] - factor[t] * known[c];
-                    }
-                    UNROLL
-                    for (int t = turn; t < end; ++t) {
-                        const int i = 32 * t + lane;
-                        if (i > k && i < N) {
-                            UNROLL
-                            for (int c = 0; c < COUNT; ++c) s.set(i * LD + j + c, mine[t * COUNT + c]);
-                        }
-                    }
-                };
-                int j = k + 1;
-                UNROLL_BY(1)
-                for (; j + 8 <= N; j += 8) columns(j, Constant<8>());
-                if (j + 4 <= N) {
-                    columns(j, Constant<4>());
-                    j += 4;
-                }
-                UNROLL_BY(1)
-                for (; j < N; ++j) columns(j, Constant<1>());
-                if (apart) {
-                    __syncwarp();
-                    UNROLL
-                    for (int r = 0; r < FEW; ++r) {
-                        const int row = (N - FEW + r) * LD;
-                        UNROLL_BY(1)
-                        for (int j = k + 1 + lane; j < N; j += 32) s.set(row + j, s[row + j] - few[r] * s[k * LD + j]);
-                        if (lane == 0) s.set(row + k, few[r]);
-                    }
-                }
-                __syncwarp();
-                if (owns(k)) s.set(k * LD + k, pivot); // no other lane reads it before the next barrier
+                for (int e = c + 1; e < COUNT; ++e) row[e] -= row[c] * d[c * COUNT + e];
+            };
+            UNROLL
+            for (int r = c + 1; r < COUNT; ++r) off(d + r * COUNT);
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) off(factor + t * COUNT);
+        }
+        UNROLL
+        for (int t = turn; t < owned(N); ++t) {
+            const int i = 32 * t + lane;
+            UNROLL
+            for (int c = 0; c < COUNT; ++c) {
+                if (i >= behind && i < N) s.set(i * LD + k + c, factor[t * COUNT + c]);
+                UNROLL
+                for (int r = 0; r < COUNT; ++r)
+                    if (i == k + r) s.set(i * LD + k + c, d[r * COUNT + c]);
             }
         }
+        if constexpr (COUNT > 1) { // their rows, by columns
+            UNROLL_BY(1)
+            for (int j = behind + lane; j < N; j += 32) {
+                R known[COUNT];
+                UNROLL
+                for (int r = 0; r < COUNT; ++r) {
+                    known[r] = s[(k + r) * LD + j];
+                    UNROLL
+                    for (int c = 0; c < r; ++c) known[r] -= d[r * COUNT + c] * known[c];
+                    if (r > 0) s.set((k + r) * LD + j, known[r]);
+                }
+            }
+            __syncwarp();
+        }
+        const auto columns = [&](const int j, auto of) { // all loads ahead of the stores
+            constexpr int WIDTH = of.value;
+            R known[COUNT * WIDTH], mine[WIDTH * owned(N)];
+            UNROLL
+            for (int r = 0; r < COUNT; ++r) {
+                UNROLL
+                for (int c = 0; c < WIDTH; ++c) known[r * WIDTH + c] = s[(k + r) * LD + j + c];
+            }
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) {
+                const int i = 32 * t + lane, row = i < N ? i * LD : 0;
+                UNROLL
+                for (int c = 0; c < WIDTH; ++c) {
+                    mine[t * WIDTH + c] = s[row + j + c];
+                    UNROLL
+                    for (int r = 0; r < COUNT; ++r) mine[t * WIDTH + c] -= factor[t * COUNT + r] * known[r * WIDTH + c];
+                }
+            }
+            UNROLL
+            for (int t = turn; t < owned(N); ++t) {
+                const int i = 32 * t + lane;
+                if (i >= behind && i < N) {
+                    UNROLL
+                    for (int c = 0; c < WIDTH; ++c) s.set(i * LD + j + c, mine[t * WIDTH + c]);
+                }
+            }
+        };
+        int j = behind;
+        UNROLL_BY(1)
+        for (; j + 4 <= N; j += 4) columns(j, Constant<4>());
+        UNROLL_BY(1)
+        for (; j < N; ++j) columns(j, Constant<1>());
         __syncwarp();
     }
     // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
@@ -481,9 +474,8 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         for (int c = 0; c < COUNT; ++c)
             if (owns(k + c)) b[turn] = x[c];
     }
-    POINT_FN void solve(const M &, R *given) const {
+    POINT_FN void solve(const LanesMemory &s, R *given) const {
         constexpr int WHOLE_TURNS = N / 32, LEFT = N % 32, FOURS = LEFT / 4 * 4;
-        const LanesMemory s(M::LANES_ROWS);
         R b[owned(N)];
         UNROLL
         for (int t = 0; t < owned(N); ++t) b[t] = given[t];
@@ -511,3 +503,248 @@ template <bool PRESSURE, class M, class R> struct LanesSystem {
         for (int t = 0; t < owned(N); ++t) given[t] = b[t];
     }
 };
+
+// The inverse of that matrix, by Gauss and Jordan without pivoting, with a lane's row in registers: few unknowns beyond
+// 32 have rows whose columns the lanes share. Six right-hand sides follow, and none waits for its own results. An
+// inverse times b is as exact as b's own rounding lets it be. A pivot's row, and b, come to all lanes through memory.
+template <class R, int N> struct LanesFactors<R, N, true> {
+    static constexpr int WHOLE = N < 32 ? N : 32, FEW = N - WHOLE, LD = N | 1, PAIRS = (N + 1) / 2;
+    // rows of the inverse but for a factor, which is in `scale` and `scales`
+    R row[N], scale, few[FEW + 1], corner[FEW * FEW + 1], scales[FEW + 1];
+    static POINT_FN double *place(const LanesMemory &s, const int n) { return s.at + 2 * PAIRS * n; }
+    static POINT_FN void read(const double *from, R *to) {
+        UNROLL
+        for (int j = 0; j < PAIRS; ++j) {
+            const double2 two = ((const double2 *)from)[j];
+            to[2 * j] = of(two.x), to[2 * j + 1] = of(two.y);
+        }
+    }
+    POINT_FN void factorise(const LanesMemory &s) {
+        const int lane = lane_rank(), mine = lane < WHOLE ? lane : 0;
+        UNROLL
+        for (int j = 0; j < N; ++j) row[j] = s[mine * LD + j];
+        UNROLL
+        for (int r = 0; r < FEW; ++r) {
+            few[r] = s[(WHOLE + r) * LD + lane];
+            UNROLL
+            for (int c = 0; c < FEW; ++c) corner[r * FEW + c] = s[(WHOLE + r) * LD + WHOLE + c];
+        }
+        scale = R(1.0);
+        __syncwarp();
+        for_constants<N>([&](auto pivot) INLINED {
+            constexpr int k = pivot.value, K = k - WHOLE;
+            double *const shown = place(s, k % 2); // the one before may still be read
+            if constexpr (K < 0) {
+                if (lane == k) {
+                    UNROLL
+                    for (int j = 0; j < PAIRS; ++j)
+                        ((double2 *)shown)[j] = {row[2 * j].v, 2 * j + 1 < N ? row[2 * j + 1].v : 0.0};
+                }
+            } else {
+                shown[lane] = few[K].v;
+                if (lane < FEW) {
+                    UNROLL
+                    for (int c = 0; c < FEW; ++c)
+                        if (lane == c) shown[WHOLE + c] = corner[K * FEW + c].v;
+                }
+            }
+            __syncwarp();
+            R known[2 * PAIRS];
+            read(shown, known);
+            const R inverse = 1.0 / known[k], own = FEW > 0 ? of(shown[lane]) : R(0.0);
+            const bool is = K < 0 && lane == k;
+            const R factor = select(is, R(0.0), -(row[k] * inverse));
+            if (is) scale = inverse;
+            row[k] = select(is, R(1.0), factor);
+            UNROLL
+            for (int j = 0; j < N; ++j)
+                if (j != k) row[j] += factor * known[j];
+            UNROLL
+            for (int r = 0; r < FEW; ++r) {
+                if (r == K) {
+                    corner[r * FEW + r] = R(1.0), scales[r] = inverse;
+                    continue;
+                }
+                const R of_few = -((K < 0 ? of_lane(few[r], k % 32) : corner[r * FEW + (K < 0 ? 0 : K)]) * inverse);
+                few[r] = select(is, of_few, few[r] + of_few * own);
+                UNROLL
+                for (int c = 0; c < FEW; ++c)
+                    corner[r * FEW + c] = c == K ? of_few : corner[r * FEW + c] + of_few * known[WHOLE + c];
+            }
+        });
+    }
+    POINT_FN void solve(const LanesMemory &s, R *b) const {
+        const int lane = lane_rank();
+        double *const shown = place(s, 2);
+        __syncwarp(); // the last b may still be read
+        UNROLL
+        for (int t = 0; t < owned(N); ++t)
+            if (32 * t + lane < 2 * PAIRS) shown[32 * t + lane] = b[t].v;
+        __syncwarp();
+        R known[2 * PAIRS], sum[4];
+        read(shown, known);
+        UNROLL
+        for (int j = 0; j < 4; ++j) sum[j] = row[j] * known[j];
+        UNROLL
+        for (int j = 4; j < N; ++j) sum[j % 4] += row[j] * known[j];
+        const R own = b[0];
+        b[0] = scale * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        UNROLL
+        for (int r = 0; r < FEW; ++r) {
+            R all = summed(few[r] * own);
+            UNROLL
+            for (int c = 0; c < FEW; ++c) all += corner[r * FEW + c] * known[WHOLE + c];
+            if (lane == r) b[1] = scales[r] * all;
+        }
+    }
+};
+
+// Slopes of dT/dt and theta in unknown j, NS for T. heat, work: how U_j and p_j change along f, and the slopes of all
+// w_k times U_k, p_k; U_j, p_j: slopes of U and p
+template <bool PRESSURE, class M, class R> struct JacobianColumn {
+    R T, p_T, U_T, stiffness;
+    Changes<R> c;
+    POINT_FN Changes<R> operator()(const int j, R heat, R work, const R U_j, const R p_j) const {
+        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        if constexpr (PRESSURE) {
+            if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            return {R(-((heat * stiffness + Tp_T * work) * inv)), R((p_T * heat - U_T * work) * inv)};
+        } else return {R(-(heat * inv)), R(0.0)};
+    }
+};
+
+// The linear systems (d - J) K = b of a step. OFTEN: several b follow
+template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
+    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
+    LanesFactors<R, N, (OFTEN && N >= 4 && N <= 36)> factors;
+    POINT_FN LanesSystem(const M &) {}
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        const LanesMemory s(M::LANES_ROWS);
+        matrix(m, s, z, d, f);
+        factors.factorise(s);
+    }
+    POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
+
+    // d - J to the beginning of the memory, row i column j at i LD + j; f = dz/dt
+    static POINT_FN void matrix(const M &m, const LanesMemory &s, const R *z, const R d, R *f) {
+        const R T = of_owner(z, NS);
+        PartialSlopes<M, R> slopes;
+        {
+            Partial<M, R> state;
+            partial_state<true>(m, T, z, state);
+            partial_slopes(m, z, state, slopes);
+        }
+        lanes_slopes(m, s, T, z, slopes.p);
+        R w[owned(NS)];
+        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
+        PartialSlopes<M, Dual<R>> along;
+        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
+        R stiffness = R(0.0);
+        if constexpr (PRESSURE) {
+            FOR_OWN (k, NS) stiffness += slopes.p_x[own(k)] * z[own(k)];
+            stiffness = summed(stiffness);
+        }
+        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
+        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        constexpr int OF_U = M::LANES_V, OF_P = OF_U + NS, OF_X = OF_P + NS;
+        const R inv_p = 1.0 / slopes.p;
+        // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
+        R U[3] = {R(0.0), R(0.0), R(0.0)}, p[3] = {R(0.0), R(0.0), R(0.0)};
+        FOR_OWN (k, NS) {
+            const R U_k = m.W[k] * slopes.U_x[own(k)], p_k = m.W[k] * slopes.p_x[own(k)];
+            const R shared[] = {s[M::LANES_COMMON + k], s[k * LD + NS], pressed ? s[M::LANES_P + k] * inv_p : R(0.0)};
+            UNROLL
+            for (int i = 0; i < 2 + pressed; ++i) {
+                U[i] += U_k * shared[i];
+                if constexpr (PRESSURE) p[i] += p_k * shared[i];
+            }
+            s.set(OF_U + k, U_k), s.set(OF_P + k, p_k), s.set(OF_X + k, slopes.p_x[own(k)]);
+        }
+        sum_over_owners(U);
+        if constexpr (PRESSURE) sum_over_owners(p);
+        __syncwarp();
+        // the row of T by columns, the rows of species by rows
+        R theta[owned(NS)];
+        FOR_OWN (j, NS) {
+            R heat[2] = {U[0], R(0.0)}, work[2] = {p[0], R(0.0)};
+            UNROLL_BY(4)
+            for (int k = 0; k < NS; ++k) {
+                const R slope = s[k * LD + j];
+                heat[k % 2] += s[OF_U + k] * slope;
+                if constexpr (PRESSURE) work[k % 2] += s[OF_P + k] * slope;
+            }
+            const R p_j = slopes.p_x[own(j)];
+            const Changes<R> of_j = column(j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
+                                           along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j),
+                                           slopes.U_x[own(j)], p_j);
+            s.set(NS * LD + j, -of_j.T);
+            theta[own(j)] = of_j.theta;
+        }
+        const Changes<R> of_T = column(NS, along.U_T.d[0] + (U[1] + U[2] * slopes.p_T),
+                                       along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
+        if (owns(NS)) s.set(NS * LD + NS, d - of_T.T);
+        __syncwarp();
+        if constexpr (PRESSURE) {
+            FOR_OWN (j, NS) s.set(OF_U + j, theta[own(j)]);
+            __syncwarp();
+        }
+        FOR_OWN (i, NS) {
+            const R x = z[own(i)], W = R(m.W[i]), common = s[M::LANES_COMMON + i];
+            const R in_p = pressed ? s[M::LANES_P + i] * inv_p : R(0.0);
+            UNROLL_BY(4)
+            for (int j = 0; j < NS; ++j) {
+                R slope = (s[i * LD + j] + common) * m.inv_W[j];
+                if constexpr (pressed) slope += in_p * s[OF_X + j];
+                slope = W * slope;
+                if constexpr (PRESSURE) slope += x * s[OF_U + j];
+                s.set(i * LD + j, -slope);
+            }
+            const R slope = W * (s[i * LD + NS] + in_p * slopes.p_T);
+            s.set(i * LD + NS, -(slope + x * of_T.theta)), s.set(i * LD + i, s[i * LD + i] + (d - c.theta));
+        }
+        __syncwarp();
+    }
+};
+
+// work(z) with a point's unknowns
+template <class M, class R, class Species, class Work>
+POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, const Work &work) {
+    R z[owned(M::NS + 1)];
+    FOR_OWN (k, M::NS) z[own(k)] = rho * Y[k];
+    if (owns(M::NS)) z[own(M::NS)] = T;
+    work(z);
+    return true;
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_jacobian_in_turn(const M &m, const R, const At &at, const Next &next) {
+    typedef LanesSystem<false, M, R> System;
+    const LanesMemory s(M::LANES_ROWS);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const auto &J_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(System::N)];
+                System::matrix(m, s, z, R(0.0), f);
+                FOR_OWN (i, System::N) {
+                    UNROLL_BY(4)
+                    for (int j = 0; j < System::N; ++j) J_cv.set(i * System::N + j, -s[i * System::LD + j]);
+                }
+                __syncwarp();
+            });
+        });
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_implicit_in_turn(const M &m, const R, const At &at, const Next &next) {
+    LanesSystem<false, M, R, false> system(m);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const R dt, const auto &implicit_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(M::NS + 1)];
+                system.prepare(m, z, R(1.0 / dt), f);
+                system.solve(m, f);
+                FOR_OWN (i, M::NS + 1) implicit_cv.set(i, f[own(i)]);
+            });
+        });
+}

@@ -10,13 +10,15 @@ from .kinetics_crew import _word
 
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
 EFFICIENCIES = "lanes_efficiencies"
-NOWHERE = 2**20 - 1  # not the last of a sum
-PORTION = 64  # reactions whose slopes are in shared memory at the same time
+NOWHERE, FLIP = 2**18 - 1, 2**19  # not the last of a sum; what is added up so far is to be taken off
+PORTION = 32  # reactions whose slopes are in shared memory at the same time
 # Numbers of a reaction there: its rate, its slopes in T and in [M] of its collider, in three reactants and three
 # products; in ln p where coefficients go with it
 RATE, OF_T, OF_THIRD, OF_SPECIES, OF_P = 0, 1, 2, 3, 9
+CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
 MEMORY = 100 * 1024  # bytes of shared memory of a point; two at least are to fit
+Terms = list[tuple[int, bool]]  # of a sum: numbers of V, and whether to subtract them
 
 
 @dataclasses.dataclass
@@ -36,10 +38,22 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     """net: {species: nu} of each reaction. pairs, others: rows as kinetics.py has them. coefficients: how many there
     are, of which the first are exponents, then falloffs. rows: of each collider the species that its reactions make or
     consume. weights: of each collider (what most species count, {species: how much more})."""
-    listed = [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern]
+    of_three, of_two = (
+        [(pattern, row) for pattern, of_pattern in pairs.items() for row in of_pattern if (max(pattern) > 2) == three]
+        for three in (True, False)
+    )
+    listed = of_three + of_two
     pressed = coefficients > exponents + len(falloff_colliders)
     values = OF_P + pressed
     n = ns + 1
+    counts = [0] * ns  # of the rates that make up a species
+    for _, row in listed:
+        for i, nu in net[row[1]].items():
+            counts[i] += abs(round(nu))
+    for row in others:
+        for i in net[row[1]]:
+            counts[i] += 1
+    behind = sum(len(net[row[1]]) for row in others) + sum(-(-count // CHUNK) for count in counts)
     at = dict.fromkeys("A W P COMMON PAIRS END_OF_ZERO D I C E L_T THIRD K K_T K_Z V".split(), 0)
     sizes = dict(
         A=n * (n | 1),
@@ -53,11 +67,15 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
         K=coefficients,
         K_T=coefficients,
         K_Z=coefficients - exponents,
-        V=max(values * PORTION, 3 * ns) + 1,
+        V=max(values * PORTION, 3 * ns, len(listed) + behind) + 1,
     )
     total = 0
     for name in at:
         at[name], total = total, total + sizes[name]
+    total += total % 2  # two numbers side by side are one access
+    if 8 * total > MEMORY or sizes["V"] > 2**13 or not listed:
+        return none()
+    listed = _apart(of_three, ns) + _apart(of_two, ns)
     zero = sizes["V"] - 1  # a number of V that is 0
     one = ns
     place, first_pair = {}, 0  # of (collider, species) among the pairs
@@ -75,18 +93,17 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
     if any(row[3] < no_collider or exponents <= row[2] < exponents + len(falloff_colliders) for row in others):
         return none()  # slopes in [M] have no place
     words: list[float] = []
-    rates: dict[int, list[int]] = collections.defaultdict(list)  # species -> numbers of V, with their sign
+    rates: dict[int, Terms] = collections.defaultdict(list)  # of the species
     slopes = []
     for first in range(0, len(listed), PORTION):
-        gathered: dict[int, list[int]] = collections.defaultdict(list)
+        gathered: dict[int, Terms] = collections.defaultdict(list)
         for r, ((left, right), row) in enumerate(listed[first : first + PORTION]):
             _, number, k, third, reversible, *species = (round(x) if i else x for i, x in enumerate(row))
             falloff = k - exponents
             blended = 0 <= falloff < len(falloff_colliders)
             collider = falloff_colliders[falloff] if blended else third
             reactants, products = species[:left], species[left:]
-            a, b, c = reactants + [one] * (3 - left)
-            d, e, f = products + [one] * (3 - right) if reversible else [one + 1, one, one]
+            a, b, c, d, e, f, *_ = _places((left, right), row, one)
             if max(a, b, c, d, e, f) > 255 or k >= 2**16:
                 return none()
             words += [row[0], _word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
@@ -94,9 +111,8 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             terms = [(j, OF_SPECIES + at_left) for at_left, j in enumerate(reactants)]
             terms += [(j, OF_SPECIES + 3 + at_right) for at_right, j in enumerate(products)] * bool(reversible)
             for i, nu in net[number].items():
-                sign = (nu < 0) << 15
-                rates[i] += [first + r | sign] * abs(round(nu))
-                own = lambda value: [value * PORTION + r | sign] * abs(round(nu))
+                rates[i] += [(first + r, nu < 0)] * abs(round(nu))
+                own = lambda value: [(value * PORTION + r, nu < 0)] * abs(round(nu))
                 gathered[at["W"] + i] += own(RATE)
                 gathered[i * (n | 1) + ns] += own(OF_T)
                 for j, value in terms:
@@ -106,51 +122,120 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
                 if falloff >= len(falloff_colliders):
                     gathered[at["P"] + i] += own(OF_P)
         slopes += _table(gathered, zero, 8)
-    parts: dict[int, list[int]] = {}  # sums of CHUNK rates
-    sums: dict[int, list[int]] = {}
+    parts: dict[int, Terms] = {}  # sums of CHUNK rates
+    sums: dict[int, Terms] = {}
     behind = len(listed)  # an other reaction leaves its rate times nu, in the order of its net species
     for row in others:
         for i in net[row[1]]:
-            rates[i].append(behind)
+            rates[i].append((behind, False))
             behind += 1
     for i in range(ns):
         sums[at["W"] + i] = []
+        rates[i].sort(key=lambda term: not term[1])  # so that few parts have both signs
         for start in range(0, len(rates[i]), CHUNK):
             part = behind + len(parts)
             parts[at["V"] + part] = rates[i][start : start + CHUNK]
-            sums[at["W"] + i].append(part)
-        sums[at["W"] + i] = sums[at["W"] + i] or [zero]  # of species without reactions
-    unfit = 8 * total > MEMORY or behind + len(parts) >= min(zero, 2**15) or total >= 2**20
-    if unfit or not listed:
-        return none()
+            sums[at["W"] + i].append((part, False))
+        sums[at["W"] + i] = sums[at["W"] + i] or [(zero, False)]  # of species without reactions
     slopes += [0.0] * (LARGE + 1 - len(slopes))  # in the device's memory: read once a step, they are not worth copying
     return OfLanes(
         {
             REACTIONS: words,
             RATES: _table(parts, zero, 4) + _table(sums, zero, 4),
             SLOPES: slopes,
-            EFFICIENCIES: _weighted(efficient),
+            EFFICIENCIES: _weighted(efficient, at["PAIRS"]),
         },
         {f"LANES_{name}": number for name, number in at.items()}
-        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_PORTION=PORTION, LANES_ZERO=zero),
+        | dict(LANES_ROWS=total, LANES_REACTIONS=len(listed), LANES_LONG=-(-len(of_three) // 32) * 32)
+        | dict(LANES_PORTION=PORTION, LANES_ZERO=zero),
     )
 
 
-def _table(gathered: dict[int, list[int]], zero: int, ahead: int) -> list[float]:
+def _apart(listed: list, ns: int) -> list:
+    """Reactions in an order in which those that lanes take at the same time have species and coefficients in different
+    banks of shared memory, or share them."""
+    left, out = list(listed), list[tuple]()
+    busy = [_Banks() for _ in range(8)]
+    while left:
+        if len(out) % 16 == 0:
+            busy = [_Banks() for _ in range(8)]
+        places = [_places(pattern, row, ns) for pattern, row in left[:CHOICE]]
+        waits = [sum(banks.wait(place) for banks, place in zip(busy, of_one)) for of_one in places]
+        n = waits.index(min(waits))
+        for banks, place in zip(busy, places[n]):
+            banks.take(place)
+        out.append(left.pop(n))
+    return out
+
+
+def _places(pattern, row, one: int) -> list[int]:
+    """What a reaction reads: three reactants, three products, its coefficient and collider."""
+    (left, right), (k, third, reversible, *species) = pattern, map(round, row[2:])
+    products = species[left:] + [one] * (3 - right) if reversible else [one + 1, one, one]
+    return [*species[:left], *[one] * (3 - left), *products, k, third]
+
+
+def _table(gathered: dict[int, Terms], zero: int, ahead: int) -> list[float]:
     """Sums, each by one lane: how many words a lane has, a multiple of `ahead`, and these, those of all lanes side by
-    side. A word: two numbers of V with their signs, and with the last of a sum where it goes. zero: the number that
-    fills up."""
+    side. A word: the places in bytes of two numbers of V, whether they are the last ones to subtract, and with the
+    last ones of a sum where it goes. zero: the number that fills up."""
     out = {}
     for target, terms in gathered.items():
-        terms = terms + [zero] * (len(terms) % 2)
-        out[target] = [a | b << 16 for a, b in zip(terms[::2], terms[1::2])]
-    lanes = _dealt(out, zero | zero << 16, ahead)
-    return [float(len(lanes[0])), *(_word(*word) for words in zip(*lanes) for word in words)]
+        pairs = []
+        for sign in (True, False):  # what is subtracted comes first
+            some = [number for number, negative in terms if negative == sign]
+            some += [zero] * (len(some) % 2)
+            pairs += [(pair, sign) for pair in zip(some[::2], some[1::2])]
+        out[target] = pairs
+    lanes = _spread(_dealt(out, ((zero, zero), False), ahead))
+    words = []
+    for n, row in enumerate(zip(*lanes)):
+        for lane, (((a, b), negative), target) in zip(lanes, row):
+            last = negative and (target != NOWHERE or not lane[n + 1][0][1])  # of what is subtracted
+            words.append(_word(8 * (a | b << 16), target | FLIP * last))
+    return [float(len(lanes[0])), *words]
 
 
-def _weighted(sums: dict[int, list[tuple[int, float]]]) -> list[float]:
-    """As _table, of numbers of the memory times weights, which follow a row of words."""
-    lanes = _dealt(sums, (0, 0.0), 1)
+def _spread(lanes: list[list]) -> list[list]:
+    """The terms of each sum in another order, so that what lanes read at the same time lies in different banks of
+    shared memory. Sixteen lanes are served at once, of one number all of them."""
+    busy = [[_Banks(), _Banks()] for _ in range(2 * len(lanes[0]))]  # of each place in a lane's list, for half a warp
+    out: list[list] = []
+    for n, lane in enumerate(lanes):
+        first, numbers = 0, []
+        for t, ((_, negative), target) in enumerate(lane):
+            if target == NOWHERE and t + 1 < len(lane) and lane[t + 1][0][1] == negative:
+                continue
+            terms = [number for (pair, _), _ in lane[first : t + 1] for number in pair]
+            for place in range(2 * first, 2 * t + 2):
+                banks = busy[place][n // 16]
+                number = min(terms, key=banks.wait)
+                banks.take(number)
+                terms.remove(number)
+                numbers.append(number)
+            first = t + 1
+        out.append([((two, sign), to) for two, ((_, sign), to) in zip(zip(numbers[::2], numbers[1::2]), lane)])
+    return out
+
+
+class _Banks:
+    """Of shared memory, in one access."""
+
+    def __init__(self):
+        self._numbers: list[set[int]] = [set() for _ in range(16)]
+
+    def wait(self, number: int) -> int:
+        """How many others come first."""
+        bank = self._numbers[number % 16]
+        return 0 if number in bank else len(bank)
+
+    def take(self, number: int) -> None:
+        self._numbers[number % 16].add(number)
+
+
+def _weighted(sums: dict[int, list[tuple[int, float]]], still: int) -> list[float]:
+    """As _table, of numbers of the memory times weights, which follow a row of words. still: a place without a sum."""
+    lanes = _dealt(sums, (still, 0.0), 1)
     out = [float(len(lanes[0]))]
     for row in zip(*lanes):
         out += [_word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
