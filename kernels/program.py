@@ -78,6 +78,7 @@ class Program:
             there[...] = self.backend.from_host(data)
 
     longest_line = packs.LINE
+    lines = False  # whether arrays go through shared memory by whole lines
 
     @property
     def small(self) -> bool:
@@ -101,6 +102,18 @@ class Program:
         other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
         return other
 
+    @functools.cached_property
+    def _by_lines(self) -> Program:
+        """The same, compiled for arrays across a device's link, which cross it by whole lines."""
+        plan = threads.by_lines(self.plan)
+        if plan is None:
+            return self
+        other = copy.copy(self)
+        other.__dict__.pop("_constants", None)
+        other.plan, other.lines = plan, True
+        other.module = self.backend.compile(codegen.render(plan, lines=True))
+        return other
+
     @property
     def touches_once(self) -> bool:
         """On a device: whether a launch reads each number of its inputs once, and none of its results: then its arrays
@@ -117,7 +130,7 @@ class Program:
         arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
         whole lines. across: arrays lie in the host's memory, across a device's link."""
-        return (self._boxed if box else self)._bind(arrays, box, across)
+        return (self._boxed if box else self._by_lines if across else self)._bind(arrays, box, across)
 
     def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
@@ -134,7 +147,7 @@ class Program:
         ]
         skipped = self._before_a_line(views) if across and not box else 0
         words += [skipped, *box] if self.plan.how else box
-        shape = threads.shape(self.plan) if self.plan.how else Shape()
+        shape = threads.shape(self.plan, self.lines) if self.plan.how else Shape()
         if across:  # shared memory for no more than so many
             shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0) + skipped

@@ -3,6 +3,7 @@
 //   THREADS: threads of a block
 //   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
 //   COLUMNS: whether species values lie in shared memory
+//   LINES: whether all arrays go through it, for arrays across a link
 //   PERSISTENT: whether a block works on several groups of THREADS points, one after the other
 // work(m, first, column, arrived) computes a block's points from `first` on. It starts the copies into its column and
 // calls arrived(), which waits for them.
@@ -31,6 +32,35 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
 }
 
+// Between rows of an array and the columns of a block's threads. A line of the host's memory crosses the link as a whole,
+// and two halves of it cost as much as two lines: so each warp takes whole lines, wherever the array begins, and passes
+// the numbers on to the threads that they belong to. A thread beyond the last point gets the last point.
+template <class How> struct Lines {
+    outside *const columns; // of the block
+    const long first, n;
+    // The thread whose number this one copies of a row that begins at `row`.
+    POINT_FN int of(const outside *row) const {
+        const unsigned begin = unsigned((unsigned long)(row + first) / sizeof(outside)) % (128 / sizeof(outside));
+        return (threadIdx.x - begin) % How::THREADS; // both are powers of two
+    }
+    template <int ROWS> POINT_FN void bring(const outside *row, const long ld, int column) const {
+        UNROLL_BY(4)
+        for (int r = 0; r < ROWS; ++r, row += ld, ++column) {
+            const int thread = of(row);
+            const long point = first + thread;
+            copy_async(columns + column * COLUMN_STRIDE + thread, row + (point < 0 ? 0 : point < n ? point : n - 1));
+        }
+    }
+    template <int ROWS> POINT_FN void take(outside *row, const long ld, int column) const {
+        UNROLL_BY(4)
+        for (int r = 0; r < ROWS; ++r, row += ld, ++column) {
+            const int thread = of(row);
+            const long point = first + thread;
+            store_if(point >= 0 && point < n, row + point, columns[column * COLUMN_STRIDE + thread]);
+        }
+    }
+};
+
 // The first block leaves out its first `skipped` threads: arrays across a link are then met where their lines begin.
 template <class How, class Work>
 POINT_FN void run_program(const Mixture &m, const long n, const long skipped, const Work &work) {
@@ -40,7 +70,7 @@ POINT_FN void run_program(const Mixture &m, const long n, const long skipped, co
     const auto all_copied = [&] {
         if constexpr (How::CONSTANTS > 0 || How::COLUMNS) {
             copies_done();
-            if constexpr (How::CONSTANTS > 0) __syncthreads();
+            if constexpr (How::CONSTANTS > 0 || How::LINES) __syncthreads();
             else __syncwarp();
         }
     };

@@ -475,9 +475,17 @@ template <bool GIVEN = false> struct Field {
 };
 
 // Species values of a thread's point in shared memory. Each thread has its own column.
+struct OtherColumn {
+    outside *base;
+    POINT_FN void set(int s, double x, bool known = true) const {
+        if (known) base[s * COLUMN_STRIDE] = outside(x);
+    }
+};
 struct Column {
     outside *base;
     POINT_FN point operator[](int s) const { return of(base[s * COLUMN_STRIDE]); }
+    POINT_FN void set(int s, point x) const { base[s * COLUMN_STRIDE] = outside(x.v); }
+    POINT_FN OtherColumn to_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane}; }
     template <bool GIVEN> POINT_FN void copy(int s, const Field<GIVEN> &from) const {
         copy_async(base + s * COLUMN_STRIDE, from.base + s * from.stride + from.place.at);
     }
