@@ -55,6 +55,7 @@ class Program:
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declare.settable)
         self.module = backend.compile(codegen.render(self.plan))
+        self._forms: dict[tuple[bool, bool], Program] = {}
 
     @functools.cached_property
     def _constants(self):
@@ -90,29 +91,23 @@ class Program:
         """Asked for, it compiles what `bind` with a box needs; False where no compiler is here and the cache lacks
         it."""
         try:
-            return bool(self._boxed)
+            return bool(self._form(True, False))
         except BackendError:
             return False
 
-    @functools.cached_property
-    def _boxed(self) -> Program:
-        """The same, compiled for boxes of larger arrays: whole arrays should not pay for that."""
-        other = copy.copy(self)
-        other.__dict__.pop("_constants", None)
-        other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
-        return other
-
-    @functools.cached_property
-    def _by_lines(self) -> Program:
-        """The same, compiled for arrays across a device's link, which cross it by whole lines."""
-        plan = threads.by_lines(self.plan)
-        if plan is None:
+    def _form(self, boxed: bool, lines: bool) -> Program:
+        """The same, compiled for boxes of larger arrays, and for arrays across a device's link, which cross it by whole
+        lines: others should not pay for either."""
+        plan = threads.by_lines(self.plan) if lines else None
+        key = boxed, plan is not None
+        if key == (False, False):
             return self
-        other = copy.copy(self)
-        other.__dict__.pop("_constants", None)
-        other.plan, other.lines = plan, True
-        other.module = self.backend.compile(codegen.render(plan, lines=True))
-        return other
+        if key not in self._forms:
+            other = self._forms[key] = copy.copy(self)
+            other.__dict__.pop("_constants", None)
+            other.plan, other.lines = plan or self.plan, plan is not None
+            other.module = self.backend.compile(codegen.render(other.plan, *key))
+        return self._forms[key]
 
     @property
     def touches_once(self) -> bool:
@@ -130,7 +125,8 @@ class Program:
         arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
         whole lines. across: arrays lie in the host's memory, across a device's link."""
-        return (self._boxed if box else self._by_lines if across else self)._bind(arrays, box, across)
+        lines = across and (not box or _dense(box, min(arrays[a].shape[1] for a in self.plan.arguments)))
+        return self._form(bool(box), lines)._bind(arrays, box, across)
 
     def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
@@ -172,6 +168,13 @@ class Program:
     def __repr__(self):
         made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"
         return f"Program({self.name}: {made}; {len(self.kernels)} kernels, {self.backend})"
+
+
+def _dense(box, points: int) -> bool:
+    """Whether lines of memory under a box belong to it for the most part: lines in x are whole, and half of each plane
+    is the box's. Its offsets are counted in 32 bits."""
+    nx, ny, sx, sy, sz = box
+    return sx == 1 and nx <= sy and ny * sy <= sz <= 2 * nx * ny and (points // (nx * ny) + 1) * sz < 2**31
 
 
 def _after(skipped: int, run):

@@ -32,32 +32,36 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
 }
 
-// Between rows of an array and the columns of a block's threads. A line of the host's memory crosses the link as a whole,
-// and two halves of it cost as much as two lines: so each warp takes whole lines, wherever the array begins, and passes
-// the numbers on to the threads that they belong to. A thread beyond the last point gets the last point.
+// Between the rows of arrays and the columns of a block's threads. A line of the host's memory crosses the link as a
+// whole, and a line in two parts costs as much as two: so each warp takes whole lines, wherever the points begin, and
+// passes the numbers on to the threads that they belong to. Threads beyond the last point get nothing.
 template <class How> struct Lines {
-    outside *const columns; // of the block
-    const long first, n;
-    // The thread whose number this one copies of a row that begins at `row`.
-    POINT_FN int of(const outside *row) const {
-        const unsigned begin = unsigned((unsigned long)(row + first) / sizeof(outside)) % (128 / sizeof(outside));
-        return (threadIdx.x - begin) % How::THREADS; // both are powers of two
-    }
-    template <int ROWS> POINT_FN void bring(const outside *row, const long ld, int column) const {
-        UNROLL_BY(4)
-        for (int r = 0; r < ROWS; ++r, row += ld, ++column) {
-            const int thread = of(row);
-            const long point = first + thread;
-            copy_async(columns + column * COLUMN_STRIDE + thread, row + (point < 0 ? 0 : point < n ? point : n - 1));
+    const Box &box;
+    const long low, high; // its points are low .. high - 1
+    const long first;     // the point of its first thread
+    POINT_FN Lines(const Box &box, const long first, const long n)
+        : box(box), low(first < 0 ? 0 : first),
+          high(first + How::THREADS < n ? first + How::THREADS : n), first(first) {}
+    // use(number's place in the row, its column)
+    template <class Use> POINT_FN void each(const outside *row, const Use &use) const {
+        constexpr long LINE = 128 / sizeof(outside);
+        const long begin = box.at(low), end = box.at(high - 1);
+        long at = begin - (long)((unsigned long)(row + begin) / sizeof(outside) % LINE) + (long)threadIdx.x;
+        UNROLL_BY(1)
+        for (; at <= end; at += How::THREADS) {
+            const long point = box.point_at(at);
+            if (point >= low && point < high) use(at, point - first);
         }
     }
-    template <int ROWS> POINT_FN void take(outside *row, const long ld, int column) const {
+    template <int ROWS> POINT_FN void bring(const outside *row, const long ld, outside *column) const {
         UNROLL_BY(4)
-        for (int r = 0; r < ROWS; ++r, row += ld, ++column) {
-            const int thread = of(row);
-            const long point = first + thread;
-            store_if(point >= 0 && point < n, row + point, columns[column * COLUMN_STRIDE + thread]);
-        }
+        for (int r = 0; r < ROWS; ++r, row += ld, column += COLUMN_STRIDE)
+            each(row, [&](const long at, const long t) { copy_async(column + t, row + at); });
+    }
+    template <int ROWS> POINT_FN void take(outside *row, const long ld, const outside *column) const {
+        UNROLL_BY(4)
+        for (int r = 0; r < ROWS; ++r, row += ld, column += COLUMN_STRIDE)
+            each(row, [&](const long at, const long t) { row[at] = column[t]; });
     }
 };
 

@@ -194,9 +194,11 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
     def staged(name, way: str) -> str:
         """The columns of an array's rows in shared memory; `way` them there or back."""
         nonlocal place
-        (copies if way == "bring" else taken).append(f"all.{way}<{p.rows(name)}>(at_{name}, ld_{name}, {place});")
+        here = f"column + {place}*COLUMN_STRIDE"
+        moved = f"all.{way}<{p.rows(name)}>(at_{name}, ld_{name}, {here} - threadIdx.x);"
+        (copies if way == "bring" else taken).append(moved)
         place += p.rows(name)
-        return f"Column{{column + {place - p.rows(name)}*COLUMN_STRIDE}}"
+        return f"Column{{{here}}}"
 
     def fetch(name):
         nonlocal place
@@ -249,7 +251,7 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
     scalars = [w for w in p.writes if quantities[w].per == ""]
     if by_lines:
         lines += [f"{staged(w, 'take')}.set(0, {w});" for w in scalars]
-        begin = "const Lines<How> all{column - threadIdx.x, first, n};"
+        begin = "const Lines<How> all(box, first, n);"
         return [begin, *copies, "arrived();", *lines, "__syncthreads();", *taken]
     once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]
     lines += [f"{one}{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for one, w in zip(once, scalars)]

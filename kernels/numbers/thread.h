@@ -383,8 +383,15 @@ struct Box {
         const unsigned row = unsigned(p) / unsigned(nx), z = row / unsigned(ny);
         return (unsigned(p) - row * unsigned(nx)) * sx + (row - z * unsigned(ny)) * sy + z * sz;
     }
+    // the number of the point at p, of boxes with sx = 1 below 2^31; less than 0: none is there
+    POINT_FN long point_at(long p) const {
+        const unsigned z = unsigned(p) / unsigned(sz), in_plane = unsigned(p) - z * unsigned(sz),
+                       y = in_plane / unsigned(sy), x = in_plane - y * unsigned(sy);
+        return p >= 0 && x < nx && y < ny ? x + nx * (y + ny * z) : -1;
+    }
 #else
     POINT_FN long at(long p) const { return p; }
+    POINT_FN long point_at(long p) const { return p; }
 #endif
 };
 
