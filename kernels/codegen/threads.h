@@ -40,8 +40,8 @@ template <class How> struct Lines {
     const long low, high; // its points are low .. high - 1
     const long first;     // the point of its first thread
     POINT_FN Lines(const Box &box, const long first, const long n)
-        : box(box), low(first < 0 ? 0 : first),
-          high(first + How::THREADS < n ? first + How::THREADS : n), first(first) {}
+        : box(box), low(first < 0 ? 0 : first), high(first + How::THREADS < n ? first + How::THREADS : n),
+          first(first) {}
     // use(number's place in the row, its column)
     template <class Use> POINT_FN void each(const outside *row, const Use &use) const {
         constexpr long LINE = 128 / sizeof(outside);

@@ -184,48 +184,42 @@ def _kept_wide(p: Plan) -> list[str]:
 
 
 def _work(p: Plan, by_lines: bool = False) -> list[str]:
-    """Lines that do one point: inputs, calls, results."""
-    lines, copies, kept, lost = [], [], _kept_wide(p), dropped(p)
+    """Lines that do one point: inputs, calls, results. by_lines: all arrays go through shared memory."""
+    lines, kept, lost = [], _kept_wide(p), dropped(p)
+    copies: list[str] = []  # ahead of the calls
+    back: list[str] = []  # behind them
     known: set[str] = set()
     column, place = columns(p), 0
     crew = "Crew" * crewed(p)
-    taken = []
 
-    def staged(name, way: str) -> str:
-        """The columns of an array's rows in shared memory; `way` them there or back."""
+    def through(name, way: str, copies: list[str]) -> str:
+        """The columns of an array's rows in shared memory, which `copies` fill (bring) or empty (take)."""
         nonlocal place
         here = f"column + {place}*COLUMN_STRIDE"
-        moved = f"all.{way}<{p.rows(name)}>(at_{name}, ld_{name}, {here} - threadIdx.x);"
-        (copies if way == "bring" else taken).append(moved)
         place += p.rows(name)
+        copies.append(f"block.{way}<{p.rows(name)}>(at_{name}, ld_{name}, {here} - threadIdx.x);")
         return f"Column{{{here}}}"
 
     def fetch(name):
         nonlocal place
         kind = f"{crew}Field<>" if name in p.writes else f"{crew}Field<true>"
         rows, where = p.rows(name), f"{{at_{name}, ld_{name}, here}}"
-        if by_lines:
-            from_ = staged(name, "bring")
-            if quantities[name].per == "":
-                lines.append(f"real {name} = {from_}[0];")
-            elif name in column:
-                lines.append(f"const Column {name} = {from_};")
-            else:
-                lines.append(f"Held<real, {rows}> {name};")
-                lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {from_}[s]);")
-        elif quantities[name].per == "":
-            lines.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
+        source = through(name, "bring", copies) if by_lines else ""
+        if quantities[name].per == "":
+            lines.append(f"real {name} = {source or f'{kind}{{at_{name}, 0, here}}'}[0];")
+        elif by_lines and name in column:
+            lines.append(f"const Column {name} = {source};")
         elif name not in kept and name in column:
             copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
-        elif name not in kept and (
+        elif not by_lines and name not in kept and (
             p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
         ):
             lines.append(f"const {kind} {name}{where};")
         else:
             lines.append(f"Held<real, {rows}> {name};")
-            lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {kind}{where}[s]);")
+            lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {source or f'{kind}{where}'}[s]);")
 
     for kernel in p.kernels:
         for name in kernel.reads:
@@ -239,7 +233,7 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
                 if quantities[name].per == "":
                     lines.append(f"real {name}{start(kernel)};")
                 elif name in p.writes and name not in kept and by_lines:
-                    lines.append(f"const Column {name} = {staged(name, 'take')};")
+                    lines.append(f"const Column {name} = {through(name, 'take', back)};")
                 elif name in p.writes and name not in kept:
                     lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
@@ -250,9 +244,8 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
         lines.append(called)
     scalars = [w for w in p.writes if quantities[w].per == ""]
     if by_lines:
-        lines += [f"{staged(w, 'take')}.set(0, {w});" for w in scalars]
-        begin = "const Lines<How> all(box, first, n);"
-        return [begin, *copies, "arrived();", *lines, "__syncthreads();", *taken]
+        lines += [f"{through(w, 'take', back)}.set(0, {w});" for w in scalars]
+        return ["const Lines<How> block(box, first, n);", *copies, "arrived();", *lines, "__syncthreads();", *back]
     once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]
     lines += [f"{one}{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for one, w in zip(once, scalars)]
     lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]

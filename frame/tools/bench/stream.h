@@ -8,6 +8,7 @@ struct Copied {
     double *out;
 };
 
+// clang-format off
 KERNEL(copy_memory, Copied) {
     _Pragma("omp parallel for schedule(static) num_threads(threads)")
     for (int part = 0; part < threads; ++part) {
@@ -17,3 +18,4 @@ KERNEL(copy_memory, Copied) {
     }
     return 0;
 }
+// clang-format on
