@@ -154,7 +154,10 @@ def test_a_difference_ends_every_rank(host, tmp_path):
             "&FrameInputs n_species = 1, calls = 'points', Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",
             "calls = 'points', wanted one of: chunks blocks",
         ),
-        ("&FrameInputs n_species = 1, reserve = 0.9, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /", "reserve"),
+        (
+            "&FrameInputs n_species = 1, reserve = 0.9, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",
+            "reserve",
+        ),
         (
             "&FrameInputs n_species = 1, cells = 4, 4, 4, grow = -2, 0, 0, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, "
             "Y_wall = 1 /",

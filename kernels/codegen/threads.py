@@ -213,8 +213,10 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
             copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
-        elif not by_lines and name not in kept and (
-            p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
+        elif (
+            not by_lines
+            and name not in kept
+            and (p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes)
         ):
             lines.append(f"const {kind} {name}{where};")
         else:

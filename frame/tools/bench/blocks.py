@@ -292,8 +292,8 @@ def _packing(given, case: Case, number: int, gpus: int, ranks: Ranks, row: Row) 
     rate = 2 * STREAMED / statistics.median(ranks.pace(f"stream {STREAMED}") for _ in range(given.repeats))
     least = 2 * sum(case.bytes) / rate
     return (
-        f"{case.told(number, gpus)}, NS {case.ns}: the threads copy {1e-9 * rate:.0f} GB/s, read and written: packing and "
-        f"unpacking alone takes {1e9 * least:.2f} ns a point, {100 * least * row.points_per_s:.0f} % of its time"
+        f"{case.told(number, gpus)}, NS {case.ns}: the threads copy {1e-9 * rate:.0f} GB/s, read and written: packing "
+        f"and unpacking alone takes {1e9 * least:.2f} ns a point, {100 * least * row.points_per_s:.0f} % of its time"
     )
 
 
