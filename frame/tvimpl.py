@@ -144,7 +144,8 @@ class TVImpl:
         self.waits = True  # until the host has named its stream
         self._set_steps(self.pipe)
         self._leaving: set[str] = set()  # storage of views that are still being fetched
-        self._gets: list[tuple] = []  # (start, count, block, matrix) of fetches that are not queued yet
+        self._gets: list[tuple] = []  # (block, matrix) of fetches that are not queued yet, all of the same points:
+        self._points = 0, 0  # start, count
         self._uses = 0  # launches so far
         self._filled = False  # whether a view holds something
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
@@ -300,20 +301,19 @@ class TVImpl:
     def _fetch_later(self, start: int, count: int, block, view: View) -> None:
         """Fetches of the same points, into arrays that are apart, become one launch."""
         low, high = block.range
-        if self._gets and self._gets[0][:2] != (start, count):
+        apart = all(high <= other.range[0] or other.range[1] <= low for other, _ in self._gets)
+        if not apart or self._points != (start, count):
             self._fetch()
-        elif any(low < other.range[1] and other.range[0] < high for _, _, other, _ in self._gets):
-            self._fetch()
-        self._gets.append((start, count, block, view.matrix))
+        self._points = start, count
+        self._gets.append((block, view.matrix))
         self._leaving.add(view.storage)
 
     def _fetch(self) -> None:
         """Queue what `_fetch_later` has kept; before a view that it reads may change."""
         if self._gets:
             gets, self._gets = self._gets, []
-            start, count = gets[0][:2]
             with self._out:
-                self.marshal.scatter_together([(block, matrix) for _, _, block, matrix in gets], start, count)
+                self.marshal.scatter_together(gets, *self._points)
 
     def wait(self) -> None:
         """For all that this thread's stripe calls have queued."""

@@ -299,7 +299,9 @@ class Marshal:
             self._staged = [self.backend.staging() for _ in range(3)]
         return self._staged
 
-    def _launch(self, name: str, size: int, start: int, count: int, fields, past: int = 0, across: bool = False) -> None:
+    def _launch(
+        self, name: str, size: int, start: int, count: int, fields, past: int = 0, across: bool = False
+    ) -> None:
         key = name, size, across
         if key not in self._functions:
             arguments = record(MOVES)
