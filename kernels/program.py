@@ -55,7 +55,6 @@ class Program:
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declare.settable)
         self.module = backend.compile(codegen.render(self.plan))
-        self._forms: dict[tuple[bool, bool], Program] = {}
 
     @functools.cached_property
     def _constants(self):
@@ -79,7 +78,6 @@ class Program:
             there[...] = self.backend.from_host(data)
 
     longest_line = packs.LINE
-    lines = False  # whether arrays go through shared memory by whole lines
 
     @property
     def small(self) -> bool:
@@ -91,23 +89,17 @@ class Program:
         """Asked for, it compiles what `bind` with a box needs; False where no compiler is here and the cache lacks
         it."""
         try:
-            return bool(self._form(True, False))
+            return bool(self._boxed)
         except BackendError:
             return False
 
-    def _form(self, boxed: bool, lines: bool) -> Program:
-        """The same, compiled for boxes of larger arrays, and for arrays across a device's link, which cross it by whole
-        lines: others should not pay for either."""
-        plan = threads.by_lines(self.plan) if lines else None
-        key = boxed, plan is not None
-        if key == (False, False):
-            return self
-        if key not in self._forms:
-            other = self._forms[key] = copy.copy(self)
-            other.__dict__.pop("_constants", None)
-            other.plan, other.lines = plan or self.plan, plan is not None
-            other.module = self.backend.compile(codegen.render(other.plan, *key))
-        return self._forms[key]
+    @functools.cached_property
+    def _boxed(self) -> Program:
+        """The same, compiled for boxes of larger arrays: whole arrays should not pay for that."""
+        other = copy.copy(self)
+        other.__dict__.pop("_constants", None)
+        other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
+        return other
 
     @property
     def touches_once(self) -> bool:
@@ -125,8 +117,7 @@ class Program:
         arrays. box: (nx, ny, sx, sy, sz); point x + nx (y + ny z) then lies x sx + y sy + z sz numbers from an
         array's first one, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts
         whole lines. across: arrays lie in the host's memory, across a device's link."""
-        lines = across and (not box or _dense(box, min(arrays[a].shape[1] for a in self.plan.arguments)))
-        return self._form(bool(box), lines)._bind(arrays, box, across)
+        return (self._boxed if box else self)._bind(arrays, box, across)
 
     def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
@@ -143,7 +134,7 @@ class Program:
         ]
         skipped = self._before_a_line(views) if across and not box else 0
         words += [skipped, *box] if self.plan.how else box
-        shape = threads.shape(self.plan, self.lines) if self.plan.how else Shape()
+        shape = threads.shape(self.plan) if self.plan.how else Shape()
         if across:  # shared memory for no more than so many
             shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0) + skipped
@@ -168,13 +159,6 @@ class Program:
     def __repr__(self):
         made = f"{' '.join(self.reads)} -> {' '.join(self.writes)}"
         return f"Program({self.name}: {made}; {len(self.kernels)} kernels, {self.backend})"
-
-
-def _dense(box, points: int) -> bool:
-    """Whether lines of memory under a box belong to it for the most part: lines in x are whole, and half of each plane
-    is the box's. Its offsets are counted in 32 bits."""
-    nx, ny, sx, sy, sz = box
-    return sx == 1 and nx <= sy and ny * sy <= sz <= 2 * nx * ny and (points // (nx * ny) + 1) * sz < 2**31
 
 
 def _after(skipped: int, run):

@@ -4,7 +4,6 @@ from . import packs, threads
 from .plan import Plan
 
 
-def render(p: Plan, boxed: bool = False, lines: bool = False):
-    """The Source of a plan, in the style that it was made for. boxed: for a box of larger arrays. lines: for
-    arrays across a device's link."""
-    return packs.render(p, boxed) if p.how is None else threads.render(p, boxed, lines)
+def render(p: Plan, boxed: bool = False):
+    """The Source of a plan, in the style that it was made for. boxed: for a box of larger arrays."""
+    return (packs if p.how is None else threads).render(p, boxed)

@@ -3,7 +3,6 @@
 //   THREADS: threads of a block
 //   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
 //   COLUMNS: whether species values lie in shared memory
-//   LINES: whether all arrays go through it, for arrays across a link
 //   PERSISTENT: whether a block works on several groups of THREADS points, one after the other
 // work(m, first, column, arrived) computes a block's points from `first` on. It starts the copies into its column and
 // calls arrived(), which waits for them.
@@ -32,39 +31,6 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
 }
 
-// Between the rows of arrays and the columns of a block's threads. A line of the host's memory crosses the link as a
-// whole, and a line in two parts costs as much as two: so each warp takes whole lines, wherever the points begin, and
-// passes the numbers on to the threads that they belong to. Threads beyond the last point get nothing.
-template <class How> struct Lines {
-    const Box &box;
-    const long low, high; // its points are low .. high - 1
-    const long first;     // the point of its first thread
-    POINT_FN Lines(const Box &box, const long first, const long n)
-        : box(box), low(first < 0 ? 0 : first), high(first + How::THREADS < n ? first + How::THREADS : n),
-          first(first) {}
-    // use(number's place in the row, its column)
-    template <class Use> POINT_FN void each(const outside *row, const Use &use) const {
-        constexpr long LINE = 128 / sizeof(outside);
-        const long begin = box.at(low), end = box.at(high - 1);
-        long at = begin - (long)((unsigned long)(row + begin) / sizeof(outside) % LINE) + (long)threadIdx.x;
-        UNROLL_BY(1)
-        for (; at <= end; at += How::THREADS) {
-            const long point = box.point_at(at);
-            if (point >= low && point < high) use(at, point - first);
-        }
-    }
-    template <int ROWS> POINT_FN void bring(const outside *row, const long ld, outside *column) const {
-        UNROLL_BY(4)
-        for (int r = 0; r < ROWS; ++r, row += ld, column += COLUMN_STRIDE)
-            each(row, [&](const long at, const long t) { copy_async(column + t, row + at); });
-    }
-    template <int ROWS> POINT_FN void take(outside *row, const long ld, const outside *column) const {
-        UNROLL_BY(4)
-        for (int r = 0; r < ROWS; ++r, row += ld, column += COLUMN_STRIDE)
-            each(row, [&](const long at, const long t) { row[at] = column[t]; });
-    }
-};
-
 // The first block leaves out its first `skipped` threads: arrays across a link are then met where their lines begin.
 template <class How, class Work>
 POINT_FN void run_program(const Mixture &m, const long n, const long skipped, const Work &work) {
@@ -74,7 +40,7 @@ POINT_FN void run_program(const Mixture &m, const long n, const long skipped, co
     const auto all_copied = [&] {
         if constexpr (How::CONSTANTS > 0 || How::COLUMNS) {
             copies_done();
-            if constexpr (How::CONSTANTS > 0 || How::LINES) __syncthreads();
+            if constexpr (How::CONSTANTS > 0) __syncthreads();
             else __syncwarp();
         }
     };

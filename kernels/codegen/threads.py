@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ..backend.base import Shape, Source
 from ..declare import quantities
 from .plan import (
@@ -22,7 +20,6 @@ from .plan import (
 )
 
 HEADERS = {"crew": "numbers/crew.h", "lanes": "numbers/lanes.h"}  # by `hold`; others have the number type of a thread
-LINES_THREADS = 256, 128, 64  # powers of two; where blocks meet, both ask for the line
 SHARED_MEMORY = 227 * 1024  # bytes of a block, of compute capability 9.0
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
@@ -42,18 +39,6 @@ def columns(p: Plan) -> list[str]:
     if p.launch.hold != "shared":
         return []
     return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
-
-
-def by_lines(p: Plan) -> Plan | None:
-    """The same for arrays across a link, by `render`'s `lines`; None where it is not: then there is no room in shared
-    memory, or a thread does not have one point."""
-    if p.launch.hold not in ("registers", "shared") or in_turn(p):
-        return None
-    for threads in LINES_THREADS:
-        other = dataclasses.replace(p, how=dataclasses.replace(p.launch, threads=threads, blocks=0, persistent=False))
-        if shape(other, lines=True).shared <= SHARED_MEMORY:
-            return other
-    return None
 
 
 def crewed(p: Plan) -> bool:
@@ -95,7 +80,7 @@ def points_of_block(p: Plan) -> int:
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
 
-def shape(p: Plan, lines: bool = False) -> Shape:
+def shape(p: Plan) -> Shape:
     if crewed(p):
         points = points_of_block(p)
         shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]
@@ -103,22 +88,21 @@ def shape(p: Plan, lines: bool = False) -> Shape:
     if by_lanes(p):
         warps, shared = block_of_lanes(p)
         return Shape(32 * warps, covers=warps, shared=shared, resident=-1)
-    held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, (*p.reads, *p.writes) if lines else columns(p)))
+    held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
     shared = held + 8 * copied(p)
     if in_turn(p):
         return Shape(p.launch.threads, shared=shared + 8, resident=-1)
     return Shape(p.launch.threads, shared=shared, resident=p.launch.blocks if p.launch.persistent else 0)
 
 
-def render(p: Plan, boxed: bool = False, lines: bool = False) -> Source:
-    """The source of a plan; its kernel `frame_run` takes the record of threads.h. boxed: for a box of larger arrays.
-    lines: for arrays across a link, see threads.h."""
+def render(p: Plan, boxed: bool = False) -> Source:
+    """The source of a plan; its kernel `frame_run` takes the record of threads.h. boxed: for a box of larger arrays."""
     how = p.launch
     arguments = "".join(f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments)
     given = "".join(f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments)))
     threads = 32 * block_of_lanes(p)[0] if by_lanes(p) else how.threads
     bounds = f"{threads}, {how.blocks}" if how.blocks else f"{threads}"
-    body = "\n        ".join(_work(p, lines))
+    body = "\n        ".join(_work(p))
     from_ = "mixture" if in_constant_memory(p) else "*a.constants"
     count = f"Arguments<{len(p.arguments)}>"
     text = [
@@ -135,8 +119,7 @@ def render(p: Plan, boxed: bool = False, lines: bool = False) -> Source:
         "struct How {",
         f"    static constexpr int THREADS = {points_of_block(p)};",
         f"    static constexpr int CONSTANTS = {copied(p)};",
-        f"    static constexpr bool COLUMNS = {str(lines or bool(columns(p))).lower()};",
-        f"    static constexpr bool LINES = {str(lines).lower()};",
+        f"    static constexpr bool COLUMNS = {str(bool(columns(p))).lower()};",
         f"    static constexpr bool PERSISTENT = {str(how.persistent).lower()};",
         "};",
         # a function of its own, for pointers to be __restrict__
@@ -183,45 +166,30 @@ def _kept_wide(p: Plan) -> list[str]:
     return [w for w in p.writes if quantities[w].per and w in read and p.precision == "mixed"]
 
 
-def _work(p: Plan, by_lines: bool = False) -> list[str]:
-    """Lines that do one point: inputs, calls, results. by_lines: all arrays go through shared memory."""
-    lines, kept, lost = [], _kept_wide(p), dropped(p)
-    copies: list[str] = []  # ahead of the calls
-    back: list[str] = []  # behind them
+def _work(p: Plan) -> list[str]:
+    """Lines that do one point: inputs, calls, results."""
+    lines, copies, kept, lost = [], [], _kept_wide(p), dropped(p)
     known: set[str] = set()
     column, place = columns(p), 0
     crew = "Crew" * crewed(p)
-
-    def through(name, way: str, copies: list[str]) -> str:
-        """The columns of an array's rows in shared memory, which `copies` fill (bring) or empty (take)."""
-        nonlocal place
-        here = f"column + {place}*COLUMN_STRIDE"
-        place += p.rows(name)
-        copies.append(f"block.{way}<{p.rows(name)}>(at_{name}, ld_{name}, {here} - threadIdx.x);")
-        return f"Column{{{here}}}"
 
     def fetch(name):
         nonlocal place
         kind = f"{crew}Field<>" if name in p.writes else f"{crew}Field<true>"
         rows, where = p.rows(name), f"{{at_{name}, ld_{name}, here}}"
-        source = through(name, "bring", copies) if by_lines else ""
         if quantities[name].per == "":
-            lines.append(f"real {name} = {source or f'{kind}{{at_{name}, 0, here}}'}[0];")
-        elif by_lines and name in column:
-            lines.append(f"const Column {name} = {source};")
+            lines.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
         elif name not in kept and name in column:
             copies.append(f"const Column {name}{{column + {place}*COLUMN_STRIDE}};")
             copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
             place += rows
-        elif (
-            not by_lines
-            and name not in kept
-            and (p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes)
+        elif name not in kept and (
+            p.launch.hold in ("reload", "crew") or quantities[name].per != "ns" or name in p.writes
         ):
             lines.append(f"const {kind} {name}{where};")
         else:
             lines.append(f"Held<real, {rows}> {name};")
-            lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {source or f'{kind}{where}'}[s]);")
+            lines.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {kind}{where}[s]);")
 
     for kernel in p.kernels:
         for name in kernel.reads:
@@ -234,8 +202,6 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
                 known.add(name)
                 if quantities[name].per == "":
                     lines.append(f"real {name}{start(kernel)};")
-                elif name in p.writes and name not in kept and by_lines:
-                    lines.append(f"const Column {name} = {through(name, 'take', back)};")
                 elif name in p.writes and name not in kept:
                     lines.append(f"const {crew}Field<> {name}{{at_{name}, ld_{name}, here}};")
                 else:
@@ -245,9 +211,6 @@ def _work(p: Plan, by_lines: bool = False) -> list[str]:
             called = f"if (!{called.replace(f'{kernel.name}(m, ', 'use(').rstrip(';')}) return;"
         lines.append(called)
     scalars = [w for w in p.writes if quantities[w].per == ""]
-    if by_lines:
-        lines += [f"{through(w, 'take', back)}.set(0, {w});" for w in scalars]
-        return ["const Lines<How> block(box, first, n);", *copies, "arrived();", *lines, "__syncthreads();", *back]
     once = [f"if (crew_rank() == {i % (p.launch.threads // 32)}) " * crewed(p) for i in range(len(scalars))]
     lines += [f"{one}{crew}Field<>{{at_{w}, 0, here}}.set(0, {w});" for one, w in zip(once, scalars)]
     lines += [f"FOR_OWN(s, {p.rows(w)}) {crew}Field<>{{at_{w}, ld_{w}, here}}.set(s, {w}[s]);" for w in kept]

@@ -383,15 +383,8 @@ struct Box {
         const unsigned row = unsigned(p) / unsigned(nx), z = row / unsigned(ny);
         return (unsigned(p) - row * unsigned(nx)) * sx + (row - z * unsigned(ny)) * sy + z * sz;
     }
-    // the number of the point at p, of boxes with sx = 1 below 2^31; less than 0: none is there
-    POINT_FN long point_at(long p) const {
-        const unsigned z = unsigned(p) / unsigned(sz), in_plane = unsigned(p) - z * unsigned(sz),
-                       y = in_plane / unsigned(sy), x = in_plane - y * unsigned(sy);
-        return p >= 0 && x < nx && y < ny ? x + nx * (y + ny * z) : -1;
-    }
 #else
     POINT_FN long at(long p) const { return p; }
-    POINT_FN long point_at(long p) const { return p; }
 #endif
 };
 
@@ -482,17 +475,9 @@ template <bool GIVEN = false> struct Field {
 };
 
 // Species values of a thread's point in shared memory. Each thread has its own column.
-struct OtherColumn {
-    outside *base;
-    POINT_FN void set(int s, double x, bool known = true) const {
-        if (known) base[s * COLUMN_STRIDE] = outside(x);
-    }
-};
 struct Column {
     outside *base;
     POINT_FN point operator[](int s) const { return of(base[s * COLUMN_STRIDE]); }
-    POINT_FN void set(int s, point x) const { base[s * COLUMN_STRIDE] = outside(x.v); }
-    POINT_FN OtherColumn to_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane}; }
     template <bool GIVEN> POINT_FN void copy(int s, const Field<GIVEN> &from) const {
         copy_async(base + s * COLUMN_STRIDE, from.base + s * from.stride + from.place.at);
     }
