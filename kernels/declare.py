@@ -1,5 +1,5 @@
-"""Declarations of quantities, point kernels, options, constants and collections; and the search for the kernels that
-lead from given quantities to wanted ones.
+"""Declarations of quantities, point kernels, options, facts, constants and collections; and the search for the kernels
+that lead from given quantities to wanted ones.
 
 A declaration says everything about a kernel except its formula. The formula stands once, in the header named in the
 declaration, as a C++ function template over the number type. Code generation, views, tests, timers and tables read
@@ -92,7 +92,7 @@ class PointKernel(Conditional):
     lanes: the constants that the body reads where the lanes of a warp share a point; empty where there is no such body.
     The first has in its sizes LANES_ROWS: how many numbers of shared memory a point needs, 0 where the mixture is not
     for that.
-    crew_kij: the structures of k_ij (Mixture.structure) for which it has that body; empty: all.
+    crew_when: the facts of a mixture (see `fact`) for which it has that body; empty: all.
     """
 
     name: str
@@ -113,7 +113,7 @@ class PointKernel(Conditional):
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
     crew: tuple[str, ...] | None = None
-    crew_kij: tuple[str, ...] = ()
+    crew_when: When = ()
     lanes: tuple[str, ...] = ()
 
     def for_options(self, options: dict) -> PointKernel:
@@ -224,6 +224,7 @@ options: dict[str, Option] = {}
 species_numbers: dict[str, SpeciesNumber] = {}
 exclusions: list[tuple[Callable[[dict], bool], str]] = []
 fallbacks: list[tuple[str, str, Callable]] = []
+facts: dict[str, Callable] = {}
 providers: list[Provider] = []
 kernels: dict[str, PointKernel] = {}
 collections: dict[str, Collection] = {}
@@ -328,10 +329,34 @@ def with_fallbacks(given: dict, species) -> dict:
     return found | given
 
 
+def fact(name: str, of: Callable[..., str]) -> None:
+    """Declare what a model chooses by the species: of(mixture) -> a word. Rows of the table of launches can ask for it
+    as for an option, bodies for crews too; `python -m frame info` prints it."""
+    facts[name] = of
+
+
 def species_number(name: str, default: float, what: str) -> None:
     """Declare a positive number that a Mixture takes beside its options: one for all species, one for each, or by name.
     The functions that make constants find it in `options` as an array (ns,)."""
     species_numbers[name] = SpeciesNumber(name, default, what)
+
+
+def species_values(key: str, given, names) -> np.ndarray:
+    """Positive numbers (ns,) from `given`: one number for all species, ns numbers, or {species name: number} with the
+    default for the others. key: name of the declared number. Raises ArgumentError."""
+    if isinstance(given, dict):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
+        given = [given.get(name, species_numbers[key].default) for name in names]
+    try:
+        values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
+        ) from None
+    refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
+    return values
 
 
 def constants(names, make: Callable[..., Constants], *, when=None, at_once=False) -> None:
@@ -458,7 +483,7 @@ def point_kernel(
     sweeps="",
     instead=None,
     crew=None,
-    crew_kij="",
+    crew_when=None,
     lanes="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
@@ -487,7 +512,7 @@ def point_kernel(
         tuple((k, _split(v)) for k, v in (instead or {}).items()),
         _split(reads),
         None if crew is None else _split(crew),
-        _split(crew_kij),
+        _condition(crew_when),
         _split(lanes),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]

@@ -4,15 +4,13 @@ model is named here: options and constants are declared beside the models' bodie
 from __future__ import annotations
 
 import copy
-import dataclasses
-
-import numpy as np
 
 from . import declare
 from .arrays import call, react
 from .backend import get_backend
-from .declare import Constants, checked_options, species_numbers, with_fallbacks
-from .errors import ArgumentError, MixtureError, closest, refuse
+from .declare import checked_options, species_numbers, species_values, with_fallbacks
+from .errors import ArgumentError, closest, refuse
+from .model_constants import Constant, ModelConstants
 from .program import Program
 from .species import NoSpecies, SpeciesData
 
@@ -25,39 +23,6 @@ declare.option(
     "critical properties that a file lacks: an error, or looked up by substance and estimated",
     switch="",
 )
-KINDS = ("values", "pairs", "tables")
-
-
-@dataclasses.dataclass(frozen=True)
-class Constant:
-    """A constant that a kernel reads.
-
-    kind: "values", "pairs" or "tables", the field of Constants that holds it. array: its numbers. Both are None where
-    the model did not make it for these species and options. of: the Constants it belongs to; a program that reads one
-    of their names also needs their sizes, numbers and members.
-    """
-
-    kind: str | None
-    array: np.ndarray | None
-    of: Constants
-
-
-def by_species(key: str, given, names) -> np.ndarray:
-    """Positive numbers (ns,) from `given`: one number for all species, ns numbers, or {species name: number} with the
-    default for the others. key: name of the declared number. Raises ArgumentError."""
-    if isinstance(given, dict):
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
-        given = [given.get(name, species_numbers[key].default) for name in names]
-    try:
-        values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
-        ) from None
-    refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
-    return values
 
 
 class Mixture:
@@ -73,17 +38,13 @@ class Mixture:
         self.species = species
         self.ns = len(species.names)
         self.names = tuple(species.names)
-        self.by_species = {
-            key: by_species(key, options.pop(key, known.default), self.names) for key, known in species_numbers.items()
-        }
+        numbers = {key: options.pop(key, known.default) for key, known in species_numbers.items()}
         self.options = checked_options(with_fallbacks(options, species))
-        self._made: dict[declare.Provider, Constants | str] = {}  # text: why they could not be made
-        self._programs: dict = {}
         for key, value in self.options.items():
             species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
-        for provider in declare.providers:
-            if provider.at_once and provider.serves(self.options) and isinstance(made := self._make(provider), str):
-                raise MixtureError(f"{made}.")
+        numbers = {key: species_values(key, given, self.names) for key, given in numbers.items()}
+        self.constants = ModelConstants(species, self.options, numbers)
+        self._programs: dict = {}
 
     @classmethod
     def from_yaml(cls, path, phase=None, *, without=(), **options) -> Mixture:
@@ -125,68 +86,15 @@ class Mixture:
     def __repr__(self):
         return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 
-    # ---- constants
     def constant(self, name: str) -> Constant | None:
         """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
         ArgumentError), with the reason, where the species lack the data."""
-        for provider in declare.providers:
-            if name in provider.names and provider.serves(self.options):
-                made = self._make(provider)
-                if isinstance(made, str):
-                    raise MixtureError(made)
-                kind = next((kind for kind in KINDS if name in getattr(made, kind)), None)
-                return Constant(kind, getattr(made, kind)[name] if kind else None, made)
-        return None
-
-    def _make(self, provider) -> Constants | str:
-        if provider not in self._made:
-            try:
-                made = provider.make(self.species, self.options | self.by_species)
-                made.values = {name: self._checked(name, value) for name, value in made.values.items()}
-                self._made[provider] = made
-            except MixtureError as refusal:
-                made = self._made[provider] = str(refusal).rstrip(".")
-            stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
-            if stray:
-                maker = f"{provider.make.__module__}.{provider.make.__name__}"
-                raise ArgumentError(
-                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
-                )
-        return self._made[provider]
-
-    def _checked(self, name, value) -> np.ndarray:
-        value = np.array(value, dtype=np.float64).reshape(-1)
-        refuse(
-            not np.isfinite(value).all(),
-            f"mixture constant '{name}' is not finite; check the species data of {', '.join(self.names)}.",
-            MixtureError,
-        )
-        value.flags.writeable = False
-        return value
-
-    def _all(self) -> list[Constants]:
-        """The constants of all models for these options, except those that could not be made."""
-        made = [self._make(provider) for provider in declare.providers if provider.serves(self.options)]
-        return [some for some in made if isinstance(some, Constants)]
-
-    def switches(self) -> dict[str, bool]:
-        """Compile-time switches {name: on} of this mixture's options."""
-        return {k: v for key, value in self.options.items() for k, v in declare.options[key].switches(value).items()}
+        return self.constants.get(name)
 
     @property
-    def structure(self) -> str:
-        """How k_ij enters the sums over pairs: "none", "sparse", "lowrank", "dense", or "pairs" (each pair has its own
-        critical point)."""
-        makers = [p for p in declare.providers if "kij_rows" in p.names and p.serves(self.options)]
-        found = [made for made in map(self._make, makers) if isinstance(made, Constants)]
-        kinds = {k[4:]: on for made in found for k, on in made.sizes.items() if k.startswith("kij_")}
-        return next((kind for kind, on in kinds.items() if on), "pairs" if kinds else "none")
-
-    @property
-    def lacks(self) -> dict[str, str]:
-        """{constant: reason} for the constants that this mixture cannot have."""
-        made = [(p, self._make(p)) for p in declare.providers if p.serves(self.options)]
-        return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
+    def facts(self) -> dict[str, str]:
+        """{name: word} for what the models choose by the species."""
+        return {name: of(self) for name, of in declare.facts.items()}
 
     def has_data_for(self, outputs, given) -> bool:
         """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
@@ -194,7 +102,7 @@ class Mixture:
             order = declare.resolve(outputs, given, self.options)
         except ArgumentError:
             return False
-        lacks = self.lacks
+        lacks = self.constants.lacks
         return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
 
     @property
@@ -205,20 +113,12 @@ class Mixture:
             for name, fields in self.species.origin.items()
             for origin in dict.fromkeys(fields.values())
         ]
-        return list(dict.fromkeys([*filled, *(note for made in self._all() for note in made.notes)]))
+        return list(dict.fromkeys([*filled, *(note for made in self.constants.all() for note in made.notes)]))
 
     def moved(self, move) -> Mixture:
         """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
-        self._all()
         other = copy.copy(self)
-        other._programs = {}
-        each = lambda arrays: {name: move(array) for name, array in arrays.items()}
-        other._made = {
-            provider: made
-            if isinstance(made, str)
-            else dataclasses.replace(made, values=each(made.values), pairs=each(made.pairs))
-            for provider, made in self._made.items()
-        }
+        other.constants, other._programs = self.constants.moved(move), {}
         return other
 
     # ---- use

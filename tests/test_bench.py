@@ -529,7 +529,7 @@ def test_species_of_any_number():
         assert np.array_equal(inputs.species(ns).Tc, most.Tc[:ns])
     assert np.all(np.abs(most.Tc[10:20] / most.Tc[:10] - 1) < 0.1) and np.any(most.Tc[10:20] != most.Tc[:10])
     for kij, structure in (("none", "none"), ("dense", "dense"), ("lowrank", "lowrank"), ("sparse", "sparse")):
-        assert inputs.mixture(50, kij, takahashi="off").structure == structure
+        assert inputs.mixture(50, kij, takahashi="off").facts["k_ij"] == structure
 
 
 def array_functions(be, monkeypatch):  # noqa: F811
@@ -562,6 +562,12 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
     assert [row.rival for row in rows] == ["gfortran -Ofast, reduced"] * there + ["Cantera from Python"]
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+
+
+def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
+    """Collections and slopes of rates, of an ideal and of a real gas."""
+    array_functions(be, monkeypatch)
+    mixture = Mixture.from_yaml(dict(kinetics.files(tmp_path))["h2o2"], equation="ideal", takahashi="off")
     rows = kinetics.programs("h2o2", mixture, be, 40, 1, "smooth")
     assert [row.case for row in rows] == [f"h2o2: {name}" for name in kinetics.PROGRAMS]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)

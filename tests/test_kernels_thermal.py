@@ -33,7 +33,7 @@ def test_every_structure_of_kij(ns, kij):
 
 def test_kij_structures_are_told_apart():
     """The tests above must have gone by four different ways of summing."""
-    assert {mixture(53, kij).structure for kij in ("none", "sparse", "low_rank", "dense")} == {
+    assert {mixture(53, kij).facts["k_ij"] for kij in ("none", "sparse", "low_rank", "dense")} == {
         "none",
         "sparse",
         "lowrank",

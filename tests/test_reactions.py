@@ -170,7 +170,7 @@ def test_reactions_are_read_at_the_first_rate(tmp_path, monkeypatch):
     read = cantera_reactions._Reader.mechanism
     monkeypatch.setattr(cantera_reactions._Reader, "mechanism", lambda self: calls.append(1) or read(self))
     Y = np.full(mix.ns, 1 / mix.ns)
-    assert mix.properties("rho", T=300.0, p=1e5, Y=Y)["rho"] > 0 and mix.structure and not calls
+    assert mix.properties("rho", T=300.0, p=1e5, Y=Y)["rho"] > 0 and mix.facts["k_ij"] and not calls
     for _ in range(2):
         with pytest.raises(ValueError, match="kernel 'net_production' cannot be used with this mixture: .*'Kooij'"):
             mix.properties("omega", T=300.0, p=1e5, Y=Y)

@@ -462,7 +462,7 @@ def test_the_equation_goes_before_the_phase():
 def test_an_ideal_gas_gets_a_viscosity_that_its_species_have():
     mix = Mixture.from_yaml("gri30.yaml", equation="ideal")
     assert (mix.options["viscosity"], mix.options["takahashi"]) == ("sutherland", "off")
-    assert not {"viscosity_factor", "friction_fit"} & set(mix.lacks)
+    assert not {"viscosity_factor", "friction_fit"} & set(mix.constants.lacks)
     assert Mixture.from_yaml("gri30.yaml", equation="ideal", viscosity="chung").options["viscosity"] == "chung"
     assert Mixture.from_species(species_set(2), equation="ideal").options["viscosity"] == "chung"  # they have Tc, pc
 

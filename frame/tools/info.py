@@ -399,11 +399,11 @@ def main(given, mixture: kernels.Mixture | None) -> None:
     else:
         rows += [
             ("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
-            ("k_ij", mixture.structure),
+            *mixture.facts.items(),
             ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
             ("reactions", reactions(mixture.species)),
             *(("note", note) for note in mixture.notes),
-            *(("lacks", reason) for reason in dict.fromkeys(mixture.lacks.values())),
+            *(("lacks", reason) for reason in dict.fromkeys(mixture.constants.lacks.values())),
         ]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

@@ -105,7 +105,7 @@ def sweeps_of(kernels) -> frozenset[str]:
 
 
 def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
-    facts = {**mixture.options, "precision": precision, "k_ij": mixture.structure}
+    facts = {**mixture.options, **mixture.facts, "precision": precision}
     yes = {"crew": in_crew(kernels, mixture), "lanes": in_lanes(kernels, mixture)}
     return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
 

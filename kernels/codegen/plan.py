@@ -10,7 +10,7 @@ import pathlib
 
 import numpy as np
 
-from ..declare import Constants, PointKernel, quantities, settable, value_of
+from ..declare import Constants, PointKernel, options, quantities, settable, value_of
 from ..errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -143,7 +143,9 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     sizes = {"NS": mixture.ns, "PANEL": 4 if pairs == "units" else pairs}
     if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
         sizes["NR"] = mixture.nr
-    flags: dict[str, bool] = mixture.switches()
+    flags: dict[str, bool] = {}
+    for name, value in mixture.options.items():
+        flags |= options[name].switches(value)
     numbers: dict[str, float] = {}
     for maker in makers:
         flags |= {k: v for k, v in maker.sizes.items() if isinstance(v, bool)}
@@ -171,7 +173,7 @@ def in_crew(kernels, mixture) -> bool:
     this mixture has too, and nothing is updated in place."""
     if not all(kernel.crew is not None and not set(kernel.reads) & set(kernel.writes) for kernel in kernels):
         return False
-    if any(kernel.crew_kij and mixture.structure not in kernel.crew_kij for kernel in kernels):
+    if any(mixture.facts[fact] not in words for kernel in kernels for fact, words in kernel.crew_when):
         return False
     needed = [name for kernel in kernels for name in kernel.crew]
     return bool(needed) and all(

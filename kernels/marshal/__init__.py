@@ -91,14 +91,14 @@ def rows_block(array) -> Block:
 
 class Moves:
     """Copies between selections and views, bound once. Addresses of the host are in it: it may be run in calls that
-    name the same arrays."""
+    name the same arrays. It keeps the views."""
 
     def __init__(self, marshal: Marshal, name: str, pairs, past: int, points: int, ours: bool):
         copied = [
             marshal.copied(block, view, points, "ours" if ours else marshal.reach(block)) for block, view in pairs
         ]
         alone = [pair for pair, by_engine in zip(pairs, copied) if by_engine]
-        self._copies = [marshal.copier(name, alone)] if alone else []
+        self._copies, self._views = [marshal.copier(name, alone)] if alone else [], [view for _, view in pairs]
         pairs = [pair for pair, by_engine in zip(pairs, copied) if not by_engine]
         across = any(marshal.reach(block) != "own" for block, _ in pairs)
         self._launches = []

@@ -58,7 +58,7 @@ kernel(
     constants=f"{PAIRS} {NASA}",
     when={"equation": FAMILY},
     crew="",
-    crew_kij=SHARED_KIJ,
+    crew_when={"k_ij": SHARED_KIJ},
 )
 kernel(
     "cubic_fugacity",
@@ -69,7 +69,7 @@ kernel(
     constants=f"{PAIRS} W",
     when={"equation": FAMILY},
     crew="",
-    crew_kij=SHARED_KIJ,
+    crew_when={"k_ij": SHARED_KIJ},
 )
 kernel(
     "ideal_partial_properties",

@@ -55,7 +55,7 @@ def tune(given, mixture) -> None:
         outcomes = tune_collection(backend, mixture, collection, points)
         in_force = launches.chosen(records, mixture, device=backend.product)
         clear()
-        print(f"{name}, NS = {mixture.ns}, k_ij {mixture.structure}, {points} points, {backend.product}:")
+        print(f"{name}, NS = {mixture.ns}, k_ij {mixture.facts['k_ij']}, {points} points, {backend.product}:")
         print(*shown(outcomes, in_force, points), sep="\n", flush=True)
         key = (launches.sweeps_of(records), in_crew(records, mixture))
         alike.setdefault(key, []).append((records, outcomes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...declare import Constants, constants, exclusion, option
+from ...declare import Constants, constants, exclusion, fact, option
 from ...errors import MixtureError, refuse
 from ...species import GAS_CONSTANT as R
 from .records import CUBICS, Soave
@@ -215,6 +215,9 @@ def _of_a_phase(species):
     return (a0, np.zeros_like(a0), a1, (a0 + a1 * Tc) / np.sqrt(Tc)), ["a of every pair as the phase gives it."]
 
 
+STRUCTURES = "none", "sparse", "lowrank", "dense"
+
+
 def kij_structure(kij: np.ndarray):
     """How to sum with k_ij at least cost: (kind, eigenvalues, factors). Costs in FMA a point."""
     ns, pairs = len(kij), int(np.count_nonzero(np.tril(kij, -1)))
@@ -239,7 +242,7 @@ def interaction(species, options) -> Constants:
     if kind == "pairs":
         made.values["pair_rows"] = np.stack(matrices[:3])
         made.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
-    made.sizes = {f"kij_{known}": known == kind for known in ("none", "sparse", "lowrank", "dense")}
+    made.sizes = {f"kij_{known}": known == kind for known in STRUCTURES}
     made.sizes["by_pairs"] = kind == "pairs"
     if kind == "dense":
         made.pairs["one_minus_kij"] = 1 - kij
@@ -255,6 +258,17 @@ def interaction(species, options) -> Constants:
     return made
 
 
+def structure(mixture) -> str:
+    """How k_ij enters the sums over pairs: one of STRUCTURES, or "pairs" (each pair has its own critical point)."""
+    try:
+        found = mixture.constant("kij_rows")
+    except MixtureError:
+        return "none"
+    sizes = found.of.sizes if found else {"kij_none": True}
+    return next((kind for kind in STRUCTURES if sizes[f"kij_{kind}"]), "pairs")
+
+
+fact("k_ij", structure)
 constants("b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass alpha_numbers", cubic)
 constants("shift_mass", translation, when={"translation": "peneloux fitted"}, at_once=True)
 constants(

@@ -83,7 +83,7 @@ kernel(
     constants=PAIRS,
     note="pr, srk: sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
     crew="",
-    crew_kij=SHARED_KIJ,
+    crew_when={"k_ij": SHARED_KIJ},
 )
 point_kernel(
     "cubic_delta",
