@@ -32,10 +32,11 @@ endif
 
 # A file comes after those whose modules it uses.
 RIVAL = $(patsubst %,fortran_stub/rivals/%.f90,species_tables peng_robinson chung diffusion properties)
-HOST = $(RIVAL) $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer host_compare host_output host)
+HOST = $(RIVAL) fortran_stub/interface/frame_interface.f90 \
+       $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer host_compare host_output host)
 
-CASTLES = $(RIVAL) fortran_stub/demo/host_config.f90 fortran_stub/demo/host_field.f90 fortran_stub/demo/host_layer.f90 \
-          fortran_stub/interface/frame_interface.f90 \
+CASTLES = $(RIVAL) fortran_stub/interface/frame_interface.f90 \
+          $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer) \
           $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 

@@ -144,6 +144,8 @@ class TVImpl:
         self.waits = True  # until the host has named its stream
         self._set_steps(self.pipe)
         self._leaving: set[str] = set()  # storage of views that are still being fetched
+        self._gets: list[tuple] = []  # (block, matrix) of fetches that are not queued yet, all of the same points:
+        self._points = 0, 0  # start, count
         self._uses = 0  # launches so far
         self._filled = False  # whether a view holds something
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
@@ -219,6 +221,7 @@ class TVImpl:
         then stale. Errors: ArgumentError for an unknown name, a wrong number of variables, a stripe that does not fit;
         in check mode StateError for a value that is impossible."""
         view = self.view(name)
+        self._fetch()
         variables = block.n[3]
         # Y may come without its last species, which is then 1 - sum
         self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
@@ -280,6 +283,10 @@ class TVImpl:
         problem = self._problem(view, count, (first, last))
         if problem:
             raise StateError(f"'{name}' {problem}.")
+        if self.later and not self.watch.on and self.marshal.reach(block) == "shared":
+            self._fetch_later(first - 1, count, block, view)
+            return
+        self._fetch()
         with self._out:
             moved = (block.size * block.n[3] * count, self.marshal.scatter, block, first - 1, count, view.matrix)
             reach = self.timed(COPIES_OUT, "get", name, count, *moved)
@@ -291,8 +298,26 @@ class TVImpl:
         elif reach == "shared":
             self._leaving.add(view.storage)
 
+    def _fetch_later(self, start: int, count: int, block, view: View) -> None:
+        """Fetches of the same points, into arrays that are apart, become one launch."""
+        low, high = block.range
+        apart = all(high <= other.range[0] or other.range[1] <= low for other, _ in self._gets)
+        if not apart or self._points != (start, count):
+            self._fetch()
+        self._points = start, count
+        self._gets.append((block, view.matrix))
+        self._leaving.add(view.storage)
+
+    def _fetch(self) -> None:
+        """Queue what `_fetch_later` has kept; before a view that it reads may change."""
+        if self._gets:
+            gets, self._gets = self._gets, []
+            with self._out:
+                self.marshal.scatter_together(gets, *self._points)
+
     def wait(self) -> None:
         """For all that this thread's stripe calls have queued."""
+        self._fetch()
         self._stripes.wait()
         self._leaving.clear()
 
@@ -449,6 +474,7 @@ class TVImpl:
             ):
                 self._refuse(launcher, n_active)
             filled.when = USED
+        self._fetch()
         self._uses += 1
         self._filled = True
         with self._work:

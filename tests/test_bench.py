@@ -15,6 +15,7 @@ from frame.errors import ArgumentError, BackendError
 from frame.tools import bench
 from frame.tools.bench import (
     blocks,
+    blocks_rank,
     ceilings,
     expressions,
     fortran,
@@ -369,6 +370,22 @@ def test_blocks(capsys, host, tmp_path):
     assert len(traces) == 2  # of the two ranks
     for events in traces:
         assert {e["name"] for e in events if e["ph"] == "X"} == {"block in", "thermal_viscous", "block out"}
+
+
+def test_what_the_memory_of_a_host_allows_packing(monkeypatch):
+    """A rank copies what it is told to; a copy of B bytes reads and writes 2 B, and packing does so with each byte."""
+    monkeypatch.setenv("FRAME_BACKEND", "cpu")
+    rank = blocks_rank.Rank()
+    rank.case("block", "pageable", 8, 8, 8, *[0] * 6, 4, 512, 0.001)
+    done, calls, seconds = rank.stream(2**20).split()
+    rank.frame.finalize()
+    assert done == "done" and int(calls) > 2 and 0.001 < float(seconds) < 10
+    case = blocks.Case((8, 8, 8), "0", 10, "pageable", "block", 512)
+    ranks = types.SimpleNamespace(pace=lambda line: int(line.removeprefix("stream ")) / 50e9)
+    row = report.Row("blocks", "", 10, 512, "cuda", 512 * 8e-9, 1 / 8e-9)
+    told = blocks._packing(types.SimpleNamespace(repeats=1), case, 8, 1, ranks, row)
+    assert "8 ranks, NS 10: the threads copy 100 GB/s" in told  # 2 x 216 bytes at 100 GB/s: 4.32 ns
+    assert "takes 4.32 ns a point, 54 % of its time" in told
 
 
 def test_small_calls(capsys):

@@ -92,6 +92,14 @@ def test_other_collections(host, tmp_path, collection, missing):
     assert list(table(done.stdout)) == [name for name in QUANTITIES if name not in missing]
 
 
+@pytest.mark.parametrize("collection, reserve, blocks", [("thermal_viscous", 1, 3), ("viscous", 1.5, 2)])
+def test_block_calls(host, tmp_path, collection, reserve, blocks):
+    """One call for a block. The blocks grow to 1.5 and 2.2 times the first one's size."""
+    done = run(host, tmp_path, calls="'blocks'", collection=f"'{collection}'", grow="2, 1, 1", reserve=reserve)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "block in" in done.stdout.split("Timers")[1] and f"memory of {blocks} blocks" in done.stdout
+
+
 @pytest.mark.parametrize("file", ["demo.nml", "demo_h2_o2.nml"])
 def test_model_options_reach_both_sides(host, tmp_path, file):
     done = run(
@@ -141,6 +149,14 @@ def test_a_difference_ends_every_rank(host, tmp_path):
         (
             "&FrameInputs n_species = 1, chunk = 0, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",
             "chunk = 0, wanted at least 1",
+        ),
+        (
+            "&FrameInputs n_species = 1, calls = 'points', Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",
+            "calls = 'points', wanted one of: chunks blocks",
+        ),
+        (
+            "&FrameInputs n_species = 1, reserve = 0.9, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, Y_wall = 1 /",
+            "reserve",
         ),
         (
             "&FrameInputs n_species = 1, cells = 4, 4, 4, grow = -2, 0, 0, Y_oxygen = 1, Y_fuel = 1, Y_products = 1, "

@@ -284,6 +284,31 @@ def test_no_wait_in_a_queue(frame):
         array.release()
 
 
+@pytest.mark.parametrize("starts, launches", [((0, 20, 40), 1), ((0, 8, 4), 3)])
+@pytest.mark.parametrize("timers", [0, 1])
+def test_fetches_in_a_queue_are_one_launch(frame, starts, launches, timers):
+    """Of the same points, into arrays that are apart. Of others the last counts. Timers ask for each."""
+    frame.set_parameter("queue", 1)
+    frame.set_parameter("timers", timers)
+    given, out = np.arange(1.0, 21), np.full(60, np.nan)
+    for array in (given, out):
+        frame.pin(array.ctypes.data, array.size)
+    one = lambda array, way: [Field("T", way, array.ctypes.data, array.shape, (8,), (1,), 8)]
+    frame.put(one(given, IN), NOWHERE, NOWHERE, 0, 0)
+    calls, wanted = getattr(frame.backend.arrays, "calls", None), out.copy()
+    if calls:
+        del calls[:]
+    for start in starts:
+        frame.get(one(out[start : start + 20], OUT), NOWHERE, NOWHERE, 0, 0)
+        wanted[start : start + 20] = given
+    frame.wait()
+    np.testing.assert_array_equal(out, wanted)
+    if calls:
+        assert calls.count("scatter_8") == (3 if timers else launches)
+    for array in (given, out):
+        frame.unpin(array.ctypes.data, array.size)
+
+
 def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")

@@ -16,12 +16,13 @@ module hostConfig
     character(len=32)  :: backend = 'auto', collection = 'thermal_viscous'
     character(len=32)  :: root = 'gibbs', alpha = 'pr78', mixing = 'vdw', chung = 'polefree', diffusion = 'kinetic'
     character(len=32)  :: takahashi = 'smooth'
+    character(len=32)  :: calls = 'chunks'
     integer  :: num_devices = 0, chunk = 12288, ns = 0, steps = 3, repeats = 1
     integer  :: cells(3) = [96, 72, 8], grow(3) = 0, rank_more(3) = 0
     integer  :: fringe_x(2) = [3, 3], fringe_y(2) = [2, 1], fringe_z(2) = [0, 0]
     real(dp) :: pressure = 100.0e5_dp, T_oxygen = 120, T_fuel = 200, T_products = 3000, T_wall = 500
     real(dp) :: Y_oxygen(max_species) = 0, Y_fuel(max_species) = 0, Y_products(max_species) = 0, Y_wall(max_species) = 0
-    real(dp) :: tolerance_factor = 1
+    real(dp) :: tolerance_factor = 1, reserve = 1.5_dp
   contains
     procedure :: parse, check                ! another host's inputs extend these with their own
   end type HostInputs
@@ -103,18 +104,18 @@ contains
     character(len=*), intent(in)     :: text(:)
     character(len=*), intent(out)    :: message
     character(len=512) :: mixture, phase, output
-    character(len=32)  :: backend, collection, root, alpha, mixing, chung, diffusion, takahashi
+    character(len=32)  :: backend, calls, collection, root, alpha, mixing, chung, diffusion, takahashi
     integer  :: num_devices, chunk, n_species, steps, repeats, stat
     integer  :: cells(3), grow(3), rank_more(3), fringe_x(2), fringe_y(2), fringe_z(2)
-    real(dp) :: pressure, T_oxygen, T_fuel, T_products, T_wall, tolerance_factor
+    real(dp) :: pressure, T_oxygen, T_fuel, T_products, T_wall, tolerance_factor, reserve
     real(dp) :: Y_oxygen(max_species), Y_fuel(max_species), Y_products(max_species), Y_wall(max_species)
-    namelist /FrameInputs/ mixture, phase, output, backend, collection, root, alpha, mixing, chung, diffusion, takahashi, &
+    namelist /FrameInputs/ mixture, phase, output, backend, calls, collection, root, alpha, mixing, chung, diffusion, takahashi, &
       num_devices, chunk, n_species, steps, repeats, cells, grow, rank_more, fringe_x, fringe_y, fringe_z, &
       pressure, T_oxygen, T_fuel, T_products, T_wall, Y_oxygen, Y_fuel, Y_products, Y_wall, &
-      tolerance_factor
+      tolerance_factor, reserve
 
     mixture = inputs%mixture; phase = inputs%phase; output = inputs%output
-    backend = inputs%backend; collection = inputs%collection
+    backend = inputs%backend; calls = inputs%calls; collection = inputs%collection
     root = inputs%root; alpha = inputs%alpha; mixing = inputs%mixing; chung = inputs%chung
     diffusion = inputs%diffusion; takahashi = inputs%takahashi
     num_devices = inputs%num_devices; chunk = inputs%chunk; n_species = inputs%ns
@@ -123,6 +124,7 @@ contains
     fringe_x = inputs%fringe_x; fringe_y = inputs%fringe_y; fringe_z = inputs%fringe_z
     pressure = inputs%pressure; T_oxygen = inputs%T_oxygen; T_fuel = inputs%T_fuel
     T_products = inputs%T_products; T_wall = inputs%T_wall; tolerance_factor = inputs%tolerance_factor
+    reserve = inputs%reserve
     Y_oxygen = 0; Y_fuel = 0; Y_products = 0; Y_wall = 0
 
     message = 'no group &FrameInputs ... / in it.'
@@ -134,7 +136,7 @@ contains
     message = ''
 
     inputs%mixture = mixture; inputs%phase = phase; inputs%output = output
-    inputs%backend = backend; inputs%collection = collection
+    inputs%backend = backend; inputs%calls = calls; inputs%collection = collection
     inputs%root = root; inputs%alpha = alpha; inputs%mixing = mixing; inputs%chung = chung
     inputs%diffusion = diffusion; inputs%takahashi = takahashi
     inputs%num_devices = num_devices; inputs%chunk = chunk; inputs%ns = n_species
@@ -143,6 +145,7 @@ contains
     inputs%fringe_x = fringe_x; inputs%fringe_y = fringe_y; inputs%fringe_z = fringe_z
     inputs%pressure = pressure; inputs%T_oxygen = T_oxygen; inputs%T_fuel = T_fuel
     inputs%T_products = T_products; inputs%T_wall = T_wall; inputs%tolerance_factor = tolerance_factor
+    inputs%reserve = reserve
     inputs%Y_oxygen = Y_oxygen; inputs%Y_fuel = Y_fuel; inputs%Y_products = Y_products
     inputs%Y_wall = Y_wall
   end subroutine parse
@@ -160,6 +163,8 @@ contains
       message = 'cells and grow leave a block without points at a later step.'
     if (.not. min(inputs%T_oxygen, inputs%T_fuel, inputs%T_products, inputs%T_wall) > 0) message = 'a temperature is not positive.'
     if (.not. inputs%tolerance_factor > 0) message = 'tolerance_factor is not positive.'
+    if (.not. inputs%reserve >= 1) message = 'reserve is below 1: a block would not fit its memory.'
+    call oneOf('calls', inputs%calls, 'chunks blocks', message)
     call oneOf('collection', inputs%collection, 'thermal viscous thermal_viscous', message)
     call fractions('Y_oxygen', inputs%Y_oxygen, ns, message)
     call fractions('Y_fuel', inputs%Y_fuel, ns, message)

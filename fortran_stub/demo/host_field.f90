@@ -4,7 +4,7 @@ module hostField
   use hostConfig, only : HostInputs
   implicit none
   private
-  public :: Block, allocateBlock, fillField, UNSET
+  public :: Block, shapeBlock, fits, allocateBlock, cutBlock, fillField, UNSET
 
   real(dp), parameter :: UNSET = -9.99e99_dp     ! start value of results; the fringe has to keep it
 
@@ -13,19 +13,20 @@ module hostField
     integer :: SptX, EptX, SptY, EptY, SptZ, EptZ  ! interior, Fortran bounds
     integer :: points                              ! interior points
     integer :: nq, nout
+    real(dp), pointer, contiguous :: memory(:) => null()   ! Q and layer are cut from it
     real(dp), pointer :: Q(:,:,:,:) => null()      ! p, u, v, w, T, Y_1..Y_ns
     real(dp), pointer :: layer(:,:,:,:) => null(), fortran(:,:,:,:) => null()   ! scalars, then D_1..D_ns
   end type Block
 
 contains
 
-  !> The block of one rank at one step. rank_more changes its size from rank to rank (in turn), grow from step to step.
-  subroutine allocateBlock(inputs, rank, step, nout, b)
+  !> The shape of one rank's block at one step. rank_more changes its size from rank to rank (in turn), grow from step to
+  !! step.
+  subroutine shapeBlock(inputs, rank, step, nout, b)
     type(HostInputs), intent(in) :: inputs
     integer, intent(in)           :: rank, step, nout
     type(Block), intent(inout)    :: b
     integer :: n(3)
-    if (associated(b%Q)) deallocate(b%Q, b%layer, b%fortran)
     n = inputs%cells + (step - 1)*inputs%grow + mod(rank, 2)*inputs%rank_more
     b%SptX = inputs%fringe_x(1) + 1; b%EptX = inputs%fringe_x(1) + n(1); b%NumX = b%EptX + inputs%fringe_x(2)
     b%SptY = inputs%fringe_y(1) + 1; b%EptY = inputs%fringe_y(1) + n(2); b%NumY = b%EptY + inputs%fringe_y(2)
@@ -33,10 +34,43 @@ contains
     b%points = product(n)
     b%nq = inputs%ns + 5
     b%nout = nout
-    allocate(b%Q(b%NumX, b%NumY, b%NumZ, b%nq), b%layer(b%NumX, b%NumY, b%NumZ, nout), b%fortran(b%NumX, b%NumY, b%NumZ, nout))
+  end subroutine shapeBlock
+
+  !> Numbers that Q and layer of this shape have.
+  pure integer function needed(b)
+    type(Block), intent(in) :: b
+    needed = b%NumX*b%NumY*b%NumZ*(b%nq + b%nout)
+  end function needed
+
+  !> Whether the block's memory holds a block of this shape.
+  logical function fits(b)
+    type(Block), intent(in) :: b
+    fits = associated(b%memory)
+    if (fits) fits = needed(b) <= size(b%memory)
+  end function fits
+
+  !> Memory for blocks of up to `reserve` times this size, in place of what there was. It is written here, so that the
+  !! system has given its pages when it is pinned.
+  subroutine allocateBlock(reserve, b)
+    real(dp), intent(in)       :: reserve
+    type(Block), intent(inout) :: b
+    if (associated(b%memory)) deallocate(b%memory)
+    allocate(b%memory(ceiling(reserve*needed(b))))
+    b%memory = UNSET
+  end subroutine allocateBlock
+
+  !> The arrays of this shape, from the memory that there is; the plain results have their own.
+  subroutine cutBlock(b)
+    type(Block), intent(inout) :: b
+    integer :: points
+    points = b%NumX*b%NumY*b%NumZ
+    b%Q(1:b%NumX, 1:b%NumY, 1:b%NumZ, 1:b%nq) => b%memory(:points*b%nq)
+    b%layer(1:b%NumX, 1:b%NumY, 1:b%NumZ, 1:b%nout) => b%memory(points*b%nq + 1:needed(b))
+    if (associated(b%fortran)) deallocate(b%fortran)
+    allocate(b%fortran(b%NumX, b%NumY, b%NumZ, b%nout))
     b%layer = UNSET
     b%fortran = UNSET
-  end subroutine allocateBlock
+  end subroutine cutBlock
 
   !> Streams at one pressure, from below: liquid-like oxygen, cold fuel, hot products under a cooled wall. Both layers
   !! between them are rolled up. The upper one reaches 3000 K, the lower one crosses the pseudo-critical ridge. At the

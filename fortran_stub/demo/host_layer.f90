@@ -7,7 +7,7 @@ module hostLayer
   use propertiesModule, only : nscalar, scalar_names
   implicit none
   private
-  public :: layerStart, layerSpecies, layerProperties, layerKeeps, layerForgets
+  public :: layerStart, layerSpecies, layerProperties, layerBlock, layerTimes, layerKeeps, layerForgets
 
   external :: frame_setoption, frame_setparameter, frame_setcomm, frame_initialize, frame_tvproperties_loadmixture
   external :: frame_getspecies, frame_castles_populateinputstripe, frame_castles_populateoutputstripe
@@ -39,9 +39,13 @@ contains
     call frame_setcomm(%VAL(comm))
     call frame_initialize(%VAL(KokkosDeviceID), %VAL(KokkosMaxBlock), %VAL(inputs%ns), %VAL(nq), %VAL(iTurbType))
     call frame_tvproperties_loadmixture(trim(inputs%mixture)//char(0), trim(inputs%phase)//char(0))
-    call frame_setparameter('timers'//char(0), %VAL(1.0_dp))
     call frame_setparameter('queue'//char(0), %VAL(1.0_dp))   ! calls for a stripe return at once; frame_wait waits for all
   end subroutine layerStart
+
+  !> From now on the layer times what it does. On a GPU that takes marks in its queues, and now and then a wait for them.
+  subroutine layerTimes()
+    call frame_setparameter('timers'//char(0), %VAL(1.0_dp))
+  end subroutine layerTimes
 
   !> Give the plain Fortran module the species data that the layer has read, so that both work on the same mixture.
   subroutine layerSpecies(inputs, status)
@@ -88,21 +92,17 @@ contains
     end do
   end function place
 
-  !> Pin a block that has just been allocated: its memory stays in place, so that a GPU copies straight from and to it.
+  !> Pin the memory of blocks that has just been allocated: it stays in place, so that a GPU copies straight from and to
+  !! it. One range, once: pinning costs about as much as some calls (docs/howto/gpus.md).
   subroutine layerKeeps(b)
     type(Block), intent(inout) :: b
-    call frame_pin(b%Q, %VAL(size(b%Q)))
-    call frame_pin(b%layer, %VAL(size(b%layer)))
-    call frame_pin(b%fortran, %VAL(size(b%fortran)))
+    call frame_pin(b%memory, %VAL(size(b%memory)))
   end subroutine layerKeeps
 
-  !> Unpin the block, before it is deallocated.
+  !> Unpin the memory, before it is deallocated.
   subroutine layerForgets(b)
     type(Block), intent(inout) :: b
-    if (.not. associated(b%Q)) return
-    call frame_unpin(b%Q, %VAL(size(b%Q)))
-    call frame_unpin(b%layer, %VAL(size(b%layer)))
-    call frame_unpin(b%fortran, %VAL(size(b%fortran)))
+    if (associated(b%memory)) call frame_unpin(b%memory, %VAL(size(b%memory)))
   end subroutine layerForgets
 
   !> Properties of the block's interior: chunk by chunk, in, compute, out. The last chunk is partly full.
@@ -159,5 +159,31 @@ contains
     end subroutine getStripe
 
   end subroutine layerProperties
+
+  !> The same by one block call, through the module: the layer runs the loop over chunks.
+  subroutine layerBlock(inputs, b, wanted, transport)
+    use frame_interface, only : frame_block, frame_field, frame_in, frame_out
+    type(HostInputs), intent(in) :: inputs
+    type(Block), intent(inout)   :: b
+    logical, intent(in)          :: wanted(nscalar), transport
+    type(frame_field) :: fields(nscalar + 3)
+    integer :: n, m
+    n = 1
+    fields(n) = frame_in('Q', b%Q)
+    if (inputs%collection == 'viscous') then             ! the host has the density already
+      n = n + 1
+      fields(n) = frame_in('rho', b%fortran(:, :, :, 3))
+    end if
+    do m = 1, nscalar
+      if (.not. wanted(m)) cycle
+      n = n + 1
+      fields(n) = frame_out(trim(scalar_names(m)), b%layer(:, :, :, m))
+    end do
+    if (transport) then
+      n = n + 1
+      fields(n) = frame_out('D', b%layer(:, :, :, nscalar + 1:))
+    end if
+    call frame_block(trim(inputs%collection), fields(:n), lo=[b%SptX, b%SptY, b%SptZ], hi=[b%EptX, b%EptY, b%EptZ])
+  end subroutine layerBlock
 
 end module hostLayer

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import struct
 from typing import Any
 
@@ -32,7 +33,7 @@ PAST, LATER = 1, 2  # of MOVES' `past`: marshal.h
 PAST_FROM = 2**15  # bytes of a row: shorter ones stay in the caches until they are copied
 COPIED_FROM = 2**16  # bytes of a row: with fewer, queueing a copy takes longer than kernels that read across the link
 PLACES = 64  # views whose places are remembered
-ONE_FIELD = struct.Struct(f"{4 + WORDS}q")
+RECORDS = [struct.Struct(f"{4 + WORDS * fields}q") for fields in range(MOST_FIELDS + 1)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +143,19 @@ class Marshal:
         Returns `reach`."""
         return self._move("scatter", block, start, count, view)
 
+    def scatter_together(self, pairs, start: int, count: int) -> None:
+        """The same for several (block, view) of views of one type, in memory that kernels reach across a link: one
+        launch, besides those that copy engines bring. The blocks are apart."""
+        near = []
+        for block, view in pairs:
+            if self.copied(block, view, count, "shared"):
+                self.copier("scatter", [(block, view)])(start, count, 0)
+            else:
+                near.append(self.words(block, view, count))
+        for first in range(0, len(near), MOST_FIELDS):
+            part = near[first : first + MOST_FIELDS]
+            self._launch("scatter", pairs[0][1].itemsize, start, count, part, across=True)
+
     def _move(self, name: str, block: Block, start: int, count: int, view) -> str:
         reach = self.reach(block)
         if count < 1:
@@ -157,13 +171,13 @@ class Marshal:
         packed = slot.rows(block.n[3], self.packer.backend.pad(count), view.dtype)  # waits for its last copy
         lent, past = rows_block(packed), PAST * (count * view.itemsize >= PAST_FROM)
         if name == "gather":
-            self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
+            self.packer._launch(name, view.itemsize, start, count, [self.packer.words(block, packed)], past)
             self._straight(name, lent, 0, count, view, "ours")
             slot.used()
         else:
             self._straight(name, lent, 0, count, view, "ours")
             self.backend.synchronize()
-            self.packer._launch(name, view.itemsize, start, count, self.packer.words(block, packed), past)
+            self.packer._launch(name, view.itemsize, start, count, [self.packer.words(block, packed)], past)
         return reach
 
     def _straight(self, name: str, block: Block, start: int, count: int, view, reach: str) -> None:
@@ -171,7 +185,7 @@ class Marshal:
         if self.copied(block, view, count, reach):
             self.copier(name, [(block, view)])(start, count, 0)
         else:
-            self._launch(name, view.itemsize, start, count, self.words(block, view, count), across=reach != "own")
+            self._launch(name, view.itemsize, start, count, [self.words(block, view, count)], across=reach != "own")
 
     def copied(self, block: Block, view, points: int, reach: str) -> bool:
         """Whether copy engines bring so many points at a time: each variable's lie one behind the other, in the view's
@@ -285,12 +299,14 @@ class Marshal:
             self._staged = [self.backend.staging() for _ in range(3)]
         return self._staged
 
-    def _launch(self, name: str, size: int, start: int, count: int, words, past: int = 0, across: bool = False) -> None:
+    def _launch(
+        self, name: str, size: int, start: int, count: int, fields, past: int = 0, across: bool = False
+    ) -> None:
         key = name, size, across
         if key not in self._functions:
             arguments = record(MOVES)
             run = self.module.bind(f"{name}_{size}", ACROSS if across else ON_DEVICE, arguments)
-            self._functions[key] = functools.partial(ONE_FIELD.pack_into, arguments.view(np.uint8).data, 0), run
-        pack, run = self._functions[key]
-        pack(start, 0, past, 1, *words)
+            self._functions[key] = arguments.view(np.uint8).data, run
+        arguments, run = self._functions[key]
+        RECORDS[len(fields)].pack_into(arguments, 0, start, 0, past, len(fields), *itertools.chain(*fields))
         run(count)

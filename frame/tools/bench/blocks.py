@@ -28,6 +28,7 @@ MEMORIES = ("pageable", "pinned", "device")
 WAYS = ("block", "loop", "queue")  # a block call; a call for each array and chunk; the same with parameter queue
 FRINGES = {"0": (0,) * 6, "3": (3,) * 6, "mixed": (3, 3, 2, 0, 1, 0)}  # low and high face in x, y, z
 MIXTURES = {4: "ch4_o2_4.yaml", 10: "ch4_o2.yaml"}  # those that a Fortran host reads
+STREAMED = 2**26  # bytes: more than caches hold
 MIXTURES_FOLDER = ROOT / "examples" / "mixtures"
 
 
@@ -276,12 +277,24 @@ def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[
         for case in cases(given, backend):
             say(case.told(number, gpus))
             rows.append(_row(given, case, number, gpus, ours, link, beside))
+            if backend == "cuda" and case.memory == "pageable":
+                facts.append(_packing(given, case, number, gpus, link, rows[-1]))
         return rows, facts
     finally:
         for ranks in filter(None, dict.fromkeys((ours, link, beside))):
             ranks.end()
         if folder:
             mps.stop(folder)
+
+
+def _packing(given, case: Case, number: int, gpus: int, ranks: Ranks, row: Row) -> str:
+    """What the host's memory allows: each byte is read and written once, by the CPU's threads."""
+    rate = 2 * STREAMED / statistics.median(ranks.pace(f"stream {STREAMED}") for _ in range(given.repeats))
+    least = 2 * sum(case.bytes) / rate
+    return (
+        f"{case.told(number, gpus)}, NS {case.ns}: the threads copy {1e-9 * rate:.0f} GB/s, read and written: packing "
+        f"and unpacking alone takes {1e9 * least:.2f} ns a point, {100 * least * row.points_per_s:.0f} % of its time"
+    )
 
 
 def _row(given, case: Case, number: int, gpus: int, ours: Ranks, link: Ranks, beside: Ranks | None) -> Row:

@@ -5,16 +5,19 @@ case WAY MEMORY nx ny nz, six fringes, ns chunk seconds
                                         makes the block, checks its values: "ready"
 go                                      calls until the seconds are over: "done CALLS SECONDS"
 limit                                   plain copies of as many bytes, both ways at once: the same
+stream NBYTES                           plain copies within the host's memory, by the threads that pack: the same
 """
 
 from __future__ import annotations
 
+import pathlib
 import sys
 import time
 
 import numpy as np
 
-from kernels.backend.base import IN, OUT
+from kernels.backend.base import IN, OUT, Shape, Source
+from kernels.backend.record import record
 
 from ...frame import Frame
 from ...stripe import IN as READ, OUT as WRITTEN, Field
@@ -141,6 +144,19 @@ class Rank:
     def limit(self):
         calls, seconds = self.sample(self._copies())
         return f"done {calls} {seconds!r}"
+
+    def stream(self, nbytes):
+        calls, seconds = self.sample(self._stream(int(nbytes)))
+        return f"done {calls} {seconds!r}"
+
+    def _stream(self, nbytes: int):
+        backend = self.frame.properties.impl.marshal.packer.backend
+        both = backend.empty((2, nbytes // 8))
+        both[...] = 1.0
+        given = record("in:address out:address", **{"in": backend.address(both[0])}, out=backend.address(both[1]))
+        module = backend.compile(Source("stream", '#include "stream.h"\n', (pathlib.Path(__file__).parent,)))
+        run = module.bind("copy_memory", Shape(), given, keep=both)
+        return lambda: run(both.shape[1])
 
     def _copies(self):
         """One contiguous copy in and one out, side by side, between pinned memory and the device."""
