@@ -125,7 +125,7 @@ def test_the_rules_of_the_table():
     )
 
     def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
-        mixture = types.SimpleNamespace(ns=ns, options={}, structure=k_ij)
+        mixture = types.SimpleNamespace(ns=ns, options={}, facts={"k_ij": k_ij})
         kernel = types.SimpleNamespace(sweeps=sweeps, reads=(), writes=(), crew=None, lanes=())
         return launches.chosen([kernel], mixture, precision, device, rows).threads
 
@@ -135,7 +135,7 @@ def test_the_rules_of_the_table():
     assert threads("", 10, device="B") == 5 and threads("", 10, k_ij="sparse", device="B") == 6
     assert threads("pairs", 4, device="C") == 3 and threads("root", 10) == 6
     with pytest.raises(ArgumentError, match="no row for sweeps none"):
-        launches.chosen([], types.SimpleNamespace(ns=1, options={}, structure="none"), table=rows[:4])
+        launches.chosen([], types.SimpleNamespace(ns=1, options={}, facts={}), table=rows[:4])
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
         sizes["NR"] = mixture.nr
     flags: dict[str, bool] = {}
-    for name, value in mixture.options.items():
-        flags |= options[name].switches(value)
+    for option, value in mixture.options.items():
+        flags |= options[option].switches(value)
     numbers: dict[str, float] = {}
     for maker in makers:
         flags |= {k: v for k, v in maker.sizes.items() if isinstance(v, bool)}
