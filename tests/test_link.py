@@ -171,6 +171,24 @@ def test_block_calls(frame, where):
         check(frame, made, before)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pageable_arrays_by_one_launch_a_piece(frame, sparse):
+    """The launch reads and writes the pinned buffers: nothing is copied between them and the device, and a piece's
+    buffer is not packed before its launch has read it."""
+    rng, calls = np.random.default_rng([17, sparse]), getattr(frame.backend.arrays, "calls", [])
+    for n in range(8):
+        made, box, points = arrays(frame, rng, "pageable", box=(10, 10, 10) if n < 2 else None, sparse=sparse)
+        before = {name: a.flat.copy() for name, a in made.items()}
+        again = block(frame, made, box, "straight")
+        for name in ("p", "X"):
+            made[name].values[made[name].inside] = np.nan
+        del calls[:]
+        again()
+        if calls:
+            assert {*calls} == {"frame_run", "wait"} and calls.count("frame_run") == -(-points // 32)
+        check(frame, made, before)
+
+
 @pytest.mark.parametrize("where", MEMORY)
 def test_sections_of_larger_arrays(frame, where):
     """Steps in every dimension, forwards and backwards, by block calls and, queued or not, chunk by chunk."""
