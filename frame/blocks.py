@@ -20,6 +20,7 @@ from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
 PARTS = 3  # pieces under way on a device
 PIECES = 7  # of a block that is no larger than the views
+PACKED = PAST | LATER  # how threads of the CPU pack
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 
 
@@ -243,7 +244,7 @@ class _Direction:
         if not straight:
             pairs = [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)]
             self._staged = marshal.moves(name, pairs, points=piece, ours=True)
-        past = LATER if name == "gather" else PAST
+        past = PACKED if name == "gather" else PAST
         self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past)
 
     def lent(self, first: int, count: int) -> dict[str, Lent]:

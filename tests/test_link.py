@@ -33,12 +33,18 @@ def programs(tmp_path_factory):
     return cuda_on_cpu.compiler(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp()))
 
 
-@pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])
+ON_A_GPU = [pytest.param(device, marks=pytest.mark.gpu, id=name) for device, name in ((-1, "gpu"), (-2, "second gpu"))]
+
+
+@pytest.fixture(params=[*range(4), *ON_A_GPU])
 def frame(request, programs, monkeypatch, registry):
     """A frame on a device of its own: chunk 128 in up to three parts."""
     made = Frame()
-    if request.param == "gpu":
-        backend = kernels.get_backend("cuda")
+    if request.param < 0:
+        device = -1 - request.param
+        if device >= len(kernels.backend.device_nodes()):
+            pytest.skip("one GPU")
+        backend = kernels.get_backend("cuda", device=device)
     else:
         monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
         monkeypatch.setattr(cuda, "machine_code", programs)
@@ -612,13 +618,13 @@ def test_threads_that_pack():
         packed, others = backend.empty((3, 8192)), backend.empty((3, 8192))
         for n in range(rounds):
             marshal.pack_with(2 + n % 7)
-            move = marshal.packer.moves("gather", [(rows_block(host), packed)], LATER if n % 2 else PAST)
+            move = marshal.packer.moves("gather", [(rows_block(host), packed)], (PAST, LATER, PAST | LATER)[n % 3])
             other = marshal.packer.moves("gather", [(rows_block(host), others)], PAST)
             for first in range(0, points, 8192):
                 count = min(8192, points - first)
                 packed[...] = np.nan
                 move.run(first, count)
-                if n % 3 == 0:
+                if n % 4 == 0:
                     other.run(first, count)
                     if not np.array_equal(others[:, :count], host[:, first : first + count]):
                         return False

@@ -18,8 +18,11 @@ import subprocess
 import sys
 import tempfile
 
+from kernels.backend import device_nodes
+
 from ... import mps
 from ...errors import ArgumentError, BackendError, refuse
+from ...mpi import numa_node, spread
 from ...shipped import ROOT
 from . import report
 from .report import Report, Row
@@ -151,12 +154,12 @@ class Rank:
         self._process.wait()
 
 
-def one_gpu(rank: int, gpus: int) -> dict[str, str]:
-    """The environment in which a rank sees its GPU alone: the ranks go around."""
+def one_gpu(place: int, gpus: int) -> dict[str, str]:
+    """The environment in which a rank sees one of the GPUs alone."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(gpus)))
     if len(seen.split(",")) < gpus:
         raise ArgumentError(f"--gpus {gpus}: CUDA_VISIBLE_DEVICES has {seen}.")
-    return {"CUDA_VISIBLE_DEVICES": seen.split(",")[rank % gpus]}
+    return {"CUDA_VISIBLE_DEVICES": seen.split(",")[place]}
 
 
 class Ranks:
@@ -172,11 +175,12 @@ class Ranks:
         shares = [set(cores[k * len(cores) // number : (k + 1) * len(cores) // number]) for k in range(number)]
         if given.threads:
             environment = {**environment, "FRAME_THREADS": str(given.threads)}
+        places = spread([numa_node(share) for share in shares], device_nodes()[:gpus]) if gpus > 1 else []
         self.backend = backend
         self.each = []
         for k, share in enumerate(shares):
             traced = {"FRAME_TRACE": f"{given.trace}-{k}"} if given.trace else {}
-            own = one_gpu(k, gpus) if gpus > 1 else {}
+            own = one_gpu(places[k], gpus) if places else {}
             self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced, **own}))
 
     def ask(self, line: str) -> list[list[str]]:
