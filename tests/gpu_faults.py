@@ -1,10 +1,10 @@
-"""What happens on a real GPU when something fails: a rank that is killed, CUDA's service that dies, memory that cannot be
-pinned, a device whose memory is full. tests/test_link.py and test_mps.py have the same with stand-ins.
+"""What happens on a real GPU when something fails: a rank that is killed, CUDA's service that dies, memory that cannot
+be pinned, a device whose memory is full. tests/test_link.py and test_mps.py have the same with stand-ins.
 
-python tests/gpu_faults.py           about 60 s: a line for each case; exit code 1 where a rank hangs, says nothing or has
-                                     a wrong number
-python tests/gpu_faults.py rank S    a rank: block calls on pinned and pageable arrays for S seconds, each result compared
-                                     with the first; it ends by the layer's status and what the layer says
+python tests/gpu_faults.py           20 s: a line for each case; exit code 1 where a rank hangs, says nothing or has a
+                                     wrong number
+python tests/gpu_faults.py rank S    a rank: block calls on pinned and pageable arrays for S seconds, each result
+                                     compared with the first; it ends by the layer's status and what the layer says
 """
 
 import ctypes

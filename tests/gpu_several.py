@@ -28,7 +28,9 @@ if __name__ == "__main__":
         room = [rank for rank in far if counts[nodes.index(everyone[rank][1])] < max(counts)]
         fine = max(counts) - min(counts) <= 1 and not room
         print(f"NUMA nodes of the devices {nodes}; ranks a device {counts}; numbers right", flush=True)
-        print("rank: device, NUMA node of its cores: " + "; ".join(f"{r}: {d}, {n}" for r, (d, n) in enumerate(everyone)))
+        print(
+            "rank: device, NUMA node of its cores: " + "; ".join(f"{r}: {d}, {n}" for r, (d, n) in enumerate(everyone))
+        )
         print("as wanted" if fine else f"NOT AS WANTED: ranks {far} are far from their device", flush=True)
     calls.frame.finalize()
     sys.exit(not comm.bcast(fine))

@@ -576,34 +576,44 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
     made.finalize()
 
 
-def test_a_slab_that_is_read_and_written_has_the_same_bits(monkeypatch, registry):
-    """T in place, beside the loop over chunks."""
+@pytest.mark.parametrize("precision", ["double", "mixed", "single"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, monkeypatch, registry):
+    """T in place, beside the loop over chunks: packs put together of lines, of one and of two points at a time, and the
+    lines of a plane that are left over."""
     made, rng = Frame(), np.random.default_rng(15)
-    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
-    monkeypatch.setattr(tvimpl, "BlockCall", lambda *a: pytest.fail("not in place"))
+    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    made.set_option("precision", precision)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(OWN_KERNEL))
-    arrays = {name: np.full((9, 20, 10), 1.2, order="F") for name in ("rho", "e", "T", "p")}
-    arrays["e"][...] = rng.uniform(2e5, 5e5, (9, 20, 10))
-    arrays["T"][...] = 400
-    other = {name: array.copy(order="F") for name, array in arrays.items()}
-
-    def field(held, name, way):
-        return Field(name, way, held[name].ctypes.data, (9, 20, 10), held[name].strides, (1, 1, 1), 8)
-
-    lo, hi = (3, 1, 1, None), (5, 20, 10, None)
+    dtype = np.dtype(np.float64 if precision == "double" else np.float32)
     ins, outs = ("rho", "e", "T"), ("T", "p")
-    made.block_of_fields(
-        "air_ideal_gas", [field(arrays, n, IN) for n in ins] + [field(arrays, n, OUT) for n in outs], lo, hi
-    )
-    for first in range(1, 601, 100):
-        for n in ins:
-            made.put([field(other, n, IN)], lo, hi, first, first + 99)
-        made.launch("air_ideal_gas", 100)
-        for n in outs:
-            made.get([field(other, n, OUT)], lo, hi, first, first + 99)
-    for name, array in arrays.items():
-        assert array.tobytes() == other[name].tobytes(), name
+    for nx, ny, nz in ((1, 45, 3), (2, 37, 2), (3, 20, 10), (4, 5, 30)):
+        shape = (nx + 6, ny, nz)
+        arrays = {name: np.full(shape, 1.2, dtype, order="F") for name in ("rho", "e", "T", "p")}
+        arrays["e"][...] = rng.uniform(2e5, 5e5, shape)
+        arrays["T"][...] = 400
+        other = {name: array.copy(order="F") for name, array in arrays.items()}
+
+        def field(held, name, way, shape=shape):
+            array = held[name]
+            return Field(name, way, array.ctypes.data, shape, array.strides, (1, 1, 1), dtype.itemsize)
+
+        lo, hi = (3, 1, 1, None), (2 + nx, ny, nz, None)
+        with monkeypatch.context() as patch:
+            patch.setattr(tvimpl, "BlockCall", lambda *a: pytest.fail("not in place"))
+            fields = [field(arrays, n, IN) for n in ins] + [field(arrays, n, OUT) for n in outs]
+            made.block_of_fields("air_ideal_gas", fields, lo, hi)
+        points = nx * ny * nz
+        for first in range(1, points + 1, 100):
+            last = min(first + 99, points)
+            for n in ins:
+                made.put([field(other, n, IN)], lo, hi, first, last)
+            made.launch("air_ideal_gas", last - first + 1)
+            for n in outs:
+                made.get([field(other, n, OUT)], lo, hi, first, last)
+        for name, array in arrays.items():
+            assert array.tobytes() == other[name].tobytes(), (name, nx)
     made.finalize()
 
 
