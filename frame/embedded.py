@@ -109,7 +109,9 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
         return [field(records[i]) for i in range(len(raw) // size)]
 
     def corner_of(raw):
-        return tuple([None if index == NOT_GIVEN else index for index in ffi.unpack(ffi.from_buffer("int64_t[]", raw), 4)])
+        return tuple(
+            [None if index == NOT_GIVEN else index for index in ffi.unpack(ffi.from_buffer("int64_t[]", raw), 4)]
+        )
 
     def remembered(raw, read):
         found = known.get(raw)

@@ -144,9 +144,8 @@ def _program(p: Plan, types, boxed: bool) -> str:
         ),
     ]
     lines = len(loops) == 1 and not inner and not any(quantities[q].per for q in touched[0])
-    members.append(f"static constexpr bool LINES = {str(lines).lower()};")
-    if boxed and lines:
-        members.append(_lines(p, stages[0], lost))
+    if boxed:
+        members += [f"static constexpr bool LINES = {str(lines).lower()};", *[_lines(p, stages[0], lost)] * lines]
     # in a namespace of its own: the loader makes one of what has the same name in several libraries
     return "namespace {\nstruct Program {\n" + "\n".join(members) + "\n};\n}\n"
 

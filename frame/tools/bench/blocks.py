@@ -80,7 +80,9 @@ def add_arguments(parser) -> None:
     parser.add_argument("--seconds", type=float, default=0.2, help="of a sample (default: 0.2)")
     parser.add_argument("--repeats", type=int, default=5, help="samples that the medians are taken of (default: 5)")
     parser.add_argument("--host", choices=("python", "fortran"), default="python", help="what the ranks are")
-    parser.add_argument("--program", metavar="FILE", help="the Fortran host, where no compiler is: blocks.f90, compiled")
+    parser.add_argument(
+        "--program", metavar="FILE", help="the Fortran host, where no compiler is: blocks.f90, compiled"
+    )
     parser.add_argument("--mps", choices=("auto", "off"), default="auto", help="ranks share a GPU by CUDA's service")
     parser.add_argument("--no-cpu", action="store_true", help="leave the CPU ranks out")
     parser.add_argument(
