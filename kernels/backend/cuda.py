@@ -315,7 +315,10 @@ class OneStream(Pipeline):
     """Nothing has to wait for events: each would take as long as the calling thread takes to queue a copy."""
 
     def __init__(self, use, stream):
-        self._use, self._stream, self._step = use, stream, Step(use, stream)
+        self._use, self._stream = use, stream
+
+    def step(self, queue, part=0, after=()):
+        return Step(self._use, self._stream)
 
     def wait(self, queue=None, part=None):
         self._use()
