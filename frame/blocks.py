@@ -88,12 +88,13 @@ class BlockCall:
         self._three = (self._in.run, launcher.run[0], self._out.run) if plain else None
 
     def _may_go_straight(self, inputs, outputs) -> bool:
-        """Whether the launch may work on the pinned buffers: all arrays go through them, and each number is touched
-        once."""
+        """Whether the launch may work on the pinned buffers: all arrays go through them, each number is touched once,
+        and other ranks do not wait for this one's kernels."""
         program = self._launcher.program
         names = [part.name for view, _ in (*inputs, *outputs) for part in view.parts or (view,)]
         return (
             program.touches_once
+            and not self._impl.turns
             and all(reach == "no" for _, reach in self._found)
             and len(set(names)) == len(names)
             and {*program.reads, *program.writes} <= set(names)

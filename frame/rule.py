@@ -9,8 +9,8 @@ Nanoseconds a point, of all ranks of a device together, for T, p, Y in and rho, 
 core and kernel are rows of rule.csv, between them by the logarithms. link, bytes a second in and out, is the median of
 the rows of block calls; wait, of one call, the longest of the rows with the shortest chunk. Both belong to a way of
 sharing: one rank alone; several by CUDA's multi-process service; several in turns, where they wait one after the other
-and the ranks do not count. A device that is not in the table has the first one's times, in proportion to its link, and to its memory or
-arithmetic, whichever is slower.
+and the ranks do not count. A device that is not in the table has the first one's times, in proportion to its link, and
+to its memory or arithmetic, whichever is slower.
 """
 
 from __future__ import annotations

@@ -130,6 +130,7 @@ class TVImpl:
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.watch = Watch(backend)
         self.later = False
+        self.turns = False  # ranks share the device without a service: a kernel holds it, also while the link is slow
         self.check = Check(rank)
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()  # this and its twins
         self._own()

@@ -16,11 +16,12 @@ CLOSE = 1.05
 
 
 def rows(file):
-    """(ranks, way, chunk, memory, ns a point) of a file of `bench blocks`."""
+    """(ranks, way, chunk, memory, ns a point) of a file of `bench blocks`, which tells the chunk of loops alone."""
+    other = "32768" if file.stem.endswith("_chunks") else "131072"
     for row in json.loads(file.read_text()):
         told = re.match(r"\S+, fringe \S+ (\w+), (\w+), (\d+) ranks?(?:, chunk (\d+))?", row["case"])
         memory, way, ranks, chunk = told.groups()
-        yield int(ranks), way, int(chunk or 131072), memory, 1e9 / row["points_per_s"]
+        yield int(ranks), way, int(chunk or other), memory, 1e9 / row["points_per_s"]
 
 
 def main(folder) -> int:

@@ -193,6 +193,13 @@ def test_pageable_arrays_by_one_launch_a_piece(frame, sparse):
         if calls:
             assert {*calls} == {"frame_run", "wait"} and calls.count("frame_run") == -(-points // 32)
         check(frame, made, before)
+    frame.properties.impl.turns = True  # other ranks would wait for launches that wait for the link: copy engines
+    made, box, points = arrays(frame, rng, "pageable", box=(10, 10, 10), sparse=sparse)
+    before = {name: a.flat.copy() for name, a in made.items()}
+    del calls[:]
+    block(frame, made, box, "straight")
+    assert not calls or "copy" in calls
+    check(frame, made, before)
 
 
 @pytest.mark.parametrize("where", MEMORY)

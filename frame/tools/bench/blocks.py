@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from kernels.backend import device_nodes
 
@@ -127,7 +128,7 @@ class Rank:
             stderr=self._said,
             text=True,
             bufsize=1,
-            env={**os.environ, "FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive", **threads, **environment},
+            env=os.environ | {"FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive"} | threads | environment,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),  # before its first thread
         )
         assert self._process.stdin and self._process.stdout
@@ -176,8 +177,9 @@ class Ranks:
         )
         cores = sorted(os.sched_getaffinity(0))
         shares = [set(cores[k * len(cores) // number : (k + 1) * len(cores) // number]) for k in range(number)]
+        environment = {**environment, "MPI_LOCALNRANKS": str(-(-number // gpus))}  # on a GPU, as a launcher would say
         if given.threads:
-            environment = {**environment, "FRAME_THREADS": str(given.threads)}
+            environment |= {"FRAME_THREADS": str(given.threads)}
         places = spread([numa_node(share) for share in shares], device_nodes()[:gpus]) if gpus > 1 else []
         self.backend = backend
         self.each = []
@@ -267,6 +269,11 @@ def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[
     environment, facts, folder = {}, [], None
     if backend == "cuda" and number > gpus and given.mps == "auto":
         why = mps.hindrance()
+        for _ in range(5):  # ranks of before may still be listed
+            if not why.startswith("another process"):
+                break
+            time.sleep(1)
+            why = mps.hindrance()
         if why:
             facts.append(f"{number} ranks without CUDA's multi-process service: {why}")
         else:
