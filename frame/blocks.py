@@ -4,14 +4,15 @@ A call is resolved once, and run as often as the host repeats it. The views are 
 the block that is under way. Pinned arrays whose points lie one behind the other go by copy engines; the others that
 kernels reach are read and written where they lie, all of a direction in one launch. Pageable ones are packed by threads
 of the CPU into a pinned buffer that has parts as well: they pack the next piece while the calling thread queues what is
-to be done with this one.
+to be done with this one. Where all arrays are pageable and the kernels touch each number once, they read and write that
+buffer across the link, and nothing is copied on the device.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernels.backend.base import IN, OUT, WORK
+from kernels.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
 from kernels.marshal import LATER, PAST, rows_block
 
 from .launcher import Launcher
@@ -19,6 +20,7 @@ from .watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 
 PARTS = 3  # pieces under way on a device
 PIECES = 7  # of a block that is no larger than the views
+PACKED = PAST | LATER  # how threads of the CPU pack
 LEAST = 8192  # points of a piece: with fewer, launching them takes longer than copying
 
 
@@ -53,14 +55,17 @@ class BlockCall:
             if reach == "shared" and not impl.backend.pinned(*block.range)
         ]
         self._device = device
-        self._in = _Direction("gather", self._marshal, inputs, parts, self._width, self._piece, impl.dtype)
-        self._out = _Direction("scatter", self._marshal, outputs, parts, self._width, self._piece, impl.dtype)
         # Y without its last species, and Q with one row less than it has
         self._rests = [
             self._marshal.last_fraction(impl.views["Y"].matrix)
             for view, block in inputs
             if block.n[3] < view.rows or (view.parts and impl.nq == impl.ns + 4)
         ]
+        straight = device and not (self._checked or self._rests or order) and self._may_go_straight(inputs, outputs)
+        self._in, self._out = (
+            _Direction(name, self._marshal, fields, parts, self._width, self._piece, impl.dtype, straight)
+            for name, fields in (("gather", inputs), ("scatter", outputs))
+        )
         both = {view.storage for view, _ in inputs} & {view.storage for view, _ in outputs}
         self._steps = [
             (
@@ -71,9 +76,30 @@ class BlockCall:
             for part in range(parts)
         ]
         self._ahead = self._pipe.step(OUT, parts - 1)
+        # (queue, its step, launch) of each part: pieces in different queues fill and drain the link side by side
+        self._straight: list[tuple] = []
+        for part in range(parts) if straight else ():
+            lent = self._in.lent(part * self._width, self._width) | self._out.lent(part * self._width, self._width)
+            queue = QUEUES[part % len(QUEUES)]
+            run = launcher.program.bind(lent, across=True)
+            self._straight.append((queue, self._pipe.step(queue, part), run))
         # with one queue and nothing between, three calls do a piece: small blocks are bound by what surrounds them
         plain = not (device or self._checked or self._rests or order)
         self._three = (self._in.run, launcher.run[0], self._out.run) if plain else None
+
+    def _may_go_straight(self, inputs, outputs) -> bool:
+        """Whether the launch may work on the pinned buffers: all arrays go through them, each number is touched once,
+        and other ranks do not wait for this one's kernels."""
+        program = self._launcher.program
+        names = [part.name for view, _ in (*inputs, *outputs) for part in view.parts or (view,)]
+        return (
+            program.touches_once
+            and not self._impl.turns
+            and all(reach == "no" for _, reach in self._found)
+            and len(set(names)) == len(names)
+            and {*program.reads, *program.writes} <= set(names)
+            and all(block.n[3] == view.rows for view, block in outputs)
+        )
 
     def holds(self) -> bool:
         """Whether the call may be run again: nothing was pinned or unpinned since, check mode is as it was."""
@@ -134,7 +160,7 @@ class BlockCall:
 
     def _pack(self, first: int, count: int, part: int) -> None:
         """Begin to pack a piece; `_finish` ends it."""
-        self._pipe.wait(IN, part)  # the last piece has left the buffer
+        self._pipe.wait(self._straight[part][0] if self._straight else IN, part)  # the last piece has left the buffer
         column, nbytes = part * self._width, count * self._in.packs
         self._impl.timed(HOST, "block", "pack", count, nbytes, self._in.packed.run, first, count, column)
 
@@ -143,6 +169,11 @@ class BlockCall:
 
     def _queue(self, first: int, count: int, part: int) -> None:
         impl, column = self._impl, part * self._width
+        if self._straight:
+            _, step, run = self._straight[part]
+            with step:
+                impl.timed(KERNELS, "", self._launcher.name, count, 0, run, count)
+            return
         into, work, out = self._steps[part]
         with into:
             impl.timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
@@ -170,7 +201,8 @@ class BlockCall:
         return None
 
     def _unpack(self, first: int, count: int, part: int) -> None:
-        self._impl.timed(HOST, "block", "wait", count, 0, self._pipe.wait, OUT, part)
+        queue = self._straight[part][0] if self._straight else OUT
+        self._impl.timed(HOST, "block", "wait", count, 0, self._pipe.wait, queue, part)
         column, nbytes = part * self._width, count * self._out.packs
         self._impl.timed(HOST, "block", "unpack", count, nbytes, self._out.packed.run, first, count, column)
 
@@ -188,9 +220,9 @@ class BlockCall:
 
 class _Direction:
     """Copies of one direction: of the arrays that kernels reach, and of those that go through the pinned buffer.
-    packed: what packs or unpacks these, None where there are none."""
+    packed: what packs or unpacks these, None where there are none. straight: kernels work on the buffer, `lent`."""
 
-    def __init__(self, name: str, marshal, fields, parts: int, width: int, piece: int, dtype):
+    def __init__(self, name: str, marshal, fields, parts: int, width: int, piece: int, dtype, straight: bool):
         reached: list[tuple] = []
         staged: list[tuple] = []
         self.packed: Any = None
@@ -209,10 +241,24 @@ class _Direction:
         self._buffer = marshal.buffer(name, sum(rows), parts * width, dtype)  # may have more rows
         ends = [sum(rows[: n + 1]) for n in range(len(rows))]
         lent = [self._buffer[end - n : end] for n, end in zip(rows, ends)]
-        pairs = [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)]
-        self._staged = marshal.moves(name, pairs, points=piece, ours=True)
-        past = LATER if name == "gather" else PAST
+        self._lent = [(view, part) for (view, _), part in zip(fields, lent)]
+        if not straight:
+            pairs = [(rows_block(part), matrix) for part, (_, matrix) in zip(lent, staged)]
+            self._staged = marshal.moves(name, pairs, points=piece, ours=True)
+        past = PACKED if name == "gather" else PAST
         self.packed = marshal.packer.moves(name, [(block, part) for part, (block, _) in zip(lent, staged)], past)
+
+    def lent(self, first: int, count: int) -> dict[str, Lent]:
+        """These columns of the buffer as arrays of a launch, by name."""
+        made = {}
+        for view, rows in self._lent:
+            end = 0
+            for part in view.parts or (view,):
+                there = rows[end : end + part.rows, first : first + count]
+                address = there.__array_interface__["data"][0]
+                made[part.name] = Lent(Pointer(address), there.shape, there.strides, there.dtype)
+                end += part.rows
+        return made
 
     def holds(self) -> bool:
         """Whether the buffer is still the one that was bound."""

@@ -45,6 +45,7 @@ class Frame:
         self._contractions = Contractions()
         self._arguments: tuple = ()  # of initialize
         self._said = ""  # on the rule's choice
+        self._turns = False  # whether ranks share this one's device without a service
 
     # ---- life cycle ----
 
@@ -71,6 +72,7 @@ class Frame:
             self._properties.impl.watch.trace(self.config.trace)
         self._properties.impl.check.on = self.config.check
         self._properties.impl.queue(self.config.queue)
+        self._properties.impl.turns = self._turns
         self._properties.impl.pack_with(self._packers())
         self._properties.guard = self._refuse_device_memory if self._said else None
 
@@ -115,6 +117,8 @@ class Frame:
         everyone = self.comm.share(rule.Facts(self.comm.node_number, ranks, cores, rates, work, auto, service, used))
         if failed is not None:
             raise failed
+        sharing = [f.ranks for f in everyone if (f.node, f.rates) == (self.comm.node_number, rates)]
+        self._turns = not service and sum(sharing) > 1
         on_gpu, said = rule.choose(everyone) if auto else (device is not None, "")
         if said != self._said and self.comm.rank_of_job == 0:
             print(f"libframe: {said or 'auto takes the GPU after all'}.", file=sys.stderr)
@@ -135,6 +139,7 @@ class Frame:
         self._properties.impl.check.rank = self.comm.rank
         self._properties.impl.pack_with(self._packers())
         backend = self._choose_backend(self._arguments[0])
+        self._properties.impl.turns = self._turns
         if backend is not self.backend:
             refuse(
                 self._properties.impl.begun or self._properties.pinned,

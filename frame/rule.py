@@ -7,10 +7,10 @@ Nanoseconds a point, of all ranks of a device together, for T, p, Y in and rho, 
         + arrays x wait / (chunk x ranks)                       a call for each array and chunk, each of which waits
 
 core and kernel are rows of rule.csv, between them by the logarithms. link, bytes a second in and out, is the median of
-the rows of block calls; wait, of one call, of the rows of chunks. Both belong to a way of sharing: one rank alone;
-several by CUDA's multi-process service; several in turns, where they wait one after the other and the ranks do not
-count. A device that is not in the table has the first one's times, in proportion to its link, and to its memory or
-arithmetic, whichever is slower.
+the rows of block calls; wait, of one call, the longest of the rows with the shortest chunk. Both belong to a way of
+sharing: one rank alone; several by CUDA's multi-process service; several in turns, where they wait one after the other
+and the ranks do not count. A device that is not in the table has the first one's times, in proportion to its link, and
+to its memory or arithmetic, whichever is slower.
 """
 
 from __future__ import annotations
@@ -210,11 +210,14 @@ def _link(device: str, sharing: str) -> float:
 
 @functools.cache
 def _wait(device: str, sharing: str) -> float:
-    """Nanoseconds of one call of a chunk, beyond what a block call takes."""
-    link = _link(device, sharing)
-    return statistics.median(
+    """Nanoseconds of one call of a chunk, beyond what a block call takes: the longest of the shortest chunk that was
+    measured, where waits count most."""
+    link, rows = _link(device, sharing), _rows("chunks", device, sharing)
+    shortest = min(row.chunk for row in rows)
+    return max(
         (row.gpu - row.bytes / link) * row.chunk * _at_once(sharing, row.ranks) / row.arrays
-        for row in _rows("chunks", device, sharing)
+        for row in rows
+        if row.chunk == shortest
     )
 
 

@@ -31,6 +31,7 @@ IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further vari
 
 
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+MOVERS = 512  # copies of stripe calls that are kept
 USED = -1
 
 
@@ -129,6 +130,7 @@ class TVImpl:
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.watch = Watch(backend)
         self.later = False
+        self.turns = False  # ranks share the device without a service: a kernel holds it, also while the link is slow
         self.check = Check(rank)
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()  # this and its twins
         self._own()
@@ -142,7 +144,7 @@ class TVImpl:
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
         self.pipe = self.backend.pipeline(PARTS)  # of block calls
         self.waits = True  # until the host has named its stream
-        self._set_steps(self.pipe)
+        self._set_steps()
         self._leaving: set[str] = set()  # storage of views that are still being fetched
         self._gets: list[tuple] = []  # (block, matrix) of fetches that are not queued yet, all of the same points:
         self._points = 0, 0  # start, count
@@ -151,6 +153,7 @@ class TVImpl:
         self.replays: dict[tuple, Any] = {}  # what repeats a block call, by the arguments as the host passes them
         self.contracted: dict[int, tuple] = {}  # buffers of contractions, by the plan's id; see Contractions
         self._rest: Any = None  # what completes mass fractions
+        self._movers: dict[tuple, tuple] = {}
         self.threads.add(self)
 
     def twin(self) -> TVImpl:
@@ -159,8 +162,12 @@ class TVImpl:
         other._own()
         return other
 
-    def _set_steps(self, pipe: Pipeline) -> None:
+    def _set_steps(self) -> None:
         """Where stripe calls are queued."""
+        if not self.waits:
+            pipe = Pipeline(self.backend)  # the host's stream
+        else:
+            pipe = self.pipe if self.later else self.pipe.in_order()
         self._stripes = pipe
         self._in, self._work = pipe.step(IN, 0, (WORK,)), pipe.step(WORK, 0, (IN, OUT))
         self._out = pipe.step(OUT, 0, (WORK, IN))
@@ -170,7 +177,7 @@ class TVImpl:
         self.wait()
         self.backend.set_stream(stream)
         self.waits = False
-        self._set_steps(Pipeline(self.backend))
+        self._set_steps()
 
     def __del__(self):
         self._empty()  # fillings and views refer to each other: the memory is free now, not at some later collection
@@ -230,9 +237,9 @@ class TVImpl:
         self._filled = True
         if view.storage in self._leaving:
             self.wait()
+        run, reach = self._mover("gather", name, block, count, matrix)
         with self._in:
-            moved = (block.size * variables * count, self.marshal.gather, block, first - 1, count, matrix)
-            reach = self.timed(COPIES_IN, "put", name, count, *moved)
+            self.timed(COPIES_IN, "put", name, count, block.size * variables * count, run, first - 1, count)
             if (view.parts and self.nq == self.ns + 4) or variables < view.rows:
                 self._last_fraction(count)
         if reach == "shared" and not self.later:
@@ -247,6 +254,23 @@ class TVImpl:
         if self.check.on:
             for filled in view.parts or (view,):
                 self.check.filled(filled, self.backend.to_host(filled.matrix)[:, :count], block, first)
+
+    def _mover(self, verb: str, name: str, block, count: int, matrix):
+        """(run(start, count), reach of the block) for copies between the block and the view of this name. What has come
+        twice is bound and kept: where it lies is asked again after the next pin or unpin."""
+        key, pins = (verb, name, count, id(block)), self.backend.pins
+        kept = self._movers.get(key)
+        if kept is not None and kept[0] is block and kept[1] == pins:
+            if kept[2] is None:
+                run = self.marshal.moves(verb, [(block, matrix)], points=count).run
+                kept = self._movers[key] = block, pins, run, kept[3]
+            return kept[2:]
+        reach = self.marshal.reach(block)
+        if self.backend.pinned(*block.range):  # else it may become something else without a word
+            if len(self._movers) >= MOVERS:
+                self._movers.clear()
+            self._movers[key] = block, pins, None, reach
+        return functools.partial(getattr(self.marshal, verb), block, view=matrix), reach
 
     def _another(self, view: View, block) -> bool:
         """Whether this array belongs to another block than the one that the view was filled from. It does if a launch
@@ -287,9 +311,9 @@ class TVImpl:
             self._fetch_later(first - 1, count, block, view)
             return
         self._fetch()
+        run, reach = self._mover("scatter", name, block, count, view.matrix)
         with self._out:
-            moved = (block.size * block.n[3] * count, self.marshal.scatter, block, first - 1, count, view.matrix)
-            reach = self.timed(COPIES_OUT, "get", name, count, *moved)
+            self.timed(COPIES_OUT, "get", name, count, block.size * block.n[3] * count, run, first - 1, count)
         if reach == "own":
             if self.waits:
                 self._stripes.wait(OUT)
@@ -375,6 +399,7 @@ class TVImpl:
             quantities = kernels.quantities
             for name in [name for name in thread.views if name in quantities and quantities[name].per == "nr"]:
                 thread.marshal.let_go()
+                thread._movers.clear()
                 del thread.views[name]  # it has a row for each reaction of the mixture before
 
     def wait_for_all(self) -> None:
@@ -678,9 +703,9 @@ class TVImpl:
     def queue(self, on: bool) -> None:
         """Whether stripe calls return before pinned arrays were read and written. Off: what is queued is done first."""
         for thread in self.threads:
-            if not on:
-                thread.wait()
+            thread.wait()
             thread.later = on
+            thread._set_steps()
 
     def timed(self, track: str, verb: str, name: str, points: int, nbytes: int, work, *arguments):
         """work(*arguments); where somebody looks, its time under verb and name. Off it costs one comparison."""
@@ -695,6 +720,7 @@ class TVImpl:
         self.wait_for_all()
         for thread in self.threads:
             thread._empty()
+            thread._movers.clear()
             thread.marshal.release()
             thread.launchers.clear()
             thread.contracted.clear()

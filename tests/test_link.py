@@ -33,12 +33,18 @@ def programs(tmp_path_factory):
     return cuda_on_cpu.compiler(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp()))
 
 
-@pytest.fixture(params=[*range(4), pytest.param("gpu", marks=pytest.mark.gpu)])
+ON_A_GPU = [pytest.param(device, marks=pytest.mark.gpu, id=name) for device, name in ((-1, "gpu"), (-2, "second gpu"))]
+
+
+@pytest.fixture(params=[*range(4), *ON_A_GPU])
 def frame(request, programs, monkeypatch, registry):
     """A frame on a device of its own: chunk 128 in up to three parts."""
     made = Frame()
-    if request.param == "gpu":
-        backend = kernels.get_backend("cuda")
+    if request.param < 0:
+        device = -1 - request.param
+        if device >= len(kernels.backend.device_nodes()):
+            pytest.skip("one GPU")
+        backend = kernels.get_backend("cuda", device=device)
     else:
         monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
         monkeypatch.setattr(cuda, "machine_code", programs)
@@ -169,6 +175,31 @@ def test_block_calls(frame, where):
         again = block(frame, made, box)
         again()
         check(frame, made, before)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pageable_arrays_by_one_launch_a_piece(frame, sparse):
+    """The launch reads and writes the pinned buffers: nothing is copied between them and the device, and a piece's
+    buffer is not packed before its launch has read it."""
+    rng, calls = np.random.default_rng([17, sparse]), getattr(frame.backend.arrays, "calls", [])
+    for n in range(8):
+        made, box, points = arrays(frame, rng, "pageable", box=(10, 10, 10) if n < 2 else None, sparse=sparse)
+        before = {name: a.flat.copy() for name, a in made.items()}
+        again = block(frame, made, box, "straight")
+        for name in ("p", "X"):
+            made[name].values[made[name].inside] = np.nan
+        del calls[:]
+        again()
+        if calls:
+            assert {*calls} == {"frame_run", "wait"} and calls.count("frame_run") == -(-points // 32)
+        check(frame, made, before)
+    frame.properties.impl.turns = True  # other ranks would wait for launches that wait for the link: copy engines
+    made, box, points = arrays(frame, rng, "pageable", box=(10, 10, 10), sparse=sparse)
+    before = {name: a.flat.copy() for name, a in made.items()}
+    del calls[:]
+    block(frame, made, box, "straight")
+    assert not calls or "copy" in calls
+    check(frame, made, before)
 
 
 @pytest.mark.parametrize("where", MEMORY)
@@ -552,34 +583,44 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
     made.finalize()
 
 
-def test_a_slab_that_is_read_and_written_has_the_same_bits(monkeypatch, registry):
-    """T in place, beside the loop over chunks."""
+@pytest.mark.parametrize("precision", ["double", "mixed", "single"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, monkeypatch, registry):
+    """T in place, beside the loop over chunks: packs put together of lines, of one and of two points at a time, and the
+    lines of a plane that are left over."""
     made, rng = Frame(), np.random.default_rng(15)
-    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
-    monkeypatch.setattr(tvimpl, "BlockCall", lambda *a: pytest.fail("not in place"))
+    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    made.set_option("precision", precision)
     made.initialize(-1, 128, NS, 1, 0)
     made.register_kernel(str(OWN_KERNEL))
-    arrays = {name: np.full((9, 20, 10), 1.2, order="F") for name in ("rho", "e", "T", "p")}
-    arrays["e"][...] = rng.uniform(2e5, 5e5, (9, 20, 10))
-    arrays["T"][...] = 400
-    other = {name: array.copy(order="F") for name, array in arrays.items()}
-
-    def field(held, name, way):
-        return Field(name, way, held[name].ctypes.data, (9, 20, 10), held[name].strides, (1, 1, 1), 8)
-
-    lo, hi = (3, 1, 1, None), (5, 20, 10, None)
+    dtype = np.dtype(np.float64 if precision == "double" else np.float32)
     ins, outs = ("rho", "e", "T"), ("T", "p")
-    made.block_of_fields(
-        "air_ideal_gas", [field(arrays, n, IN) for n in ins] + [field(arrays, n, OUT) for n in outs], lo, hi
-    )
-    for first in range(1, 601, 100):
-        for n in ins:
-            made.put([field(other, n, IN)], lo, hi, first, first + 99)
-        made.launch("air_ideal_gas", 100)
-        for n in outs:
-            made.get([field(other, n, OUT)], lo, hi, first, first + 99)
-    for name, array in arrays.items():
-        assert array.tobytes() == other[name].tobytes(), name
+    for nx, ny, nz in ((1, 45, 3), (2, 37, 2), (3, 20, 10), (4, 5, 30)):
+        shape = (nx + 6, ny, nz)
+        arrays = {name: np.full(shape, 1.2, dtype, order="F") for name in ("rho", "e", "T", "p")}
+        arrays["e"][...] = rng.uniform(2e5, 5e5, shape)
+        arrays["T"][...] = 400
+        other = {name: array.copy(order="F") for name, array in arrays.items()}
+
+        def field(held, name, way, shape=shape):
+            array = held[name]
+            return Field(name, way, array.ctypes.data, shape, array.strides, (1, 1, 1), dtype.itemsize)
+
+        lo, hi = (3, 1, 1, None), (2 + nx, ny, nz, None)
+        with monkeypatch.context() as patch:
+            patch.setattr(tvimpl, "BlockCall", lambda *a: pytest.fail("not in place"))
+            fields = [field(arrays, n, IN) for n in ins] + [field(arrays, n, OUT) for n in outs]
+            made.block_of_fields("air_ideal_gas", fields, lo, hi)
+        points = nx * ny * nz
+        for first in range(1, points + 1, 100):
+            last = min(first + 99, points)
+            for n in ins:
+                made.put([field(other, n, IN)], lo, hi, first, last)
+            made.launch("air_ideal_gas", last - first + 1)
+            for n in outs:
+                made.get([field(other, n, OUT)], lo, hi, first, last)
+        for name, array in arrays.items():
+            assert array.tobytes() == other[name].tobytes(), (name, nx)
     made.finalize()
 
 
@@ -594,13 +635,13 @@ def test_threads_that_pack():
         packed, others = backend.empty((3, 8192)), backend.empty((3, 8192))
         for n in range(rounds):
             marshal.pack_with(2 + n % 7)
-            move = marshal.packer.moves("gather", [(rows_block(host), packed)], LATER if n % 2 else PAST)
+            move = marshal.packer.moves("gather", [(rows_block(host), packed)], (PAST, LATER, PAST | LATER)[n % 3])
             other = marshal.packer.moves("gather", [(rows_block(host), others)], PAST)
             for first in range(0, points, 8192):
                 count = min(8192, points - first)
                 packed[...] = np.nan
                 move.run(first, count)
-                if n % 3 == 0:
+                if n % 4 == 0:
                     other.run(first, count)
                     if not np.array_equal(others[:, :count], host[:, first : first + count]):
                         return False

@@ -88,7 +88,7 @@ def test_ranks_of_a_job_take_one_side():
     assert rule.choose(alone)[0] and not rule.choose(crowd)[0] and not rule.choose(alone + crowd)[0]
     assert not rule.choose(alone + facts(1, node=3, rates=None))[0]
     assert rule.choose(crowd + facts(1, node=2, used=True))[0]
-    two = facts(1, rates=H200._replace(place="a")) + facts(2, rates=H200._replace(place="b"))
+    two = facts(1, rates=H200._replace(place="a"), chunk=4096) + facts(2, rates=H200._replace(place="b"), chunk=4096)
     assert not rule.choose(two)[0]  # 2 ranks take turns on one of the two
     with pytest.raises(BackendError, match="rank 8 of a node with GPUs see none, the others there do; set FRAME_BACK"):
         rule.choose(crowd + facts(1, node=2, rates=None))
@@ -142,6 +142,9 @@ def test_a_host_gets_the_side_of_the_rule(frame, capsys):
     assert frame(ranks=8, used=True) == "cuda"
     assert frame(devices=0) == "cpu"
     assert not capsys.readouterr().err
+    for ranks, devices, turns in ((1, 1, False), (8, 1, True), (8, 8, False)):  # block calls want to know
+        frame(ranks=ranks, devices=devices, FRAME_BACKEND="cuda")
+        assert frame.made[-1].properties.impl.turns == turns
     with pytest.raises(ArgumentError, match="FRAME_CALLS is 'points', wanted one of chunks, blocks"):
         Config({"FRAME_CALLS": "points"})
 
@@ -191,7 +194,7 @@ if not os.environ.get("LATE"):
 if last and os.environ.get("OTHER"):
     f.set_option("calls", "blocks")
 try:
-    f.initialize(7 if last and os.environ.get("WRONG") else -1, 12288, 10, 1, 0)
+    f.initialize(7 if last and os.environ.get("WRONG") else -1, 4096, 10, 1, 0)
     if os.environ.get("LATE"):
         f.set_communicator(MPI.COMM_WORLD.py2f())
     said = told[-1]

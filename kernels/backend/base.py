@@ -105,6 +105,10 @@ class Pipeline:
         queues `after` for the same part of the views."""
         return self._step
 
+    def in_order(self) -> Pipeline:
+        """The same with one queue, for who waits for nearly every step."""
+        return self
+
     def begin(self) -> None:
         """What is queued from now on comes after what the caller's stream has."""
 

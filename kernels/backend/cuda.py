@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, QUEUES, Backend, Module, Pipeline, Rates, Source
+from .base import DOUBLE, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
@@ -285,6 +285,9 @@ class Streams(Pipeline):
         events = [self._events[q][part] for q in after]
         return Step(self._use, self._streams[queue], events, self._events[queue][part])
 
+    def in_order(self):
+        return OneStream(self._use, self._streams[WORK])
+
     def begin(self):
         here = self._cuda.get_current_stream()
         if here.ptr:
@@ -308,12 +311,27 @@ class Streams(Pipeline):
             stream.synchronize()
 
 
+class OneStream(Pipeline):
+    """Nothing has to wait for events: each would take as long as the calling thread takes to queue a copy."""
+
+    def __init__(self, use, stream):
+        self._use, self._stream = use, stream
+
+    def step(self, queue, part=0, after=()):
+        return Step(self._use, self._stream)
+
+    def wait(self, queue=None, part=None):
+        self._use()
+        self._stream.synchronize()
+
+
 class Step:
-    """Makes a stream the current one, behind some events; its own event is behind what was queued meanwhile."""
+    """Makes a stream the current one, behind some events; its own event, if any, is behind what was queued
+    meanwhile."""
 
     __slots__ = ("_use", "_stream", "_after", "_own")
 
-    def __init__(self, use, stream, after, own):
+    def __init__(self, use, stream, after=(), own=None):
         self._use, self._stream, self._after, self._own = use, stream, after, own
 
     def __enter__(self):
@@ -323,7 +341,8 @@ class Step:
         self._stream.__enter__()
 
     def __exit__(self, *error):
-        self._own.record(self._stream)
+        if self._own is not None:
+            self._own.record(self._stream)
         return self._stream.__exit__(*error)
 
 

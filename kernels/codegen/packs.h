@@ -3,6 +3,8 @@
 //   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
 //   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
+//   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
+//   points
 #pragma once
 #include <fenv.h>
 #include <stdlib.h>
@@ -74,6 +76,8 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
 }
 
 #ifdef BOXED
+#include "codegen/lines.h"
+
 // Lines of N points in x, which lie one behind the other. All arrays go side by side, line by line: the processor waits
 // for the memory of several at once, and goes on with the next lines while it computes.
 template <class P, long N, bool IN, class Copy>
@@ -113,25 +117,41 @@ static void some_lines(const Mixture &m, const Array *array, const Box &box, sto
     });
 }
 
+// As many of `count` lines of a plane as SIDE divides. A function of its own has all registers.
+template <class P, long N>
+static PART_FN void whole_sides(const Mixture &m, const Array *array, long from, const long step, const long count) {
+    Array now[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) now[a].at = array[a].at + from;
+    for (long line = 0; line + SIDE <= count; line += SIDE) {
+        P::template lines<N>(m, now, step);
+        UNROLL
+        for (int a = 0; a < P::COUNT; ++a) now[a].at += SIDE * step;
+    }
+}
+
+template <class P, long N>
+static void all_lines(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    const Box &box = a.box;
+    long z = first / box.ny, y = first - z * box.ny;
+    while (first < end) {
+        long lines = end - first < BLOCK / N ? end - first : BLOCK / N;
+        if constexpr (P::LINES) {
+            const long left = box.ny - y < end - first ? box.ny - y : end - first, whole = left & ~(SIDE - 1);
+            if (whole) whole_sides<P, N>(*a.constants, a.array, y * box.sy + z * box.sz, box.sy, whole);
+            first += whole, y += whole, lines = left - whole;
+        }
+        if (lines) some_lines<P, N>(*a.constants, a.array, box, scratch, first, lines);
+        first += lines, y += lines;
+        z += y / box.ny, y %= box.ny;
+    }
+}
+
 // The points of whole lines first .. end - 1.
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
-    const long most = BLOCK / a.box.nx;
-    for (; first < end; first += most) {
-        const long lines = end - first < most ? end - first : most;
-        switch (a.box.nx) {
-        case 1:
-            some_lines<P, 1>(*a.constants, a.array, a.box, scratch, first, lines);
-            break;
-        case 2:
-            some_lines<P, 2>(*a.constants, a.array, a.box, scratch, first, lines);
-            break;
-        case 3:
-            some_lines<P, 3>(*a.constants, a.array, a.box, scratch, first, lines);
-            break;
-        default:
-            some_lines<P, 4>(*a.constants, a.array, a.box, scratch, first, lines);
-        }
-    }
+    (a.box.nx == 1   ? all_lines<P, 1>
+     : a.box.nx == 2 ? all_lines<P, 2>
+     : a.box.nx == 3 ? all_lines<P, 3>
+                     : all_lines<P, 4>)(a, scratch, first, end);
 }
 template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
 #else

@@ -46,7 +46,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
     text = [
         "#define BOXED\n" * boxed + defines(p) + include(header) + f"typedef {types[4]} real;\n",
         structure(p) + spelled_headers(p) + include("codegen/packs.h"),
-        _program(p, types),
+        _program(p, types, boxed),
         "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
     ]
     return Source(
@@ -96,7 +96,7 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     return stages
 
 
-def _program(p: Plan, types) -> str:
+def _program(p: Plan, types, boxed: bool) -> str:
     once, known = _of_composition(p)
     lost = dropped(p)
     # scalar inputs that are copied, so that a composition that is none reaches every result as NaN
@@ -143,6 +143,9 @@ def _program(p: Plan, types) -> str:
             [*pointers, *(_loop(p, loops, number, checked) for number in range(len(loops)))],
         ),
     ]
+    lines = len(loops) == 1 and not inner and not any(quantities[q].per for q in touched[0])
+    if boxed:
+        members += [f"static constexpr bool LINES = {str(lines).lower()};", *[_lines(p, stages[0], lost)] * lines]
     # in a namespace of its own: the loader makes one of what has the same name in several libraries
     return "namespace {\nstruct Program {\n" + "\n".join(members) + "\n};\n}\n"
 
@@ -199,6 +202,18 @@ def _stage(p, stage, real, later, known, found, lost):
         w for k in stage for w in k.writes if not quantities[w].per and w in later and w not in lost[k]
     )
     return lines + [f"store(at_{w} + t, {w});" for w in kept]
+
+
+def _lines(p: Plan, stage, lost) -> str:
+    """A stage of scalars for packs that are put together of lines of N points."""
+    made = []
+    for i, a in enumerate(p.arguments):
+        made.append(f"vec at_{a}[N];" + f" load_lines<N>(array[{i}].at, step, at_{a});" * (a in p.reads))
+    inside = "\n    ".join(_stage(p, stage, "vec", set(p.writes), [], [], lost))
+    made.append(f"UNROLL\nfor (long t = 0; t < N; ++t) {{\n    {inside}\n}}")
+    made += [f"store_lines<N>(array[{i}].at, step, at_{a});" for i, a in enumerate(p.arguments) if a in p.writes]
+    given = "const Mixture &m, const Array *array, const long step"
+    return f"template <long N> static POINT_FN void lines({given}) {{\n" + "\n".join(["(void)m;", *made]) + "\n}"
 
 
 def _loop(p: Plan, loops, number: int, checked) -> str:

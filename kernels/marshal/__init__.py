@@ -210,8 +210,8 @@ class Marshal:
 
     def moves(self, name: str, pairs, past: int = 0, points: int = 0, ours: bool = False) -> Moves:
         """gather or scatter of these (block, view): one launch, and the copies of those that copy engines bring.
-        points: in most runs. ours: the blocks are buffers of the backend's. past: PAST, or LATER, which `finish` ends;
-        see marshal.h."""
+        points: in most runs. ours: the blocks are buffers of the backend's. past: PAST, LATER, which `finish` ends, or
+        both; see marshal.h."""
         return Moves(self, name, pairs, past, points, ours)
 
     @functools.cached_property

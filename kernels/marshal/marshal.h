@@ -11,9 +11,9 @@ struct Field {
     long ld, variables, nx, ny, sx, sy, sz, sv, size; // size: bytes of an element of the block, 8 or 4
 };
 
-// start: number of the first point. column: where it lies in the views. past: on a CPU, what is written goes past the
-// caches: nobody here reads it soon. LATER: so, and threads of the CPU may be at it until `finish_moves`.
-constexpr long LATER = 2;
+// start: number of the first point. column: where it lies in the views. past, on a CPU: PAST: what is written goes past
+// the caches, as nobody here reads it soon; LATER: threads of the CPU may be at it until `finish_moves`.
+constexpr long PAST = 1, LATER = 2;
 struct Moves {
     long start, column, past, fields;
     Field field[MOST_FIELDS];
@@ -138,16 +138,17 @@ inline void move_row(const Field &f, const long start, const long count, const b
 }
 
 template <class Inner, bool in> void move_points(const Moves &a, const long first, const long count) {
+    const bool past = a.past & PAST;
     for (long n = 0; n < a.fields; ++n) {
         const Field &f = a.field[n];
         for (long v = 0; v < f.variables; ++v) {
             Inner *const view = (Inner *)f.view + v * f.ld + a.column + first;
             if (f.size == 8)
-                move_row<Inner, double, in>(f, a.start + first, count, a.past, view, (double *)f.block + v * f.sv);
-            else move_row<Inner, float, in>(f, a.start + first, count, a.past, view, (float *)f.block + v * f.sv);
+                move_row<Inner, double, in>(f, a.start + first, count, past, view, (double *)f.block + v * f.sv);
+            else move_row<Inner, float, in>(f, a.start + first, count, past, view, (float *)f.block + v * f.sv);
         }
     }
-    if (a.past) done_past();
+    if (past) done_past();
 }
 
 static Helpers helpers;
@@ -173,7 +174,7 @@ static int finish() {
         if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
         if (record->past) {                                                                                            \
             begun |= helpers.begin(move_part<Inner, in>, record, items, threads);                                      \
-            return record->past == LATER ? 0 : finish();                                                               \
+            return record->past & LATER ? 0 : finish();                                                                \
         }                                                                                                              \
         _Pragma("omp parallel for schedule(static) num_threads(threads)")                                              \
         for (int part = 0; part < threads; ++part) {                                                                   \

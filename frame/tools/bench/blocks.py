@@ -17,9 +17,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+from kernels.backend import device_nodes
 
 from ... import mps
 from ...errors import ArgumentError, BackendError, refuse
+from ...mpi import numa_node, spread
 from ...shipped import ROOT
 from . import report
 from .report import Report, Row
@@ -77,6 +81,9 @@ def add_arguments(parser) -> None:
     parser.add_argument("--seconds", type=float, default=0.2, help="of a sample (default: 0.2)")
     parser.add_argument("--repeats", type=int, default=5, help="samples that the medians are taken of (default: 5)")
     parser.add_argument("--host", choices=("python", "fortran"), default="python", help="what the ranks are")
+    parser.add_argument(
+        "--program", metavar="FILE", help="the Fortran host, where no compiler is: blocks.f90, compiled"
+    )
     parser.add_argument("--mps", choices=("auto", "off"), default="auto", help="ranks share a GPU by CUDA's service")
     parser.add_argument("--no-cpu", action="store_true", help="leave the CPU ranks out")
     parser.add_argument(
@@ -121,7 +128,7 @@ class Rank:
             stderr=self._said,
             text=True,
             bufsize=1,
-            env={**os.environ, "FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive", **threads, **environment},
+            env=os.environ | {"FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive"} | threads | environment,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),  # before its first thread
         )
         assert self._process.stdin and self._process.stdout
@@ -151,12 +158,12 @@ class Rank:
         self._process.wait()
 
 
-def one_gpu(rank: int, gpus: int) -> dict[str, str]:
-    """The environment in which a rank sees its GPU alone: the ranks go around."""
+def one_gpu(place: int, gpus: int) -> dict[str, str]:
+    """The environment in which a rank sees one of the GPUs alone."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(gpus)))
     if len(seen.split(",")) < gpus:
         raise ArgumentError(f"--gpus {gpus}: CUDA_VISIBLE_DEVICES has {seen}.")
-    return {"CUDA_VISIBLE_DEVICES": seen.split(",")[rank % gpus]}
+    return {"CUDA_VISIBLE_DEVICES": seen.split(",")[place]}
 
 
 class Ranks:
@@ -164,19 +171,21 @@ class Ranks:
 
     def __init__(self, number: int, given, backend: str, environment, host: str, gpus: int = 1):
         command = (
-            [fortran_host(), MIXTURES_FOLDER]
+            [given.program or fortran_host(), MIXTURES_FOLDER]
             if host == "fortran"
             else [sys.executable, "-m", f"{__package__}.blocks_rank"]
         )
         cores = sorted(os.sched_getaffinity(0))
         shares = [set(cores[k * len(cores) // number : (k + 1) * len(cores) // number]) for k in range(number)]
+        environment = {**environment, "MPI_LOCALNRANKS": str(-(-number // gpus))}  # on a GPU, as a launcher would say
         if given.threads:
-            environment = {**environment, "FRAME_THREADS": str(given.threads)}
+            environment |= {"FRAME_THREADS": str(given.threads)}
+        places = spread([numa_node(share) for share in shares], device_nodes()[:gpus]) if gpus > 1 else []
         self.backend = backend
         self.each = []
         for k, share in enumerate(shares):
             traced = {"FRAME_TRACE": f"{given.trace}-{k}"} if given.trace else {}
-            own = one_gpu(k, gpus) if gpus > 1 else {}
+            own = one_gpu(places[k], gpus) if places else {}
             self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced, **own}))
 
     def ask(self, line: str) -> list[list[str]]:
@@ -260,6 +269,11 @@ def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[
     environment, facts, folder = {}, [], None
     if backend == "cuda" and number > gpus and given.mps == "auto":
         why = mps.hindrance()
+        for _ in range(5):  # ranks of before may still be listed
+            if not why.startswith("another process"):
+                break
+            time.sleep(1)
+            why = mps.hindrance()
         if why:
             facts.append(f"{number} ranks without CUDA's multi-process service: {why}")
         else:
