@@ -5,6 +5,7 @@ block.py       cells of this rank, and the arrays over them
 properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
+formulas.py    a device's kernels for their formulas of t
 limiter.py     bounds of a stage: species, density, pressure
 chemistry.py   reactions, split from the flow
 clock.py       time, and the length of the steps, which may be queued
@@ -87,7 +88,7 @@ class Flow:
         self.properties = Properties(block, self.mixture, self.scheme, self.timers)
         self.fluxes = Fluxes(block, bind, self.scheme, self.timers, self.exchange)
         self.sides = [
-            Side(block, self.mixture, bind, self.scheme, d, s, parts, case.initial["constants"])
+            Side(block, self.mixture, bind, self.scheme, d, s, parts, case.initial["constants"], self._now)
             for d, pair in case.boundary.items()
             for s, parts in enumerate(pair)
             if parts[0]["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
@@ -115,9 +116,7 @@ class Flow:
         # on a device, no host takes part in a step
         alone = self.backend.memory == "device" and self.exchange.way in ("none", "ipc") and self.clock.alone
         self.replay = stepping.Replay(self._step, self.backend, alone and case.parallel["graph"], self.timers)
-        # formulas of t are the host's; a CPU's host is never ahead of it
-        moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
-        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if alone else 1)
+        self.queue = case.parallel["queue"] or (QUEUE if alone else 1)
         self.balance = Balance(self)
         self.averages, o = None, case.output
         if o["averages"]:
@@ -339,6 +338,9 @@ class Flow:
         self.stages()
         self._react()
 
+    def _now(self):
+        return self.clock.read().time
+
     def _react(self):
         """Half a step of the reactions, where there are any."""
         if self.chemistry:
@@ -353,8 +355,6 @@ class Flow:
         if self.chemistry:
             self.chemistry.hold()
         self.clock.set(self.time, self.steps, until, reached, limit)
-        for side in self.sides:
-            side.at(self.time)
         for number in range(min(steps, self.queue)):
             self.replay(self.steps + number)
         now, before = self.clock.read(), self.steps

@@ -183,9 +183,18 @@ def writes(case) -> bool:
     return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history", "averages"))
 
 
+def try_folder(folder):
+    """OutputError where nothing can be written into it; it is made."""
+    file = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)
+    if file is not None:
+        raise OutputError(f"folder '{folder}' cannot be written: '{file}' is a file.")
+    save(folder / "tried", b"")
+    (folder / "tried").unlink()
+
+
 def prepare(flow, folder, continued, overwrite):
-    """The folder for the results, made and tried. OutputError where nothing can be written into it, CaseError where it
-    holds results of another run, which neither --restart continues nor --overwrite gives up."""
+    """The folder for the results, made and tried. OutputError where nothing can be written into it, or where it holds
+    results of another run, which neither --restart continues nor --overwrite gives up."""
     told = ""
     if flow.ranks.rank == 0:
         there = [p for pattern in RESULTS for p in sorted(folder.glob(pattern))] if folder.is_dir() else []
@@ -195,12 +204,9 @@ def prepare(flow, folder, continued, overwrite):
                 f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
                 "choose another --folder, or give them up with --overwrite."
             )
-        file = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)
         try:
-            wanted(file is None, f"folder '{folder}' cannot be written: '{file}' is a file.")
-            save(folder / "tried", b"")
-            (folder / "tried").unlink()
-        except (CaseError, OutputError) as error:
+            try_folder(folder)
+        except OutputError as error:
             told = str(error)
     told = flow.ranks.everyone(told)[0]
     if told:
@@ -251,7 +257,7 @@ def read_restart(flow, path):
     except CaseError:
         raise
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # what h5py makes of a damaged file
-        raise CaseError(f"restart file '{path}' cannot be read ({error}).") from None
+        raise CaseError(f"restart file '{path}' cannot be read ({' '.join(str(error).split())}).") from None
     flow.set_state(U, Q)
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 
 from . import output
-from .errors import FlowError, OutputError, check_known
+from .errors import CaseError, FlowError, OutputError, check_known
 from .flow import Flow
 from .report import Report
 
@@ -34,7 +34,7 @@ class Run:
         self.history = output.History(flow, self.folder, bool(restart))
         self.averages = output.AverageFile(flow, self.folder) if flow.averages else None
         self.report = Report(flow, out)
-        self.asked_to_stop = False
+        self.asked_to_stop, self._kept = False, None
 
     def __call__(self) -> int:
         """Exit status: 0 done, 3 stopped by a signal with a restart written."""
@@ -47,7 +47,7 @@ class Run:
             while not self._done():
                 if self._stopping():
                     self._write_sums()
-                    output.write_restart(f, self.folder)
+                    self._keep()
                     where = self.folder / output.RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
                     return 3
@@ -58,8 +58,8 @@ class Run:
                 self._write()
                 report.after_step()
             if c.output["restart"]:
-                output.write_restart(f, self.folder)
-        except FlowError:
+                self._keep()
+        except (CaseError, FlowError):  # a formula of t may come to make no sense
             with contextlib.suppress(OutputError):
                 self.history.write(f)  # rows of the flow before it failed
             raise
@@ -122,6 +122,12 @@ class Run:
         step = o[f"{what}_time"]
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
+    def _keep(self):
+        """A restart file, once of each state: the one before it is of another."""
+        if self._kept != self.flow.steps:
+            output.write_restart(self.flow, self.folder)
+            self._kept = self.flow.steps
+
     def _write_sums(self):
         """What is gathered over the run and written as a whole."""
         self.history.write(self.flow)
@@ -147,7 +153,7 @@ class Run:
             if frames:
                 self.frames.write(f)
             if restart:
-                output.write_restart(f, self.folder)
+                self._keep()
 
 
 def main(case, comm=None, restart=None, folder=None, overwrite=False) -> int:

@@ -10,6 +10,7 @@ import time
 import traceback
 
 from ..errors import CaseError
+from ..output import try_folder
 from . import (
     axis,
     boundaries,
@@ -71,7 +72,7 @@ def main(quick=False, only=(), folder=None) -> int:
     if unknown:
         raise CaseError(f"verify --only {unknown[0]}: unknown check; known: {', '.join(CHECKS)}.")
     folder = pathlib.Path(folder or "build/mini_solver/verify")
-    folder.mkdir(parents=True, exist_ok=True)
+    try_folder(folder)
     lines, failed = ["| check | measured | bound | |", "|---|---|---|---|"], 0
     for name in only or CHECKS:
         began = time.perf_counter()
