@@ -19,6 +19,7 @@ from . import (
     injection,
     interfaces,
     orders,
+    restarts,
     shock_tubes,
     shu_osher,
     transport,
@@ -45,6 +46,7 @@ CHECKS = {
     "decay": transport.decay,
     "species_layer": transport.species_layer,
     "taylor_green": turbulence.taylor_green,
+    "taylor_green_2d": turbulence.taylor_green_2d,
     "double_shear_layer": turbulence.double_shear_layer,
     "shear_layer": turbulence.shear_layer,
     "outlet": boundaries.outlet,
@@ -54,6 +56,7 @@ CHECKS = {
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
     "flame": flame.flame,
+    "restart": restarts.restart,
 }
 
 
