@@ -9,8 +9,9 @@ from mini_solver_runs import restart_of, small
 from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main
-from examples.mini_solver.case import Case, Expression
+from examples.mini_solver.case import Case
 from examples.mini_solver.errors import FlowError
+from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.run import Run
 from kernels.errors import FrameError

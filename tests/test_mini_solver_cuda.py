@@ -22,8 +22,9 @@ from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, 
 from test_mini_solver_kernels import states
 
 from examples.mini_solver import clock, flow as flow_module, formulas, mailboxes, moves, ranks, stencil
-from examples.mini_solver.case import Case, Expression
+from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
+from examples.mini_solver.expression import Expression
 from kernels import Mixture, declare, get_backend
 from kernels.backend.base import Shape, Source
 from kernels.backend.record import layout, record, structure
@@ -285,12 +286,18 @@ where(0<t<1,w,pi) 1e-3 w*t**0.5""".split()
 def test_a_formula_means_on_a_device_what_it_means_on_a_host(be):  # noqa: F811
     """Every function and operator of a formula of t, beside NumPy's."""
     names = "x y z out".split()
-    said = "".join(f"    out[{k}] = {formulas.translated(f, {'w': 3.0}, 'here')};\n" for k, f in enumerate(FORMULAS))
     members = " ".join(f"{n}:address" for n in names) + " t:real given:address plane:whole"
-    text = structure("Given", members, dict.fromkeys([*names, "given"], "double *"))
-    text = f'constexpr int NS = 2;\n{text}#include "formulas.h"\nPOINT_FN void all_item(const Given &a, const long n) {{\n'
-    text += f"    const double x = a.x[n], y = a.y[n], z = a.z[n], t = a.t, w = 3.0; double *out = a.out + {len(FORMULAS)} * n;\n"
-    source = Source("formulas", f"{text}    (void)w;\n{said}}}\nITEM_KERNEL(all, Given, 64, all_item)\n", (stencil.HERE,))
+    head = structure("Given", members, dict.fromkeys([*names, "given"], "double *"))
+    said = "".join(f"    out[{k}] = {formulas.translated(f, {'w': 3.0}, 'here')};\n" for k, f in enumerate(FORMULAS))
+    text = f"""constexpr int NS = 2;
+{head}#include "formulas.h"
+POINT_FN void all_item(const Given &a, const long n) {{
+    const double x = a.x[n], y = a.y[n], z = a.z[n], t = a.t;
+    double *out = a.out + {len(FORMULAS)} * n;
+{said}}}
+ITEM_KERNEL(all, Given, 64, all_item)
+"""
+    source = Source("formulas", text, (stencil.HERE,))
     values = np.random.default_rng(5).uniform(-1, 1, (3, 40))
     values[:2] = np.abs(values[:2])
     held, out = [be.from_host(row) for row in values], be.empty((40, len(FORMULAS)))

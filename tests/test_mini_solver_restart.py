@@ -10,11 +10,12 @@ import pytest
 from mini_solver_runs import SMALL, broken, command, restart_of, same, small
 from mixtures_for_tests import ROOT
 
-from examples.mini_solver import output, verify
+from examples.mini_solver import verify
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow
+from examples.mini_solver.restart import read_restart
 from examples.mini_solver.run import Run
 
 h5py = pytest.importorskip("h5py")
@@ -162,7 +163,7 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
         (tmp_path / "bad.h5").write_bytes(bytes(damaged))
         f.balance.start = f.sums()
         try:
-            output.read_restart(f, tmp_path / "bad.h5")
+            read_restart(f, tmp_path / "bad.h5")
         except CaseError as error:
             assert "bad.h5" in str(error)
             refused += 1

@@ -33,9 +33,10 @@ from kernels.backend import cuda_devices, get_backend
 from . import averages, chemistry, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
-from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
+from .case import AXES, CFL_LIMIT, LOWEST_T
 from .clock import ROWS as CLOCK_ROWS, Clock
 from .errors import wanted
+from .expression import Expression
 from .fluxes import Fluxes
 from .properties import Properties, declare as declare
 from .ranks import Exchange, Ranks, rank_on_node

@@ -6,10 +6,14 @@ import pathlib
 import signal
 import sys
 
-from . import output
 from .errors import CaseError, FlowError, OutputError, check_known
+from .fields import AverageFile, FieldFiles, output_names
 from .flow import Flow
+from .history import History
+from .pictures import Frames
 from .report import Report
+from .restart import RESTART, read_restart, write_restart
+from .results import prepare, writes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -22,17 +26,17 @@ class Run:
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
         self.flow = flow = Flow(case, comm, backend)
-        known = [*output.output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
+        known = [*output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
         check_known(case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
         flow.balance.start = flow.sums()
         if restart:
-            output.read_restart(flow, restart)
-        if output.writes(case):
-            output.prepare(flow, self.folder, bool(restart), overwrite)
-        self.fields = output.FieldFiles(flow, self.folder, bool(restart))
-        self.frames = output.Frames(flow, self.folder, case.output, bool(restart))
-        self.history = output.History(flow, self.folder, bool(restart))
-        self.averages = output.AverageFile(flow, self.folder) if flow.averages else None
+            read_restart(flow, restart)
+        if writes(case):
+            prepare(flow, self.folder, bool(restart), overwrite)
+        self.fields = FieldFiles(flow, self.folder, bool(restart))
+        self.frames = Frames(flow, self.folder, case.output, bool(restart))
+        self.history = History(flow, self.folder, bool(restart))
+        self.averages = AverageFile(flow, self.folder) if flow.averages else None
         self.report = Report(flow, out)
         self.asked_to_stop, self._kept = False, None
 
@@ -48,7 +52,7 @@ class Run:
                 if self._stopping():
                     self._write_sums()
                     self._keep()
-                    where = self.folder / output.RESTART
+                    where = self.folder / RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
                     return 3
                 target = self._target()
@@ -125,7 +129,7 @@ class Run:
     def _keep(self):
         """A restart file, once of each state: the one before it is of another."""
         if self._kept != self.flow.steps:
-            output.write_restart(self.flow, self.folder)
+            write_restart(self.flow, self.folder)
             self._kept = self.flow.steps
 
     def _write_sums(self):

@@ -14,9 +14,10 @@ import numpy as np
 from . import mailboxes
 from .case import Case, change
 from .errors import NoWay, wanted
+from .files import save, whole
 from .flow import Flow, backend_of
-from .output import save, try_folder, whole
 from .ranks import ways as ways_here
+from .results import try_folder
 
 ROUNDS, WARM = 3, 3
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"

@@ -5,8 +5,9 @@ import numpy as np
 from kernels.errors import closest
 
 from . import formulas
-from .case import AXES, FRINGE, LOWEST_T, Expression
+from .case import AXES, FRINGE, LOWEST_T
 from .errors import CaseError, wanted
+from .expression import Expression
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
 # rows of `given` there

@@ -10,7 +10,7 @@ import time
 import traceback
 
 from ..errors import CaseError
-from ..output import try_folder
+from ..results import try_folder
 from . import (
     axis,
     boundaries,
