@@ -1,4 +1,5 @@
-"""Case files: TOML, every key checked by name, type and range before anything is computed."""
+"""Case files: TOML, every key checked by name, type and range before anything is computed. expression.py has their
+formulas, mixtures.py what becomes of [mixture]."""
 
 from __future__ import annotations
 
@@ -15,8 +16,6 @@ from .expression import Expression, is_number
 from .grid import Line
 
 AXES = "xyz"
-
-
 FRINGE = 3
 POSITIVE, COUNT, NOT_NEGATIVE, TEXT, FLAG = (
     "a positive number",

@@ -1,4 +1,13 @@
-"""A run from case file to summary: the loop, output, signals, failures."""
+"""A run from case file to summary: the loop, output, signals, failures.
+
+report.py      what it tells
+results.py     the folder of its results
+restart.py     files from which it goes on
+fields.py      fields and averages for ParaView
+history.py     integrals and probes
+pictures.py    frames, a film
+files.py       HDF5 from the blocks of all ranks
+"""
 
 import contextlib
 import math
