@@ -17,6 +17,7 @@ import types
 import numpy as np
 import pytest
 from cuda_on_cpu import DEVICE, shared_folder
+from mini_solver_runs import restart_of, same
 from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
@@ -685,6 +686,50 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
         *((("4", True, "same"), ("4", False, "same")) if most == 4 else ()),
     ]
     assert not done.left
+
+
+JET = """
+[mixture]
+file = "examples/mixtures/ch4_o2.yaml"
+species = ["CH4", "O2"]
+[domain]
+cells = [12, 10]
+upper = [2e-3, 1e-3]
+[initial]
+p = 1e7
+T = 300
+X = {CH4 = 1}
+[[boundary.x_low]]
+kind = "inlet"
+where = "abs(y - 0.5e-3) < 0.25e-3"
+velocity = ["30*minimum(t/2e-7, 1)", "3*sin(1e6*t)", 0]
+T = "200 + 20*cos(1e6*t)"
+Y = {O2 = "1 - 0.2*sin(1e6*t)**2", CH4 = "rest"}
+[[boundary.x_low]]
+kind = "wall"
+[boundary.x_high]
+kind = "outlet"
+p = "1e7 + 1e10*t"
+[boundary.y]
+kind = "wall"
+[numerics]
+viscous = true
+[time]
+steps = 8
+[output]
+restart = 10
+"""
+
+
+def test_formulas_of_t_on_ranks_in_processes(tmp_path_factory, tmp_path):
+    """Queued steps, on 1 and 2 ranks: the same bits."""
+    (tmp_path / "jet.toml").write_text(JET)
+    for number in (1, 2):
+        words = (str(tmp_path / "jet.toml"), "--backend", "cuda", "--folder", str(tmp_path / str(number)))
+        done = in_processes(tmp_path_factory, number, *words, ways=("ipc",) * (number > 1))
+        assert done.returncode == 0 and ("CUDA IPC" in done.stdout) == (number > 1), done.stdout + done.stderr
+    one, two = (restart_of(tmp_path / name) for name in "12")
+    assert same(one, two) and one["steps"] == 8
 
 
 def test_a_rank_that_fails_ends_all(tmp_path_factory):
