@@ -5,7 +5,7 @@ block.py       cells of this rank, and the arrays over them
 properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
-formulas.py    a device's kernels for their formulas of t
+formulas.py    kernels of their formulas of t
 limiter.py     bounds of a stage: species, density, pressure
 chemistry.py   reactions, split from the flow
 clock.py       time, and the length of the steps, which may be queued
@@ -89,7 +89,7 @@ class Flow:
         self.properties = Properties(block, self.mixture, self.scheme, self.timers)
         self.fluxes = Fluxes(block, bind, self.scheme, self.timers, self.exchange)
         self.sides = [
-            Side(block, self.mixture, bind, self.scheme, d, s, parts, case.initial["constants"], self._now)
+            Side(block, self.mixture, bind, self.scheme, d, s, parts, case.initial["constants"])
             for d, pair in case.boundary.items()
             for s, parts in enumerate(pair)
             if parts[0]["kind"] != "periodic" and self.ranks.neighbour(d, 2 * s - 1) is None
@@ -338,9 +338,6 @@ class Flow:
         self._react()
         self.stages()
         self._react()
-
-    def _now(self):
-        return self.clock.read().time
 
     def _react(self):
         """Half a step of the reactions, where there are any."""

@@ -1,4 +1,4 @@
-"""A side's formulas of t as a kernel: on a device nothing waits for the host to evaluate them."""
+"""A side's formulas of t as a kernel, so that nothing waits for the host to evaluate them."""
 
 import ast
 import math
@@ -53,7 +53,7 @@ def translated(text, constants, where) -> str:
 
     def known(words, node):
         if type(node) not in words:
-            raise CaseError(f"{where}: {type(node).__name__} in {text!r}: a GPU does not know it in a formula of t.")
+            raise CaseError(f"{where}: {type(node).__name__} in {text!r}: there is no word for it in a formula of t.")
         return words[type(node)]
 
     def of(node):

@@ -15,7 +15,7 @@ import pathlib
 import signal
 import sys
 
-from .errors import CaseError, FlowError, OutputError, check_known
+from .errors import FlowError, OutputError, check_known
 from .fields import AverageFile, FieldFiles, output_names
 from .flow import Flow
 from .history import History
@@ -72,7 +72,7 @@ class Run:
                 report.after_step()
             if c.output["restart"]:
                 self._keep()
-        except (CaseError, FlowError):  # a formula of t may come to make no sense
+        except FlowError:
             with contextlib.suppress(OutputError):
                 self.history.write(f)  # rows of the flow before it failed
             raise

@@ -50,14 +50,12 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
 class Side:
     """One side of the domain that this rank's block touches. parts: its boundaries, each with the formula `where` that
     says on which faces it lies; the last one takes the rest. bind(name, **renamed): a stencil kernel over the block.
-    now(): the clock's time, which on a CPU no host has to wait for.
 
     Raises CaseError for values that make no sense.
     """
 
-    def __init__(self, block, mixture, bind, scheme, d, side, parts, constants, now):
+    def __init__(self, block, mixture, bind, scheme, d, side, parts, constants):
         self.block, self.mixture, self.d, self.side, self.parts = block, mixture, d, side, parts
-        self._now = now
         self.name = f"{AXES[d]}_{('low', 'high')[side]}"
         self._constants = constants
         n, ns, backend = block.cells[d], mixture.ns, block.backend
@@ -89,7 +87,7 @@ class Side:
         self._part = np.zeros(plane)
         self.set(0.0)
         self._renewal = None
-        if self._moving and backend.memory == "device":
+        if self._moving:
             place = [np.broadcast_to(c, plane).reshape(-1) for c in (*self._coordinates(), self._part)]
             self._renewal = formulas.Renewal(block, self._lines(), self._slab, np.stack(place), ns)
         names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
@@ -229,8 +227,6 @@ class Side:
         """After a step, or after none: what is given at the clock's time, for the fringe and all of the next step."""
         if self._renewal:
             self._renewal()
-        elif self._moving:
-            self.set(self._now())
 
     def complaint(self, time) -> str:
         """What a formula of t makes of this time that makes no sense; "" if nothing."""
