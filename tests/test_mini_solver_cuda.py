@@ -25,7 +25,7 @@ from test_mini_solver_kernels import states
 from examples.mini_solver import clock, flow as flow_module, formulas, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
-from examples.mini_solver.expression import Expression
+from examples.mini_solver.expression import FUNCTIONS, Expression
 from kernels import Mixture, declare, get_backend
 from kernels.backend.base import Shape, Source
 from kernels.backend.record import layout, record, structure
@@ -286,6 +286,7 @@ where(0<t<1,w,pi) 1e-3 w*t**0.5""".split()
 
 def test_a_formula_means_on_a_device_what_it_means_on_a_host(be):  # noqa: F811
     """Every function and operator of a formula of t, beside NumPy's."""
+    assert all(any(name in f for f in FORMULAS) for name in FUNCTIONS)
     names = "x y z out".split()
     members = " ".join(f"{n}:address" for n in names) + " t:real given:address plane:whole"
     head = structure("Given", members, dict.fromkeys([*names, "given"], "double *"))
